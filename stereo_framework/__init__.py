@@ -1,0 +1,54 @@
+"""stereo_framework: dense stereo matching, measured.
+
+A method is a chain of stages (`Pipeline`), a scene comes from `load_scene`, `evaluate` measures any disparity map and
+`run` executes a parameter script. Names load on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Bound": "stage",
+    "CostVolume": "volume",
+    "Energy": "volume",
+    "Labeling": "volume",
+    "Match": "pipeline",
+    "Pipeline": "pipeline",
+    "Scene": "scene",
+    "Search": "scene",
+    "Smoothness": "volume",
+    "StereoFrameworkError": "errors",
+    "evaluate": "evaluation",
+    "load_scene": "datasets",
+    "run": "sweep",
+    "threads": "_parallel",
+}
+
+__all__ = [*_HOMES, "__version__"]
+
+if TYPE_CHECKING:
+    from stereo_framework._parallel import threads
+    from stereo_framework.datasets import load_scene
+    from stereo_framework.errors import StereoFrameworkError
+    from stereo_framework.evaluation import evaluate
+    from stereo_framework.pipeline import Match, Pipeline
+    from stereo_framework.scene import Scene, Search
+    from stereo_framework.stage import Bound
+    from stereo_framework.sweep import run
+    from stereo_framework.volume import CostVolume, Energy, Labeling, Smoothness
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'stereo_framework' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"stereo_framework.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

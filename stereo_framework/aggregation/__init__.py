@@ -1,0 +1,1 @@
+"""Aggregation: support for the costs of each cell from its neighbours."""

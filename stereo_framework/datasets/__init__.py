@@ -1,0 +1,1 @@
+"""Scenes from data sets, from the user's own files, and generated ones."""

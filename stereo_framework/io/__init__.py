@@ -1,0 +1,1 @@
+"""Image, disparity and calibration files."""

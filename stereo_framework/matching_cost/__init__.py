@@ -1,0 +1,1 @@
+"""Matching costs: two images to a disparity space image."""

@@ -1,0 +1,1 @@
+"""Optimizers: from costs to one level per pixel."""

@@ -1,0 +1,1 @@
+"""Preprocessing stages: image to image, applied to both frames."""

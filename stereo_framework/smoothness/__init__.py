@@ -1,0 +1,1 @@
+"""Smoothness terms: what neighbouring pixels pay for different disparities."""

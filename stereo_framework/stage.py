@@ -1,0 +1,392 @@
+"""Stages: how a function becomes one, and what its signature says.
+
+A stage is a plain function. Its positional arguments are data, chosen by name; its keyword-only arguments are its
+parameters: annotations are types and bounds, defaults are defaults, the docstring is the documentation.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+
+if TYPE_CHECKING:
+    import pydantic
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Positive = Annotated[float, Gt(0)]
+NonNegative = Annotated[float, Ge(0)]
+PositiveInt = Annotated[int, Ge(1)]
+NonNegativeInt = Annotated[int, Ge(0)]
+Fraction01 = Annotated[float, Ge(0), Le(1)]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a method: what its stages get first, and whether several stages may stand there."""
+
+    first: tuple[str, ...]
+    many: bool = False
+    optional: bool = False
+
+
+SLOTS: Mapping[str, Slot] = types.MappingProxyType(
+    {
+        "preprocessing": Slot(("image",), many=True, optional=True),
+        "matching_cost": Slot(("reference", "match", "search")),
+        "aggregation": Slot(("volume",), many=True, optional=True),
+        "smoothness": Slot(("reference", "search"), optional=True),
+        "optimization": Slot(("energy",)),
+        "refinement": Slot(("disparity",), many=True, optional=True),
+    }
+)
+"""Slots in the order in which they run."""
+
+DATA = frozenset({"reference", "match", "search", "volume", "raw", "status", "other"})
+"""What a stage may name after its first arguments."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What is known about a registered stage."""
+
+    name: str
+    slot: str
+    function: Callable[..., Any]
+    source: str
+    halo: Callable[..., int] | None
+    data: tuple[str, ...]
+
+    @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """Keyword-only parameters by name, annotations resolved."""
+        return _parameters(self.function)
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+
+_REGISTRY: dict[str, dict[str, Stage]] = {slot: {} for slot in SLOTS}
+_BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
+
+
+def stage(slot: str, *, source: str, halo: Callable[..., int] | None = None) -> Callable[[F], F]:
+    """Register a function as a stage of `slot`; the function is returned unchanged.
+
+    Parameters
+    ----------
+    slot : str
+        One of `SLOTS`.
+    source : str
+        Where the method is defined: paper and section, equation or table.
+    halo : callable, optional
+        Takes the stage's parameters by name (those it names) and returns how many rows above and below a row the stage
+        needs to compute it. Declares the stage local: it may be run on a slice of rows. Without it the stage sees the whole.
+
+    Raises
+    ------
+    StereoFrameworkError
+        The signature does not fit the slot: a programming mistake in the stage.
+    """
+
+    def register(function: F) -> F:
+        _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = _inspect(slot, source, halo, function)
+        return function
+
+    if slot not in SLOTS:
+        raise StereoFrameworkError(f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}")
+    return register
+
+
+def _inspect(slot: str, source: str, halo: Callable[..., int] | None, function: Callable[..., Any]) -> Stage:
+    name = function.__name__
+    where = f"stage {slot}.{name}"
+    if name in _REGISTRY[slot] and _origin(_REGISTRY[slot][name].function) != _origin(function):
+        raise StereoFrameworkError(
+            f"{where}: already registered by {_REGISTRY[slot][name].function.__module__}; choose another name"
+        )
+    data = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            data.append(parameter.name)
+        elif parameter.kind is not parameter.KEYWORD_ONLY:
+            raise StereoFrameworkError(f"{where}: {parameter} is neither a data argument nor keyword-only")
+        elif parameter.annotation is parameter.empty or parameter.default is parameter.empty:
+            raise StereoFrameworkError(f"{where}: parameter {parameter.name!r} needs an annotation and a default")
+    first = SLOTS[slot].first
+    if tuple(data[: len(first)]) != first:
+        raise StereoFrameworkError(f"{where}: takes ({', '.join(data)}); a {slot} stage starts with ({', '.join(first)})")
+    for extra in data[len(first) :]:
+        if extra not in DATA:
+            raise StereoFrameworkError(
+                f"{where}: unknown data argument {extra!r}; {nearest(extra, DATA)}; parameters stand after '*'"
+            )
+    return Stage(name, slot, function, source, halo, tuple(data))
+
+
+def _origin(function: Callable[..., Any]) -> tuple[str, str]:
+    """File and name of a function: the same after its module was loaded again."""
+    return inspect.getsourcefile(function) or function.__module__, function.__qualname__
+
+
+def stages(slot: str | None = None) -> tuple[Stage, ...]:
+    """The registered stages of one slot or of all, by slot and name. Plug-ins installed as packages are included."""
+    _load_installed_plugins()
+    return tuple(_REGISTRY[s][n] for s in ([slot] if slot else SLOTS) for n in sorted(_REGISTRY[s]))
+
+
+def find(slot: str, name: str) -> Stage:
+    """The stage `name` of `slot`.
+
+    Raises
+    ------
+    ParameterError
+        No such slot or stage; the message lists the legal ones and the nearest.
+    """
+    if slot not in SLOTS:
+        raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
+    if name not in _REGISTRY[slot]:
+        _load_installed_plugins()
+    if name not in _REGISTRY[slot]:
+        elsewhere = [s for s in SLOTS if name in _REGISTRY[s]]
+        hint = f"; {name!r} is a stage of {elsewhere[0]}" if elsewhere else ""
+        raise ParameterError(f"{slot}: no stage {name!r}; {nearest(name, _REGISTRY[slot], kind='stages')}{hint}")
+    return _REGISTRY[slot][name]
+
+
+def of(function: Callable[..., Any]) -> Stage:
+    """The registration of a stage function.
+
+    Raises
+    ------
+    ParameterError
+        `function` is not registered.
+    """
+    try:
+        return _BY_FUNCTION[function]
+    except (KeyError, TypeError):
+        name = getattr(function, "__name__", repr(function))
+        raise ParameterError(f"{name}: not a stage; register it with @stage(slot, source=...)") from None
+
+
+@functools.cache
+def _load_installed_plugins() -> None:
+    for entry in entry_points(group="stereo_framework.stages"):
+        try:
+            entry.load()
+        except ImportError as error:
+            raise StereoFrameworkError(f"plug-in {entry.name} ({entry.value}) cannot be imported: {error}") from error
+
+
+def load_plugin(reference: str, base: Path | None = None) -> str:
+    """Import a module that registers stages.
+
+    Parameters
+    ----------
+    reference : str
+        A module name, or a path ending in ``.py``.
+    base : Path, optional
+        Folder that relative paths start from (a script's folder); default: the working directory.
+
+    Returns
+    -------
+    str
+        Path of the plug-in's source, for the identity of runs.
+
+    Raises
+    ------
+    ParameterError
+        The module or file does not exist or raises on import.
+    """
+    if reference.endswith(".py"):
+        path = (base or Path.cwd()).joinpath(reference).resolve()
+        if not path.is_file():
+            raise ParameterError(f"plugins: no file {path}")
+        # The path decides the name, so that one file is loaded once however it is spelt.
+        name = f"stereo_framework_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+        if name in sys.modules:
+            return str(path)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None, "a .py file always has a loader"
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        load: Callable[[], Any] = functools.partial(spec.loader.exec_module, module)
+    else:
+        name, load = reference, functools.partial(importlib.import_module, reference)
+    try:
+        load()
+    except StereoFrameworkError:
+        sys.modules.pop(name, None)
+        raise
+    except Exception as error:
+        sys.modules.pop(name, None)
+        raise ParameterError(f"plugins: {reference} cannot be imported: {type(error).__name__}: {error}") from error
+    return str(inspect.getsourcefile(sys.modules[name]) or reference)
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    hints = typing.get_type_hints(function, include_extras=True)
+    return types.MappingProxyType(
+        {
+            p.name: p.replace(annotation=hints[p.name])
+            for p in inspect.signature(function).parameters.values()
+            if p.kind is p.KEYWORD_ONLY
+        }
+    )
+
+
+@functools.cache
+def model(function: Callable[..., Any]) -> type[pydantic.BaseModel]:
+    """The strict pydantic model of a function's keyword-only parameters; built on first use."""
+    import pydantic
+
+    fields: dict[str, Any] = {name: (p.annotation, p.default) for name, p in _parameters(function).items()}
+    config = pydantic.ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=(), frozen=True)
+    return pydantic.create_model(function.__name__, __config__=config, **fields)
+
+
+def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with parameters of a stage: messages by parameter name, empty when all is well."""
+    import pydantic
+
+    legal = _parameters(function)
+    found = {}
+    try:
+        model(function)(**{str(k): v for k, v in parameters.items()})
+    except pydantic.ValidationError as error:
+        for fault in error.errors(include_url=False, include_context=False):
+            name = str(fault["loc"][0])
+            if name not in legal:
+                found[name] = f"no such parameter of {function.__name__}; {nearest(name, legal, kind='parameters')}"
+            else:
+                found[name] = f"{_show(parameters[name])} is not {describe(legal[name].annotation)}"
+    return found
+
+
+def resolve(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of a stage: those given, checked, and the defaults of the rest, in signature order.
+
+    Raises
+    ------
+    ParameterError
+        Unknown names or illegal values, one line each.
+    """
+    found = faults(function, parameters)
+    if found:
+        raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in found.items()))
+    checked = model(function)(**parameters)
+    return {name: getattr(checked, name) for name in _parameters(function)}
+
+
+def describe(annotation: Any) -> str:
+    """An annotation in words: ``Positive | None`` is "a number > 0 or null"."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        bounds = {Gt: "gt", Ge: "ge", Lt: "lt", Le: "le"}
+        signs = {Gt: ">", Ge: ">=", Lt: "<", Le: "<="}
+        limits = [f"{signs[type(b)]} {getattr(b, bounds[type(b)]):g}" for b in arguments[1:] if type(b) in bounds]
+        return " ".join([describe(arguments[0]), " and ".join(limits)]).strip()
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(describe(a) for a in arguments)
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, arguments))
+    if origin in (list, tuple):
+        return "a list" + (f" of {describe(arguments[0])}" if arguments else "")
+    words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", type(None): "null"}
+    return words.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def _show(value: Any) -> str:
+    """A value as a script spells it."""
+    return {True: "true", False: "false", None: "null"}.get(value, repr(value)) if isinstance(value, bool | None) else repr(value)
+
+
+class Bound:
+    """A stage with all its parameters: immutable, printable, comparable, hashable.
+
+    Parameters
+    ----------
+    function : callable
+        A registered stage.
+    parameters : mapping, optional
+        Values by name; the defaults fill the rest.
+
+    Raises
+    ------
+    ParameterError
+        Not a stage, or unknown or illegal parameters.
+
+    Examples
+    --------
+    >>> from stereo_framework.aggregation import box
+    >>> print(Bound(box, {"size": 21}))
+    box(size=21, iterations=1)
+    """
+
+    __slots__ = ("_parameters", "stage")
+
+    stage: Stage
+    _parameters: tuple[tuple[str, Any], ...]
+
+    def __init__(self, function: Callable[..., Any], parameters: Mapping[str, Any] | None = None):
+        registered = of(function)
+        object.__setattr__(self, "stage", registered)
+        object.__setattr__(self, "_parameters", tuple(resolve(function, parameters or {}).items()))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Bound is immutable; make another")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters by name."""
+        return dict(self._parameters)
+
+    @property
+    def halo(self) -> int | None:
+        """Rows above and below a row that the stage needs; None when it must see the whole image."""
+        if self.stage.halo is None:
+            return None
+        wanted = inspect.signature(self.stage.halo).parameters
+        return self.stage.halo(**{k: v for k, v in self._parameters if k in wanted})
+
+    def __call__(self, data: Mapping[str, Any]) -> Any:
+        """Run the stage on the items of `data` that it names."""
+        return self.stage.function(*(data[name] for name in self.stage.data), **self.parameters)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bound) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        # 1 and True are equal in Python but not as parameters.
+        return self.stage.slot, self.stage.name, tuple((k, type(v), repr(v)) for k, v in self._parameters)
+
+    def __repr__(self) -> str:
+        return f"{self.stage.name}({', '.join(f'{k}={v!r}' for k, v in self._parameters)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bound, (self.stage.function, self.parameters)

@@ -1,0 +1,195 @@
+"""The disparity space image and what is optimized on it: CostVolume, Smoothness, Energy, Labeling.
+
+Arrays are ``(rows, columns, levels)``, level fastest, C order, float32; lower costs are better. Level k means the
+disparity ``search.minimum + k * search.step`` pixels.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.scene import Search
+
+Costs = NDArray[np.float32]
+Labels = NDArray[np.int16]
+
+
+@dataclass(frozen=True, eq=False)
+class CostVolume:
+    """The disparity space image (DSI).
+
+    Parameters
+    ----------
+    costs : ndarray, float32, (rows, columns, levels)
+        Cost of giving a pixel a disparity; lower is better. C order.
+    search : Search
+        Disparity of each level.
+    outside : float
+        The finite cost held by cells whose match position lies outside the match image.
+    """
+
+    costs: Costs
+    search: Search
+    outside: float
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Cells in view, bool ``(columns, levels)``, the same for every row: ``0 <= x_match <= columns - 1``."""
+        columns = np.arange(self.costs.shape[1])[:, None] * self.search.denominator
+        fine = self.search.first + self.search.stride * np.arange(self.search.levels)
+        position = columns - self.search.direction * fine
+        return (position >= 0) & (position <= columns[-1])
+
+
+def restore_outside(volume: CostVolume) -> CostVolume:
+    """A volume whose cells out of view hold `volume.outside` again, as they did before aggregation mixed them.
+
+    With a step of 1/N the cleared zone reaches N - 1 fine samples further into the image, on the side that larger
+    disparities leave by, as in the original test bed.
+
+    Parameters
+    ----------
+    volume : CostVolume
+        Aggregated costs; left unchanged.
+
+    Returns
+    -------
+    CostVolume
+        A copy; cells in view are untouched.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.2 (the test bed's treatment of image borders).
+    """
+    fresh = replace(volume, costs=volume.costs.copy())
+    restore_outside_inplace(fresh)
+    return fresh
+
+
+def restore_outside_inplace(volume: CostVolume) -> None:
+    """`restore_outside` without the copy, for a caller that owns the volume."""
+    search = volume.search
+    last = (volume.costs.shape[1] - 1) * search.denominator
+    fine = search.first + search.stride * np.arange(search.levels)
+    position = -search.direction * (fine + search.denominator - 1)
+    for level, shift in enumerate(position):
+        # In view are the columns x with 0 <= x * denominator + shift <= last.
+        start = max(0, -(shift // search.denominator))
+        stop = max(0, (last - shift) // search.denominator + 1)
+        volume.costs[:, :start, level] = volume.outside
+        volume.costs[:, stop:, level] = volume.outside
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothness:
+    """The prior: what it costs that neighbouring pixels differ in level.
+
+    Parameters
+    ----------
+    right : ndarray, float32, (rows, columns)
+        Weight of the edge from each pixel to its right neighbour; the last column is unused and 0.
+    down : ndarray, float32, (rows, columns)
+        Weight of the edge to the lower neighbour; the last row is unused and 0.
+    rho : ndarray, float32, (levels,)
+        Penalty of a level difference of 0, 1, ..., levels - 1 between two neighbours, computed in pixels; ``rho[0] == 0``.
+    """
+
+    right: NDArray[np.float32]
+    down: NDArray[np.float32]
+    rho: NDArray[np.float32]
+
+    def of(self, labels: Labels) -> float:
+        """Sum over all edges of weight times rho of the level difference, in float64. All labels must be assigned."""
+        wide = labels.astype(np.int32)
+        across = self.rho[np.abs(np.diff(wide, axis=1))].astype(np.float64) * self.right[:, :-1]
+        along = self.rho[np.abs(np.diff(wide, axis=0))].astype(np.float64) * self.down[:-1]
+        return float(across.sum() + along.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """What global methods minimize: data costs plus smoothness (Scharstein & Szeliski 2002, equations 3 to 5).
+
+    Parameters
+    ----------
+    volume : CostVolume
+    smoothness : Smoothness or None
+        None: data costs alone.
+    """
+
+    volume: CostVolume
+    smoothness: Smoothness | None = None
+
+    def of(self, labels: Labels) -> float:
+        """Energy of a labelling in float64; unassigned pixels (-1) are filled from the background first.
+
+        Parameters
+        ----------
+        labels : ndarray, int16, (rows, columns)
+            Levels, -1 = unassigned.
+        """
+        labels = fill_labels(labels)
+        data = np.take_along_axis(self.volume.costs, labels[..., None].astype(np.intp), axis=2)
+        total = float(data.sum(dtype=np.float64))
+        return total + self.smoothness.of(labels) if self.smoothness else total
+
+
+def fill_labels(labels: Labels) -> Labels:
+    """Labels with every unassigned pixel (-1) given the farther of its nearest assigned neighbours in the row.
+
+    A row without any assigned pixel gets level 0. Returns the input itself when nothing is unassigned.
+    """
+    if labels.min(initial=0) >= 0:
+        return labels
+    columns = np.arange(labels.shape[1])
+    known = labels >= 0
+    left = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
+    right = np.minimum.accumulate(np.where(known, columns, labels.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    far = np.iinfo(labels.dtype).max
+    padded = np.pad(labels, ((0, 0), (1, 1)), constant_values=far)
+    from_left = np.take_along_axis(padded, left + 1, axis=1)
+    from_right = np.take_along_axis(padded, right + 1, axis=1)
+    filled = np.minimum(from_left, from_right)
+    filled[filled == far] = 0
+    return filled
+
+
+class Status(enum.IntEnum):
+    """What is known about a pixel's disparity; the values of status maps."""
+
+    MATCHED = 0
+    OCCLUDED = 1
+    MISMATCHED = 2
+    FILLED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Labeling:
+    """What an optimizer decided.
+
+    Parameters
+    ----------
+    labels : ndarray, int16, (rows, columns)
+        Chosen level per pixel; -1 = unassigned (occluded).
+    costs : ndarray, float32, (rows, columns)
+        Data cost of the chosen level; 0 where unassigned.
+    volume : CostVolume, optional
+        The optimizer's own costs per level (path sums, messages); later stages then see it in place of the aggregated one.
+    trace : tuple of (float, float)
+        Seconds since the start and energy after each iteration.
+    lower_bound : float, optional
+        No labelling has a lower energy than this.
+    objective : float, optional
+        Value of the optimizer's own objective where that is not the energy.
+    """
+
+    labels: Labels
+    costs: Costs
+    volume: CostVolume | None = None
+    trace: tuple[tuple[float, float], ...] = ()
+    lower_bound: float | None = None
+    objective: float | None = None
