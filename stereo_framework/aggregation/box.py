@@ -1,0 +1,55 @@
+"""Box filter: the square window of SAD and SSD."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stereo_framework._windows import box_mean, check_size
+from stereo_framework.errors import ParameterError
+from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.volume import CostVolume
+
+
+@stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size, iterations: iterations * (size // 2))
+def box(volume: CostVolume, *, size: PositiveInt = 9, iterations: PositiveInt = 1) -> CostVolume:
+    """Mean of the costs in a square window around each pixel, level by level.
+
+    Parameters
+    ----------
+    volume : CostVolume
+        Float32 (rows, columns, levels).
+    size : int
+        Width and height of the window in pixels. An even window reaches one pixel further right and down.
+    iterations : int
+        How often the filter is applied, in passes.
+
+    Returns
+    -------
+    CostVolume
+        Same unit and shape; lower is better. Image borders are replicated, and cells out of view take part with their cost.
+
+    Raises
+    ------
+    ParameterError
+        `size` or `iterations` below 1.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.2. The mean, not the sum, so that costs keep their scale; window sums are
+    accumulated in float64 and rounded to float32 once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> costs = np.array([[0, 0, 9]], np.float32)[..., None].repeat(2, axis=2)
+    >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
+    [0.0, 3.0, 6.0]
+    """
+    check_size("box", size)
+    if iterations < 1:
+        raise ParameterError(f"box.iterations: {iterations!r} is not a whole number >= 1")
+    costs = volume.costs
+    for _ in range(iterations):
+        costs = box_mean(costs, size)
+    return replace(volume, costs=costs)

@@ -1,0 +1,273 @@
+"""Differences of two images as a disparity space image: what absolute and squared differences share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework._parallel import over_rows
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.scene import Image, Search
+from stereo_framework.volume import CostVolume
+
+Interpolation = Literal["linear", "cubic"]
+
+
+def difference_volume(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    squared: bool,
+    truncation: float | None,
+    interval: bool,
+    interpolation: Interpolation,
+) -> CostVolume:
+    """The volume of absolute or squared differences; parameters as in the public functions, `truncation` in grey levels."""
+    _check(reference, match)
+    if truncation is not None and not truncation > 0:
+        raise ParameterError(f"truncation: {truncation!r} is not a number > 0 or null")
+    rows, columns = reference.shape[:2]
+    power = 2 if squared else 1
+    cutoff = np.float32(np.inf if truncation is None else truncation**power)
+    # Colour counts a fourth, empty channel, as the original test bed does.
+    outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
+    costs = np.empty((rows, columns, search.levels), np.float32)
+    positions = _positions(columns, search)
+    left, right = reference.reshape(rows, columns, -1), match.reshape(rows, columns, -1)
+
+    def run(start: int, stop: int) -> None:
+        _kernel(
+            left[start:stop],
+            right[start:stop],
+            positions,
+            search.stride,
+            search.denominator,
+            search.direction > 0,
+            cutoff,
+            outside,
+            squared,
+            interval,
+            interpolation == "cubic",
+            reference.dtype == np.uint8,
+            costs[start:stop],
+        )
+
+    over_rows(run, rows, costs.size)
+    return CostVolume(costs, search, float(outside))
+
+
+def _check(reference: Image, match: Image) -> None:
+    for name, image in (("reference", reference), ("match", match)):
+        if image.dtype not in (np.uint8, np.float32):
+            raise DataError(f"{name} image: {image.dtype} intensities; expected uint8 or float32 in 0..255")
+        if image.ndim not in (2, 3) or 0 in image.shape:
+            raise DataError(f"{name} image: shape {image.shape}; expected (rows, columns) or (rows, columns, 3)")
+    if reference.shape != match.shape or reference.dtype != match.dtype:
+        raise DataError(
+            f"reference image {reference.shape} {reference.dtype} and match image {match.shape} {match.dtype} differ; "
+            "both must have one size, one number of channels and one type"
+        )
+
+
+def _positions(columns: int, search: Search) -> NDArray[np.int64]:
+    """Per column: the levels ``start..stop - 1`` in view, and where `_sample_row` puts the sample of level `start`; (columns, 3)."""
+    fine = (columns - 1) * search.denominator + 1
+    x = np.arange(columns) * search.denominator
+    # In view: 0 <= x - direction * (first + stride * level) < fine.
+    lowest, highest = (x - fine + 1, x) if search.direction > 0 else (-x, fine - 1 - x)
+    start = np.clip(-((search.first - lowest) // search.stride), 0, search.levels)
+    stop = np.clip((highest - search.first) // search.stride + 1, start, search.levels)
+    position = x - search.direction * (search.first + search.stride * start)
+    if search.direction > 0:
+        position = fine - 1 - position
+    residue = position % search.stride
+    # Each residue before this one holds the quotient, the first few of them one more.
+    origin = residue * (fine // search.stride) + np.minimum(residue, fine % search.stride) + position // search.stride
+    return np.stack([start, stop, np.where(start < stop, origin, 0)], axis=1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sample_row(
+    row: NDArray,
+    denominator: int,
+    cubic: bool,
+    whole: bool,
+    interval: bool,
+    reverse: bool,
+    stride: int,
+    scratch: NDArray[np.float32],
+    low: NDArray[np.float32],
+    high: NDArray[np.float32],
+) -> None:
+    """Resample one row ``(columns, channels)`` to steps of 1/denominator, in the order in which consecutive levels meet the samples.
+
+    `low` and `high` ``(channels, (columns - 1) * denominator + 1)`` get the samples or, with `interval`, the bounds of
+    what the line takes on within half a step; without it `high` is left alone. `scratch` is ``(3, same)``.
+    """
+    columns, channels = row.shape
+    line, half = scratch[0], scratch[1]
+    for c in range(channels):
+        if denominator == 1:
+            for x in range(columns):
+                line[x] = row[x, c]
+        else:
+            _upsample(row[:, c], denominator, cubic, whole, line)
+        if not interval:
+            _arrange(line, reverse, stride, low[c])
+            continue
+        bound, last = scratch[2], line.shape[0] - 1
+        for i in range(last):
+            # Integer images: (a + b + 1) div 2.
+            middle = (line[i] + line[i + 1] + np.float32(whole)) * np.float32(0.5)
+            half[i] = np.trunc(middle) if whole else middle
+        for upper in (False, True):
+            bound[0], bound[last] = line[0], line[last]
+            for i in range(1, last):
+                bound[i] = max(half[i - 1], line[i], half[i]) if upper else min(half[i - 1], line[i], half[i])
+            if last > 0:
+                bound[0] = max(line[0], half[0]) if upper else min(line[0], half[0])
+                bound[last] = max(line[last], half[last - 1]) if upper else min(line[last], half[last - 1])
+            _arrange(bound, reverse, stride, high[c] if upper else low[c])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _upsample(row: NDArray, denominator: int, cubic: bool, whole: bool, line: NDArray[np.float32]) -> None:
+    """Sample a row between its pixels; integer images are truncated toward zero and not clipped, as in the original.
+
+    Cubic is the Hermite spline with the outer neighbours' full difference as end slopes (the Keys family's a = -1), linearly
+    extrapolated at the ends of the row.
+    """
+    columns = row.shape[0]
+    for x in range(columns - 1):
+        v1, v2 = np.float64(row[x]), np.float64(row[x + 1])
+        v0 = np.float64(row[x - 1]) if x > 0 else 2 * v1 - v2
+        v3 = np.float64(row[x + 2]) if x + 2 < columns else 2 * v2 - v1
+        s1, s2 = (v2 - v0, v3 - v1) if cubic else (v2 - v1, v2 - v1)
+        line[x * denominator] = v1
+        for i in range(1, denominator):
+            t = i / denominator
+            value = v1 + t * (s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1))))
+            line[x * denominator + i] = np.trunc(value) if whole else value
+    line[(columns - 1) * denominator] = row[columns - 1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray[np.float32]) -> None:
+    """Copy a fine row so that samples `stride` apart stand side by side, reversed where levels meet them from right to left."""
+    last = line.shape[0] - 1
+    if stride == 1:
+        for i in range(last + 1):
+            out[i] = line[last - i] if reverse else line[i]
+        return
+    at = 0
+    for residue in range(stride):
+        for i in range(residue, last + 1, stride):
+            out[at] = line[last - i] if reverse else line[i]
+            at += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _kernel(
+    reference: NDArray,
+    match: NDArray,
+    positions: NDArray[np.int64],
+    stride: int,
+    denominator: int,
+    reverse: bool,
+    cutoff: float,
+    outside: float,
+    squared: bool,
+    interval: bool,
+    cubic: bool,
+    whole: bool,
+    costs: NDArray[np.float32],
+) -> None:
+    """Differences of the rows of two images ``(rows, columns, channels)``."""
+    rows, columns, channels = reference.shape
+    fine = (columns - 1) * denominator + 1
+    low, high = np.empty((channels, fine), np.float32), np.empty((channels, fine), np.float32)
+    scratch = np.empty((3, fine), np.float32)
+    for y in range(rows):
+        _sample_row(match[y], denominator, cubic, whole, interval, reverse, stride, scratch, low, high)
+        if channels == 1:
+            _grey_row(reference[y], low, high if interval else low, positions, cutoff, outside, squared, costs[y])
+        elif interval:
+            _colour_row_to_intervals(reference[y], low, high, positions, cutoff, outside, squared, costs[y])
+        else:
+            _colour_row_to_points(reference[y], low, positions, cutoff, outside, squared, costs[y])
+
+
+# One function for each kind of row, none with a branch on the kind inside: numba then elides the reference counts of the
+# slices, which otherwise cost more than the arithmetic.
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _colour_row_to_points(
+    row: NDArray, line: NDArray, positions: NDArray, cutoff: float, outside: float, squared: bool, costs: NDArray
+) -> None:
+    for x in range(row.shape[0]):
+        start, stop, origin = positions[x, 0], positions[x, 1], positions[x, 2]
+        n = stop - start
+        _fill_outside(costs[x], start, stop, outside)
+        out = costs[x, start:stop]
+        r0, r1, r2 = np.float32(row[x, 0]), np.float32(row[x, 1]), np.float32(row[x, 2])
+        a0, a1, a2 = line[0, origin : origin + n], line[1, origin : origin + n], line[2, origin : origin + n]
+        for k in range(n):
+            d0, d1, d2 = abs(a0[k] - r0), abs(a1[k] - r1), abs(a2[k] - r2)
+            cost = d0 * d0 + d1 * d1 + d2 * d2 if squared else d0 + d1 + d2
+            out[k] = cost if cost < cutoff else cutoff
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _colour_row_to_intervals(
+    row: NDArray, low: NDArray, high: NDArray, positions: NDArray, cutoff: float, outside: float, squared: bool, costs: NDArray
+) -> None:
+    for x in range(row.shape[0]):
+        start, stop, origin = positions[x, 0], positions[x, 1], positions[x, 2]
+        n = stop - start
+        _fill_outside(costs[x], start, stop, outside)
+        out = costs[x, start:stop]
+        r0, r1, r2 = np.float32(row[x, 0]), np.float32(row[x, 1]), np.float32(row[x, 2])
+        a0, a1, a2 = low[0, origin : origin + n], low[1, origin : origin + n], low[2, origin : origin + n]
+        b0, b1, b2 = high[0, origin : origin + n], high[1, origin : origin + n], high[2, origin : origin + n]
+        for k in range(n):
+            d0, d1, d2 = _gap(r0, a0[k], b0[k]), _gap(r1, a1[k], b1[k]), _gap(r2, a2[k], b2[k])
+            cost = d0 * d0 + d1 * d1 + d2 * d2 if squared else d0 + d1 + d2
+            out[k] = cost if cost < cutoff else cutoff
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _grey_row(
+    row: NDArray, low: NDArray, high: NDArray, positions: NDArray, cutoff: float, outside: float, squared: bool, costs: NDArray
+) -> None:
+    for x in range(row.shape[0]):
+        start, stop, origin = positions[x, 0], positions[x, 1], positions[x, 2]
+        n = stop - start
+        _fill_outside(costs[x], start, stop, outside)
+        out = costs[x, start:stop]
+        r = np.float32(row[x, 0])
+        a, b = low[0, origin : origin + n], high[0, origin : origin + n]
+        for k in range(n):
+            d = _gap(r, a[k], b[k])
+            cost = d * d if squared else d
+            out[k] = cost if cost < cutoff else cutoff
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _gap(value: float, low: float, high: float) -> float:
+    """Distance of a value to the interval low..high; 0 inside."""
+    below, above = low - value, value - high
+    gap = below if below > above else above
+    return gap if gap > 0 else np.float32(0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _fill_outside(cell: NDArray, start: int, stop: int, outside: float) -> None:
+    for k in range(start):
+        cell[k] = outside
+    for k in range(stop, cell.shape[0]):
+        cell[k] = outside

@@ -1,0 +1,70 @@
+"""Absolute intensity differences."""
+
+from __future__ import annotations
+
+from stereo_framework.matching_cost._difference import Interpolation, difference_volume
+from stereo_framework.scene import Image, Search
+from stereo_framework.stage import Positive, stage
+from stereo_framework.volume import CostVolume
+
+
+@stage("matching_cost", source="Scharstein & Szeliski 2002, section 4.1", halo=lambda: 0)
+def absolute_difference(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    truncation: Positive | None = None,
+    interval: bool = False,
+    interpolation: Interpolation = "cubic",
+) -> CostVolume:
+    """Absolute difference (AD) of each reference pixel and its candidates in the match image, summed over channels.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
+    search : Search
+        Disparities to try, in pixels.
+    truncation : float, optional
+        Largest cost in grey levels, applied to the sum over the channels; null = none.
+    interval : bool
+        Birchfield & Tomasi's measure: the distance of the reference pixel to the interval that the match image takes on
+        within half a step; insensitive to sampling.
+    interpolation : {"linear", "cubic"}
+        How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
+
+    Returns
+    -------
+    CostVolume
+        Grey levels, float32 (rows, columns, levels); lower is better. Cells out of view cost
+        ``min(1020 in colour or 255 in grey, truncation)``.
+
+    Raises
+    ------
+    DataError
+        The images differ in shape or type, or are neither uint8 nor float32.
+    ParameterError
+        `truncation` is not above 0.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.1. Intervals are one-sided: the reference pixel stays a point (the paper's
+    experiments use Birchfield & Tomasi 1998 in this form).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left, right = np.array([[10, 20, 30]], np.uint8), np.array([[20, 30, 40]], np.uint8)
+    >>> absolute_difference(left, right, Search(0, 1)).costs[0].tolist()
+    [[10.0, 255.0], [10.0, 0.0], [10.0, 0.0]]
+    """
+    return difference_volume(
+        reference,
+        match,
+        search,
+        squared=False,
+        truncation=truncation,
+        interval=interval,
+        interpolation=interpolation,
+    )

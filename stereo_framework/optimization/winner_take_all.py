@@ -1,0 +1,58 @@
+"""Winner-take-all: every pixel for itself."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework._parallel import over_rows
+from stereo_framework.stage import stage
+from stereo_framework.volume import Energy, Labeling
+
+
+@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0)
+def winner_take_all(energy: Energy) -> Labeling:
+    """The level of lowest cost at each pixel; of equal costs the lowest level.
+
+    Parameters
+    ----------
+    energy : Energy
+        Its volume, float32 (rows, columns, levels), is searched; its smoothness term is not used.
+
+    Returns
+    -------
+    Labeling
+        Labels int16 (rows, columns), all assigned, and their costs.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import CostVolume, Search
+    >>> costs = np.array([[[3, 1, 1], [0, 0, 2]]], np.float32)
+    >>> winner_take_all(Energy(CostVolume(costs, Search(0, 2), 255.0))).labels.tolist()
+    [[1, 0]]
+    """
+    costs = energy.volume.costs
+    labels = np.empty(costs.shape[:2], np.int16)
+    lowest = np.empty(costs.shape[:2], np.float32)
+    over_rows(lambda a, b: _kernel(costs[a:b], labels[a:b], lowest[a:b]), costs.shape[0], costs.size)
+    return Labeling(labels, lowest)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _kernel(costs: NDArray[np.float32], labels: NDArray[np.int16], lowest: NDArray[np.float32]) -> None:
+    rows, columns, levels = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            cell = costs[y, x]
+            best, winner = cell[0], 0
+            for k in range(1, levels):
+                if cell[k] < best:
+                    best, winner = cell[k], k
+            labels[y, x] = winner
+            lowest[y, x] = best

@@ -1,0 +1,90 @@
+"""Sub-pixel refinement by a parabola through three costs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework._parallel import over_rows
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import Positive, stage
+from stereo_framework.volume import CostVolume
+
+
+@stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0)
+def parabola(disparity: Disparity, volume: CostVolume, *, limit: Positive = 0.5) -> Disparity:
+    """Move each disparity to the vertex of the parabola through its cost and those of its two neighbouring levels.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, on levels of `volume`; NaN and values between levels are left as they are.
+    volume : CostVolume
+        Costs that the disparities were chosen from.
+    limit : float
+        Farthest accepted vertex, in levels from the middle one of the three. The paper says half a step (0.5); the original
+        program accepts one (1.0). A vertex further away, or no minimum at all, leaves the disparity as it is.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.4. At the ends of the search range the three levels are moved inward by one; offset and
+    limit are then relative to the moved centre. Nothing is done with fewer than three levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([[[9, 3, 1]]], np.float32), Search(0, 2), 255.0)
+    >>> parabola(np.array([[2]], np.float32), volume, limit=1.0).tolist()
+    [[2.0]]
+    >>> volume = CostVolume(np.array([[[9, 1, 3]]], np.float32), Search(0, 2), 255.0)
+    >>> round(float(parabola(np.array([[1]], np.float32), volume)[0, 0]), 3)
+    1.3
+    """
+    refined = disparity.copy()
+    if volume.search.levels < 3:
+        return refined
+    minimum, step = float(volume.search.minimum), float(volume.search.step)
+
+    def run(start: int, stop: int) -> None:
+        _kernel(disparity[start:stop], volume.costs[start:stop], minimum, step, limit, refined[start:stop])
+
+    over_rows(run, disparity.shape[0], 20 * disparity.size)
+    return refined
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _kernel(
+    disparity: NDArray[np.float32],
+    costs: NDArray[np.float32],
+    minimum: float,
+    step: float,
+    limit: float,
+    refined: NDArray[np.float32],
+) -> None:
+    rows, columns, levels = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            if np.isnan(disparity[y, x]):
+                continue
+            level = (disparity[y, x] - minimum) / step
+            nearest = round(level)
+            # float32 disparities are off the grid by rounding alone, by far less than this.
+            if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
+                continue
+            centre = min(max(int(nearest), 1), levels - 2)
+            below, middle, above = costs[y, x, centre - 1], costs[y, x, centre], costs[y, x, centre + 1]
+            # The parabola a u^2 + b u + c through u = -1, 0, 1.
+            curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
+            slope = np.float32(0.5) * (above - below)
+            if curvature <= 0:
+                continue
+            offset = -slope / (np.float32(2) * curvature)
+            if abs(offset) <= limit:
+                refined[y, x] = minimum + (centre + offset) * step
