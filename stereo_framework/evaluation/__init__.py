@@ -1,1 +1,7 @@
-"""Measures of disparity maps."""
+"""Evaluation: regions, disparity errors and the protocols that say how they are counted."""
+
+from stereo_framework.evaluation.evaluate import evaluate
+from stereo_framework.evaluation.protocols import Protocol, resolve
+from stereo_framework.evaluation.sanity import doubts
+
+__all__ = ["Protocol", "doubts", "evaluate", "resolve"]

@@ -1,0 +1,157 @@
+"""Protocols: names, derivations, every fault told."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from evaluation_inputs import make_scene
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, of_scene, resolve
+
+BASE = {"base": "taxonomy2002"}
+
+
+def test_the_paper():
+    # Scharstein & Szeliski 2002, Table 3 and section 5.1.
+    protocol = resolve("taxonomy2002")
+    assert protocol.thresholds == (1.0,)
+    assert (protocol.disparity_gap, protocol.discontinuity_width) == (2.0, 9)
+    assert (protocol.textureless_width, protocol.textureless_threshold) == (3, 4.0)
+    assert protocol.border is None
+    assert protocol.regions == ("all", "nonocc", "occ", "textured", "textureless", "discont")
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({}, "taxonomy2002"),
+        ({"threshold": 1}, "taxonomy2002"),
+        ({"threshold": 0.5}, "taxonomy2002[thresholds=0.5]"),
+        ({"thresholds": [1, 0.5, 2]}, "taxonomy2002[thresholds=1,0.5,2]"),
+        ({"border": 0, "disparity_gap": 1}, "taxonomy2002[border=0; disparity_gap=1]"),
+        ({"regions": ["nonocc"]}, "taxonomy2002[regions=nonocc]"),
+        ({"border": 0, "name": "mine"}, "mine"),
+    ],
+)
+def test_derived_protocols_tell_their_difference(fields, name):
+    assert resolve(BASE | fields).name == name
+
+
+def test_what_measures_the_same_is_equal():
+    assert resolve(BASE | {"disparity_gap": 2, "thresholds": [1]}) == resolve("taxonomy2002")
+    one, other = resolve(BASE | {"threshold": 2}), resolve(BASE | {"thresholds": (2.0,)})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert resolve(BASE | {"discontinuity_width": np.int64(3)}) == resolve(BASE | {"discontinuity_width": 3})
+    assert resolve(one) is one
+
+
+def test_a_stored_record_comes_back():
+    protocol = resolve(BASE | {"thresholds": [0.5, 1], "border": 3})
+    record = dataclasses.asdict(protocol)
+    record["thresholds"], record["regions"] = list(record["thresholds"]), list(record["regions"])
+    assert Protocol(**record) == protocol
+
+
+def test_protocols_are_immutable():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        resolve("taxonomy2002").border = 3
+
+
+def test_the_line_changes_with_every_choice():
+    different = {
+        "thresholds": [0.5],
+        "border": 7,
+        "regions": ["all"],
+        "disparity_gap": 1.5,
+        "textureless_width": 0,
+        "textureless_threshold": 2.5,
+        "discontinuity_width": 5,
+        "name": "mine",
+    }
+    lines = {str(resolve(BASE | {"name": "other"} | {field: value})) for field, value in different.items()}
+    assert len(lines) == len(different)
+    assert not any("\n" in line for line in lines)
+    # Choices with a single legal value are told all the same.
+    assert different.keys() | {"missing", "rounding"} == {f.name for f in dataclasses.fields(Protocol)}
+    assert "or no estimate" in str(PRESETS["taxonomy2002"])
+    assert "no rounding" in str(PRESETS["taxonomy2002"])
+
+
+def test_the_protocol_of_a_scene():
+    truth = np.zeros((2, 2), np.float32)
+    assert of_scene(make_scene(truth, protocol="taxonomy2002")).name == "taxonomy2002"
+    assert of_scene(make_scene(truth, protocol="unheard-of")).name == "taxonomy2002"
+
+
+@pytest.mark.parametrize(
+    ("spec", "key", "message"),
+    [
+        ("taxonmy2002", "", "no protocol 'taxonmy2002'; legal protocols: taxonomy2002; did you mean 'taxonomy2002'?"),
+        (5, "", "5 is not a protocol; expected a name or a mapping"),
+        (True, "", "true is not a protocol"),
+        (None, "", "null is not a protocol"),
+        (["taxonomy2002"], "", "['taxonomy2002'] is not a protocol"),
+        ({"threshold": 1}, "", "a derived protocol needs a 'base'; legal protocols: taxonomy2002"),
+        ({"base": "taxonomy"}, "base", "no protocol 'taxonomy'; legal protocols: taxonomy2002; did you mean 'taxonomy2002'?"),
+        ({"base": 2002}, "base", "no protocol 2002"),
+        ({"base": ["taxonomy2002"]}, "base", "no protocol ['taxonomy2002']"),
+        (BASE | {"treshold": 1}, "treshold", "did you mean 'threshold'?"),
+        (BASE | {3: 1}, "3", "no such field of a protocol; legal fields: base, border, "),
+        (BASE | {"threshold": 1, "thresholds": [1]}, "threshold", "given twice"),
+        (BASE | {"threshold": True}, "threshold", "true is not a number >= 0 (pixels) or a list of different ones"),
+        (BASE | {"threshold": "1"}, "threshold", "'1' is not a number >= 0"),
+        (BASE | {"threshold": None}, "threshold", "null is not a number >= 0"),
+        (BASE | {"thresholds": []}, "thresholds", "[] is not a number >= 0"),
+        (BASE | {"thresholds": [1, True]}, "thresholds", "[1, True] is not a number >= 0"),
+        (BASE | {"thresholds": [1, 1.0]}, "thresholds", "different"),
+        (BASE | {"thresholds": [-1]}, "thresholds", "[-1] is not"),
+        (BASE | {"threshold": float("nan")}, "threshold", "nan is not"),
+        (BASE | {"threshold": float("inf")}, "threshold", "inf is not"),
+        (BASE | {"threshold": 10**400}, "threshold", "is not a number"),
+        (BASE | {"missing": "ignored"}, "missing", "'ignored' is not legal; legal: bad"),
+        (BASE | {"rounding": "up"}, "rounding", "legal: none"),
+        (BASE | {"border": -1}, "border", "-1 is not a whole number >= 0 (pixels) or null"),
+        (BASE | {"border": 1.5}, "border", "1.5 is not a whole number"),
+        (BASE | {"border": False}, "border", "false is not a whole number"),
+        (BASE | {"regions": "nonocc"}, "regions", "'nonocc' is not a list of different regions; legal: all, nonocc"),
+        (BASE | {"regions": ["nonoc"]}, "regions", "no such region: 'nonoc'; legal regions: all, "),
+        (BASE | {"regions": ["nonoc"]}, "regions", "did you mean 'nonocc'?"),
+        (BASE | {"regions": [["all"]]}, "regions", "[['all']] is not a list of different regions"),
+        (BASE | {"regions": ["all", "all"]}, "regions", "different"),
+        (BASE | {"disparity_gap": 0}, "disparity_gap", "0 is not a number > 0 (pixels)"),
+        (BASE | {"textureless_width": -1}, "textureless_width", "-1 is not a whole number from 0 to 999"),
+        (BASE | {"textureless_width": 3.0}, "textureless_width", "3.0 is not a whole number"),
+        (BASE | {"textureless_threshold": "4"}, "textureless_threshold", "'4' is not a number >= 0 (grey levels)"),
+        (BASE | {"discontinuity_width": 0}, "discontinuity_width", "0 is not a whole number from 1 to 999"),
+        (BASE | {"discontinuity_width": 10**9}, "discontinuity_width", "1000000000 is not a whole number from 1 to 999"),
+        (BASE | {"name": ""}, "name", "'' is not a text"),
+        (BASE | {"name": "taxonomy2002", "border": 1}, "name", "'taxonomy2002' is the preset itself"),
+    ],
+)
+def test_faults(spec, key, message):
+    found = faults(spec)
+    assert list(found) == [key]
+    assert message in found[key]
+    assert "\n" not in found[key]
+    with pytest.raises(ParameterError, match=r"^protocol") as caught:
+        resolve(spec)
+    assert message in str(caught.value)
+
+
+def test_all_faults_are_told_together():
+    found = faults({"base": "x", "border": -1, "disparity_gap": "2", "gap": 1, "regions": ["a", "all", "b"]})
+    assert found.keys() == {"base", "border", "disparity_gap", "gap", "regions"}
+    assert "'a', 'b'" in found["regions"]
+
+
+def test_legal_specs_have_no_faults():
+    assert (
+        faults("taxonomy2002") == faults(BASE | {"thresholds": [2, 1], "border": None}) == faults(PRESETS["taxonomy2002"]) == {}
+    )
+
+
+def test_a_protocol_is_checked_when_it_is_made():
+    with pytest.raises(ParameterError, match=r"^protocol\.border: 'x' is not .*\nprotocol\.disparity_gap: -1 is not"):
+        Protocol("mine", border="x", disparity_gap=-1)

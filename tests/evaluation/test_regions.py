@@ -1,0 +1,217 @@
+"""Regions against their slow twins, by hand, and against the masks of the authors' program."""
+
+import gc
+import weakref
+
+import naive_regions
+import numpy as np
+import pytest
+from evaluation_inputs import disparity_maps, make_scene
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from stereo_framework.evaluation import regions, resolve
+from stereo_framework.evaluation.regions import discontinuities, occluded, region_masks, textureless
+
+GAPS = st.sampled_from([2.0, 1.0, 3.0, 0.25])
+PROTOCOL = resolve("taxonomy2002")
+quick = settings(deadline=None, max_examples=80)
+
+
+def images(shape):
+    varied = {"fill": st.nothing()}
+    return st.one_of(
+        hnp.arrays(np.uint8, shape, **varied),
+        hnp.arrays(np.uint8, (*shape, 3), **varied),
+        hnp.arrays(np.float32, shape, elements=st.floats(0, 255, width=32), **varied),
+    )
+
+
+# --- twins
+
+
+@quick
+@given(disparity_maps(), st.sampled_from([1, -1]), GAPS)
+def test_occluded_equals_its_twin(truth, direction, gap):
+    np.testing.assert_array_equal(occluded(truth, direction, gap=gap), naive_regions.occluded(truth, direction, gap))
+
+
+@quick
+@given(disparity_maps(st.tuples(st.integers(1, 9), st.integers(1, 10))), GAPS, st.integers(1, 6), st.integers(0, 3))
+def test_discontinuities_equal_their_twin(truth, gap, width, border):
+    np.testing.assert_array_equal(
+        discontinuities(truth, gap=gap, width=width, border=border), naive_regions.discontinuities(truth, gap, width, border)
+    )
+
+
+@quick
+@given(st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(images), st.integers(0, 6), st.sampled_from([4.0, 60.0, 150.0]))
+def test_textureless_equals_its_twin(image, width, threshold):
+    np.testing.assert_array_equal(
+        textureless(image, width=width, threshold=threshold), naive_regions.textureless(image, width, threshold)
+    )
+
+
+# --- by hand
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_the_strip_beside_a_near_square_is_occluded(direction):
+    truth = np.full((9, 30), 2, np.float32)
+    truth[3:6, 12:20] = 6
+    expected = np.zeros(truth.shape, bool)
+    # The match frame ends 2 pixels early, and hides 6 - 2 columns beside the square, on the side the view moves to.
+    if direction == 1:
+        expected[:, :2] = expected[3:6, 8:12] = True
+    else:
+        expected[:, -2:] = expected[3:6, 20:24] = True
+    np.testing.assert_array_equal(occluded(truth, direction), expected)
+
+
+@quick
+@given(hnp.arrays(np.float32, st.tuples(st.integers(1, 3), st.integers(1, 12)), elements=st.integers(-2, 6)))
+def test_fronto_parallel_scenes_have_mirrored_occlusions(truth):
+    # With whole disparities and a gap of 1 no line is slanted, so that exchanged line ends change nothing.
+    mirrored = occluded(np.ascontiguousarray(truth[:, ::-1]), -1, gap=1)[:, ::-1]
+    np.testing.assert_array_equal(occluded(truth, 1, gap=1), mirrored)
+
+
+def test_unknown_truth_makes_no_jumps():
+    truth = np.full((12, 14), 3, np.float32)
+    truth[5, 6] = np.nan
+    assert not discontinuities(truth, width=1).any()
+    truth[5, 7] = 5
+    # Jumps at the upper, lower and right neighbour, none at the unknown left one.
+    assert sorted(map(tuple, np.argwhere(discontinuities(truth, width=1)))) == [(4, 7), (5, 7), (5, 8), (6, 7)]
+
+
+def test_a_jump_of_exactly_the_gap_is_a_discontinuity():
+    truth = np.repeat(np.array([[0, 2]], np.float32), 6, axis=1).repeat(9, axis=0)
+    assert discontinuities(truth, gap=2, width=1)[1:-1, 5:7].all()
+    assert not discontinuities(truth, gap=2.0001, width=1).any()
+
+
+def test_pixels_exactly_at_the_texture_threshold_are_textured():
+    ramp = np.tile(np.arange(0, 40, 4, dtype=np.uint8), (6, 1))
+    assert not textureless(ramp, threshold=4).any()
+    assert textureless(ramp, threshold=4.0001).all()
+    assert textureless(np.stack([ramp, ramp, ramp // 2], axis=2), threshold=4).all()
+
+
+def test_even_windows_reach_further_to_the_right_and_down():
+    truth = np.zeros((12, 12), np.float32)
+    truth[5, 5] = 9
+    # The jumps are at the plus around (5, 5), so columns and rows 4 to 6; windows of 4 see 1 back and 2 ahead.
+    near = np.argwhere(discontinuities(truth, width=4))
+    assert (near.min(axis=0).tolist(), near.max(axis=0).tolist()) == ([2, 2], [7, 7])
+    image = np.zeros((12, 12), np.uint8)
+    image[6, 6] = 255
+    # Differences at (6, 5), (6, 6), (6, 7).
+    textured = np.argwhere(~textureless(image, width=4))
+    assert (textured.min(axis=0).tolist(), textured.max(axis=0).tolist()) == ([4, 3], [7, 8])
+
+
+# --- the masks of a scene
+
+
+def test_regions_are_restricted_to_evaluated_pixels():
+    truth = np.full((40, 50), 2, np.float32)
+    truth[15:25, 20:30] = 8
+    truth[30, 30:40] = np.nan
+    image = np.zeros(truth.shape, np.uint8)
+    image[:, ::3] = 200
+    image[20:] = 0
+    scene = make_scene(truth, image, border=5)
+    masks = region_masks(scene, PROTOCOL)
+    evaluated = np.zeros(truth.shape, bool)
+    evaluated[5:-5, 5:-5] = True
+    evaluated[30, 30:40] = False
+    np.testing.assert_array_equal(masks["all"], evaluated)
+    np.testing.assert_array_equal(masks["nonocc"] | masks["occ"], evaluated)
+    np.testing.assert_array_equal(masks["textured"] | masks["textureless"], masks["nonocc"])
+    assert not (masks["nonocc"] & masks["occ"]).any()
+    assert not (masks["textured"] & masks["textureless"]).any()
+    assert not (masks["discont"] & ~masks["nonocc"]).any()
+    assert masks["occ"].sum() == 10 * 6
+    assert all(mask.any() and mask.dtype == bool and not mask.flags.writeable for mask in masks.values())
+
+
+def test_the_direction_of_the_scene_counts():
+    truth = np.full((20, 40), 1, np.float32)
+    truth[:, 15:25] = 6
+    rightwards = region_masks(make_scene(truth, positions=(0, 1)), PROTOCOL)["occ"]
+    leftwards = region_masks(make_scene(truth, positions=(1, 0)), PROTOCOL)["occ"]
+    assert rightwards[:, 10:15].all()
+    assert leftwards[:, 25:30].all()
+    assert not (rightwards & leftwards).any()
+
+
+@pytest.mark.parametrize("border", [0, 3, 10, 10**30])
+def test_any_border(border):
+    truth = np.full((8, 9), 2, np.float32)
+    masks = region_masks(make_scene(truth), resolve({"base": "taxonomy2002", "border": border}))
+    assert masks["all"].sum() == max(8 - 2 * border, 0) * max(9 - 2 * border, 0)
+
+
+def test_without_truth_only_the_border_counts():
+    masks = region_masks(make_scene(image=np.zeros((10, 12), np.uint8), border=2), PROTOCOL)
+    assert list(masks) == ["all"]
+    assert masks["all"].sum() == 6 * 8
+
+
+def test_masks_are_computed_once(monkeypatch):
+    scene = make_scene(np.full((8, 9), 2, np.float32))
+    calls = []
+    monkeypatch.setattr(regions, "occluded", lambda *a, **k: calls.append(a) or occluded(*a, **k))
+    first = region_masks(scene, PROTOCOL)
+    assert region_masks(scene, resolve({"base": "taxonomy2002", "threshold": 0.5})) is first
+    assert len(calls) == 1
+    for width in range(1, 20):
+        region_masks(scene, resolve({"base": "taxonomy2002", "discontinuity_width": width}))
+    assert len(regions._CACHE[scene]) <= 8
+    assert region_masks(scene, PROTOCOL) is not first
+
+
+def test_masks_die_with_their_scene():
+    scene = make_scene(np.full((8, 9), 2, np.float32))
+    mask = weakref.ref(region_masks(scene, PROTOCOL)["all"])
+    del scene
+    gc.collect()
+    assert mask() is None
+
+
+# --- the authors' masks
+
+
+@pytest.fixture(params=["tsukuba", "venus"])
+def reference(request, data, real):
+    path = data.parent / "reference" / "taxonomy2002_masks" / f"{request.param}.npz"
+    if not path.is_file():
+        pytest.skip(f"no reference masks at {path}")
+    scene = real(request.param)
+    inside = np.zeros(scene.truth.shape, bool)
+    inside[scene.border : -scene.border, scene.border : -scene.border] = True
+    with np.load(path) as masks:
+        return scene, inside, dict(masks)
+
+
+def test_occlusions_and_discontinuities_equal_the_original(reference):
+    scene, inside, expected = reference
+    masks = region_masks(scene, PROTOCOL)
+    np.testing.assert_array_equal(masks["occ"], expected["occ"] & inside)
+    np.testing.assert_array_equal(masks["discont"], expected["dis"] & ~expected["occ"] & inside)
+    near = discontinuities(scene.truth, border=scene.border)
+    np.testing.assert_array_equal(near & inside, expected["dis"] & inside)
+
+
+def test_texture_differs_from_the_original_only_in_ties(reference):
+    scene, inside, expected = reference
+    different = (textureless(scene.reference) != expected["tex"]) & inside
+    assert different.sum() <= 50
+    sums = naive_regions.texture_sums
+    for y, x in np.argwhere(different):
+        # The window and its neighbours suffice; all of them lie in the image.
+        patch = scene.reference[y - 1 : y + 2, x - 2 : x + 3]
+        assert sums(patch, 3)[1, 2] == 4**2 * 3 * 3**2
+        assert not textureless(scene.reference)[y, x]
