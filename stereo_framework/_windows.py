@@ -65,79 +65,73 @@ def _slide_sums(
     columns, levels = sums.shape
     window[:] = 0.0
     for x in range(-before, after + 1):
-        column = sums[min(max(x, 0), columns - 1)]
+        clamped = np.uint64(min(max(x, 0), columns - 1))
         for k in range(levels):
-            window[k] += column[k]
+            window[k] += sums[clamped, k]
     for x in range(columns):
-        cell = out[x]
+        # Unsigned indices need no wraparound check, and indexing the whole array makes no slice: 4x faster at 16 levels.
+        at = np.uint64(x)
         if x > 0:
-            enter, leave = sums[min(x + after, columns - 1)], sums[max(x - before - 1, 0)]
+            enter, leave = np.uint64(min(x + after, columns - 1)), np.uint64(max(x - before - 1, 0))
             for k in range(levels):
-                window[k] += enter[k] - leave[k]
-        for k in range(levels):
-            cell[k] = window[k] * scale
+                window[k] += sums[enter, k] - sums[leave, k]
+                out[at, k] = window[k] * scale
+        else:
+            for k in range(levels):
+                out[at, k] = window[k] * scale
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _minimum(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.float32]) -> None:
-    """Van Herk's scheme in both directions: three comparisons a cell, whatever the size."""
     rows, columns, levels = costs.shape
     before, after = (size - 1) // 2, size // 2
     width = columns * levels
-    # suffix[i]: minimum of the current block of `size` rows from its i-th to its last; prefix: of the next block so far.
+    # Rows by van Herk's scheme. suffix[i]: minimum of the present block of `size` rows from its i-th to its last row; prefix:
+    # minimum of the rows entered since.
     suffix = np.empty((size, width), np.float32)
     prefix = np.empty(width, np.float32)
-    line = np.empty((columns, levels), np.float32)
-    padded = np.empty((columns + size - 1, levels), np.float32)
-    backward = np.empty((columns + size - 1, levels), np.float32)
-    flat = line.reshape(-1)
+    # Columns by doubling. The row stands in a line that repeats its ends.
+    line = np.empty((columns + size - 1) * levels, np.float32)
+    other = np.empty_like(line)
+    middle = line[before * levels : before * levels + width]
     for y in range(out.shape[0]):
         i = y % size
         if i == 0:
-            # The block covers rows start + y - before ... + size - 1, clamped: repeated rows do not change a minimum.
+            # Clamped rows are repeated, which does not change a minimum.
             suffix[size - 1] = costs[min(max(start + y - before + size - 1, 0), rows - 1)].reshape(-1)
             for j in range(size - 2, -1, -1):
                 _lower(costs[min(max(start + y - before + j, 0), rows - 1)].reshape(-1), suffix[j + 1], suffix[j])
-            flat[:] = suffix[0]
+            middle[:] = suffix[0]
         else:
             row = costs[min(start + y + after, rows - 1)].reshape(-1)
             if i == 1:
                 prefix[:] = row
             else:
                 _lower(row, prefix, prefix)
-            _lower(suffix[i], prefix, flat)
-        _slide_minimum(line, before, size, padded, backward, out[y])
+            _lower(suffix[i], prefix, middle)
+        _minimum_along_row(line, other, before, size, levels, out[y].reshape(-1))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _minimum_along_row(
+    line: NDArray[np.float32], other: NDArray[np.float32], before: int, size: int, levels: int, out: NDArray[np.float32]
+) -> None:
+    """Minima over `size` columns of a line whose ends, `size` - 1 columns in all, are filled here."""
+    width = out.shape[0]
+    for i in range(before * levels):
+        line[i] = line[before * levels + i % levels]
+    for i in range(before * levels + width, line.shape[0]):
+        line[i] = line[i - levels]
+    covered = 1
+    while 2 * covered <= size:
+        n = width + (size - 2 * covered) * levels
+        _lower(line[:n], line[covered * levels : covered * levels + n], other[:n])
+        line, other = other, line
+        covered *= 2
+    _lower(line[:width], line[(size - covered) * levels : (size - covered) * levels + width], out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _lower(a: NDArray[np.float32], b: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     for i in range(out.shape[0]):
         out[i] = a[i] if a[i] < b[i] else b[i]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _slide_minimum(
-    line: NDArray[np.float32],
-    before: int,
-    size: int,
-    padded: NDArray[np.float32],
-    backward: NDArray[np.float32],
-    out: NDArray[np.float32],
-) -> None:
-    """`padded` becomes the prefix minima of blocks of `size` columns, `backward` their suffix minima."""
-    columns = line.shape[0]
-    last = padded.shape[0] - 1
-    for x in range(last + 1):
-        source = line[min(max(x - before, 0), columns - 1)]
-        if x % size == 0:
-            padded[x] = source
-        else:
-            _lower(source, padded[x - 1], padded[x])
-    for x in range(last, -1, -1):
-        source = line[min(max(x - before, 0), columns - 1)]
-        if x % size == size - 1 or x == last:
-            backward[x] = source
-        else:
-            _lower(source, backward[x + 1], backward[x])
-    for x in range(columns):
-        _lower(backward[x], padded[x + size - 1], out[x])

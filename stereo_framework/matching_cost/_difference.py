@@ -74,7 +74,11 @@ def _check(reference: Image, match: Image) -> None:
 
 
 def _positions(columns: int, search: Search) -> NDArray[np.int64]:
-    """Per column: the levels ``start..stop - 1`` in view, and where `_sample_row` puts the sample of level `start`; (columns, 3)."""
+    """Per column: the levels ``start..stop - 1`` in view, and where in its line `_sample_row` puts the sample of level 0.
+
+    int64 (columns, 3). Lines have room for `levels` samples before and after the row, so that the samples of all levels, in view or
+    not, can be read without a test.
+    """
     fine = (columns - 1) * search.denominator + 1
     x = np.arange(columns) * search.denominator
     # In view: 0 <= x - direction * (first + stride * level) < fine.
@@ -87,7 +91,7 @@ def _positions(columns: int, search: Search) -> NDArray[np.int64]:
     residue = position % search.stride
     # Each residue before this one holds the quotient, the first few of them one more.
     origin = residue * (fine // search.stride) + np.minimum(residue, fine % search.stride) + position // search.stride
-    return np.stack([start, stop, np.where(start < stop, origin, 0)], axis=1)
+    return np.stack([start, stop, np.where(start < stop, origin - start + search.levels, 0)], axis=1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -106,7 +110,7 @@ def _sample_row(
     """Resample one row ``(columns, channels)`` to steps of 1/denominator, in the order in which consecutive levels meet the samples.
 
     `low` and `high` ``(channels, (columns - 1) * denominator + 1)`` get the samples or, with `interval`, the bounds of
-    what the line takes on within half a step; without it `high` is left alone. `scratch` is ``(3, same)``.
+    what the row takes on within half a step; without it `high` is left alone. `scratch` is ``(3, same)``.
     """
     columns, channels = row.shape
     line, half = scratch[0], scratch[1]
@@ -188,73 +192,71 @@ def _kernel(
 ) -> None:
     """Differences of the rows of two images ``(rows, columns, channels)``."""
     rows, columns, channels = reference.shape
+    levels = costs.shape[2]
     fine = (columns - 1) * denominator + 1
-    low, high = np.empty((channels, fine), np.float32), np.empty((channels, fine), np.float32)
+    low, high = np.zeros((channels, fine + 2 * levels), np.float32), np.zeros((channels, fine + 2 * levels), np.float32)
+    low_samples, high_samples = low[:, levels : levels + fine], high[:, levels : levels + fine]
     scratch = np.empty((3, fine), np.float32)
     for y in range(rows):
-        _sample_row(match[y], denominator, cubic, whole, interval, reverse, stride, scratch, low, high)
+        _sample_row(match[y], denominator, cubic, whole, interval, reverse, stride, scratch, low_samples, high_samples)
         if channels == 1:
-            _grey_row(reference[y], low, high if interval else low, positions, cutoff, outside, squared, costs[y])
+            _grey_row(reference[y], low, high if interval else low, positions, cutoff, squared, costs[y])
         elif interval:
-            _colour_row_to_intervals(reference[y], low, high, positions, cutoff, outside, squared, costs[y])
+            _colour_row_to_intervals(reference[y], low, high, positions, cutoff, squared, costs[y])
         else:
-            _colour_row_to_points(reference[y], low, positions, cutoff, outside, squared, costs[y])
+            _colour_row_to_points(reference[y], low, positions, cutoff, squared, costs[y])
+        for x in range(columns):
+            for k in range(positions[x, 0]):
+                costs[y, x, k] = outside
+            for k in range(positions[x, 1], levels):
+                costs[y, x, k] = outside
 
 
-# One function for each kind of row, none with a branch on the kind inside: numba then elides the reference counts of the
-# slices, which otherwise cost more than the arithmetic.
+# One function for each kind of row: the loops over the levels, a handful of cycles long, must hold neither a slice (its
+# reference count costs more than the arithmetic) nor an index that numba would have to check for wraparound: hence unsigned ones.
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _colour_row_to_points(
-    row: NDArray, line: NDArray, positions: NDArray, cutoff: float, outside: float, squared: bool, costs: NDArray
-) -> None:
-    for x in range(row.shape[0]):
-        start, stop, origin = positions[x, 0], positions[x, 1], positions[x, 2]
-        n = stop - start
-        _fill_outside(costs[x], start, stop, outside)
-        out = costs[x, start:stop]
-        r0, r1, r2 = np.float32(row[x, 0]), np.float32(row[x, 1]), np.float32(row[x, 2])
-        a0, a1, a2 = line[0, origin : origin + n], line[1, origin : origin + n], line[2, origin : origin + n]
-        for k in range(n):
-            d0, d1, d2 = abs(a0[k] - r0), abs(a1[k] - r1), abs(a2[k] - r2)
+def _colour_row_to_points(row: NDArray, line: NDArray, positions: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
+    columns, levels = costs.shape
+    for x in range(columns):
+        at, origin = np.uint64(x), np.uint64(positions[x, 2])
+        r0, r1, r2 = np.float32(row[at, 0]), np.float32(row[at, 1]), np.float32(row[at, 2])
+        for k in range(levels):
+            i = origin + np.uint64(k)
+            d0, d1, d2 = abs(line[0, i] - r0), abs(line[1, i] - r1), abs(line[2, i] - r2)
             cost = d0 * d0 + d1 * d1 + d2 * d2 if squared else d0 + d1 + d2
-            out[k] = cost if cost < cutoff else cutoff
+            costs[at, k] = cost if cost < cutoff else cutoff
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _colour_row_to_intervals(
-    row: NDArray, low: NDArray, high: NDArray, positions: NDArray, cutoff: float, outside: float, squared: bool, costs: NDArray
+    row: NDArray, low: NDArray, high: NDArray, positions: NDArray, cutoff: float, squared: bool, costs: NDArray
 ) -> None:
-    for x in range(row.shape[0]):
-        start, stop, origin = positions[x, 0], positions[x, 1], positions[x, 2]
-        n = stop - start
-        _fill_outside(costs[x], start, stop, outside)
-        out = costs[x, start:stop]
-        r0, r1, r2 = np.float32(row[x, 0]), np.float32(row[x, 1]), np.float32(row[x, 2])
-        a0, a1, a2 = low[0, origin : origin + n], low[1, origin : origin + n], low[2, origin : origin + n]
-        b0, b1, b2 = high[0, origin : origin + n], high[1, origin : origin + n], high[2, origin : origin + n]
-        for k in range(n):
-            d0, d1, d2 = _gap(r0, a0[k], b0[k]), _gap(r1, a1[k], b1[k]), _gap(r2, a2[k], b2[k])
+    columns, levels = costs.shape
+    for x in range(columns):
+        at, origin = np.uint64(x), np.uint64(positions[x, 2])
+        r0, r1, r2 = np.float32(row[at, 0]), np.float32(row[at, 1]), np.float32(row[at, 2])
+        for k in range(levels):
+            i = origin + np.uint64(k)
+            d0, d1, d2 = _gap(r0, low[0, i], high[0, i]), _gap(r1, low[1, i], high[1, i]), _gap(r2, low[2, i], high[2, i])
             cost = d0 * d0 + d1 * d1 + d2 * d2 if squared else d0 + d1 + d2
-            out[k] = cost if cost < cutoff else cutoff
+            costs[at, k] = cost if cost < cutoff else cutoff
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _grey_row(
-    row: NDArray, low: NDArray, high: NDArray, positions: NDArray, cutoff: float, outside: float, squared: bool, costs: NDArray
+    row: NDArray, low: NDArray, high: NDArray, positions: NDArray, cutoff: float, squared: bool, costs: NDArray
 ) -> None:
-    for x in range(row.shape[0]):
-        start, stop, origin = positions[x, 0], positions[x, 1], positions[x, 2]
-        n = stop - start
-        _fill_outside(costs[x], start, stop, outside)
-        out = costs[x, start:stop]
-        r = np.float32(row[x, 0])
-        a, b = low[0, origin : origin + n], high[0, origin : origin + n]
-        for k in range(n):
-            d = _gap(r, a[k], b[k])
+    columns, levels = costs.shape
+    for x in range(columns):
+        at, origin = np.uint64(x), np.uint64(positions[x, 2])
+        r = np.float32(row[at, 0])
+        for k in range(levels):
+            i = origin + np.uint64(k)
+            d = _gap(r, low[0, i], high[0, i])
             cost = d * d if squared else d
-            out[k] = cost if cost < cutoff else cutoff
+            costs[at, k] = cost if cost < cutoff else cutoff
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -263,11 +265,3 @@ def _gap(value: float, low: float, high: float) -> float:
     below, above = low - value, value - high
     gap = below if below > above else above
     return gap if gap > 0 else np.float32(0)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _fill_outside(cell: NDArray, start: int, stop: int, outside: float) -> None:
-    for k in range(start):
-        cell[k] = outside
-    for k in range(stop, cell.shape[0]):
-        cell[k] = outside
