@@ -38,8 +38,11 @@ from stereo_framework.volume import (
 SLAB_ROWS = 128
 """Rows of a slab without its halo."""
 
-_PILE = 0.5
-"""Share of the pixels at one end of the search range above which the range or its sign is doubted."""
+_PILE = 0.1
+"""Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
+
+On thirteen real and synthetic pairs a 9x9 window puts at most 4 % there (8 % without a window), with the wrong sign 14 % to 57 %.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,10 +424,10 @@ def _warnings(labels: Labels, disparity: Disparity, search: Search) -> list[str]
     found = []
     for level, end in ((0, "lower"), (search.levels - 1, "upper")):
         share = np.count_nonzero(assigned == level) / max(1, assigned.size)
-        if share > _PILE:
+        if share > _PILE + 1 / search.levels:
             value = search.minimum + level * search.step
             found.append(
                 f"{100 * share:.0f} % of the pixels chose the {end} end of the search range, {value:g}: is the range or its sign "
-                "wrong, are the images exchanged, or is the truncation too low to tell disparities apart?"
+                "wrong, are the images exchanged, or are the costs too coarse to tell disparities apart?"
             )
     return found

@@ -1,0 +1,120 @@
+"""Time the window kernels beside their peers, in one run: ``python benchmarks/kernels.py [--large]``.
+
+Peers: np.copyto of the volume for the costs, cv2.boxFilter and cv2.erode of every level's slice for the window filters,
+np.argmin for the winners. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels'
+times do not depend on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import cv2
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from stereo_framework import CostVolume, Energy, Search, threads
+from stereo_framework.aggregation import box, min_filter
+from stereo_framework.matching_cost import absolute_difference, squared_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.pipeline import SLAB_ROWS
+
+SIZES = {"tsukuba": (288, 384, 16), "cones": (375, 450, 64), "large": (1100, 1400, 192)}
+WINDOW = 21
+REQUIRED = {"AD": 2.5, "SD": 2.5, "box": 0.8, "min": 1.2}
+WANTED = {"AD": 1.1, "SD": 1.1, "box": 0.4, "min": 0.85}
+
+
+def best(call: Callable[[], object], seconds: float = 1.0) -> float:
+    """Shortest of the repetitions that fit into `seconds`, in ms; the first, which compiles, does not count."""
+    call()
+    times, start = [], time.perf_counter()
+    while not times or time.perf_counter() - start < seconds:
+        before = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - before)
+    return min(times) * 1e3
+
+
+def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
+    """What others offer for the same work, one thread each."""
+    slices = [np.ascontiguousarray(costs[..., k]) for k in range(costs.shape[2])]
+    outs = [np.empty_like(s) for s in slices]
+    kernel, copy = np.ones((WINDOW, WINDOW), np.uint8), np.empty_like(costs)
+
+    def boxes() -> None:
+        for source, out in zip(slices, outs, strict=True):
+            cv2.boxFilter(source, -1, (WINDOW, WINDOW), dst=out, borderType=cv2.BORDER_REPLICATE)
+
+    def erosions() -> None:
+        for source, out in zip(slices, outs, strict=True):
+            cv2.erode(source, kernel, dst=out)
+
+    def copying() -> None:
+        np.copyto(copy, costs)
+
+    return {
+        "AD": copying,
+        "SD": copying,
+        "AD interval": copying,
+        "box": boxes,
+        "min": erosions,
+        "winners": lambda: costs.argmin(axis=2),
+    }
+
+
+def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
+    """Our stages on random data."""
+    rows, columns, levels = shape
+    random = np.random.default_rng(0)
+    left, right = random.integers(0, 256, (2, rows, columns, 3), dtype=np.uint8)
+    search = Search(0, levels - 1)
+    volume = CostVolume(random.integers(0, 256, shape).astype(np.float32), search, 255.0)
+    return {
+        "AD": lambda: absolute_difference(left, right, search),
+        "SD": lambda: squared_difference(left, right, search),
+        "AD interval": lambda: absolute_difference(left, right, search, interval=True),
+        "box": lambda: box(volume, size=WINDOW),
+        "min": lambda: min_filter(volume, size=WINDOW),
+        "winners": lambda: winner_take_all(Energy(volume)),
+    }
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--large", action="store_true", help="the 1400x1100 pair too, in slabs as the pipeline runs it")
+    arguments = parser.parse_args()
+    cv2.setNumThreads(1)
+    table = Table("size", "stage", "1 thread, ms", "2 threads, ms", "peer, ms", "ratio", "required", "wanted", title="Kernels")
+    for name, shape in SIZES.items():
+        if name == "large":
+            if not arguments.large:
+                continue
+            shape = (SLAB_ROWS, *shape[1:])
+            name = f"large, {SLAB_ROWS} rows"
+        others = peers(np.random.default_rng(1).integers(0, 256, shape).astype(np.float32))
+        for stage, call in stages(shape).items():
+            with threads(1):
+                ours = best(call)
+            with threads(2):
+                two = best(call)
+            peer = best(others[stage])
+            table.add_row(
+                name,
+                stage,
+                f"{ours:.2f}",
+                f"{two:.2f}",
+                f"{peer:.2f}",
+                f"{ours / peer:.2f}",
+                str(REQUIRED.get(stage, "")),
+                str(WANTED.get(stage, "")),
+            )
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
