@@ -14,10 +14,10 @@ from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
 
 
-def check_size(stage: str, size: int) -> None:
-    """Refuse a window without a pixel."""
-    if size < 1:
-        raise ParameterError(f"{stage}.size: {size!r} is not a whole number >= 1")
+def check_count(name: str, count: int) -> None:
+    """Refuse a window without a pixel, or no iteration at all."""
+    if count < 1:
+        raise ParameterError(f"{name}: {count!r} is not a whole number >= 1")
 
 
 def box_mean(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:

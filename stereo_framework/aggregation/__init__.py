@@ -1,6 +1,10 @@
 """Aggregation: support for the costs of each cell from its neighbours."""
 
+from stereo_framework.aggregation.bayesian_diffusion import bayesian_diffusion
+from stereo_framework.aggregation.binomial import binomial
 from stereo_framework.aggregation.box import box
+from stereo_framework.aggregation.diffusion import diffusion
+from stereo_framework.aggregation.membrane_diffusion import membrane_diffusion
 from stereo_framework.aggregation.min_filter import min_filter
 
-__all__ = ["box", "min_filter"]
+__all__ = ["bayesian_diffusion", "binomial", "box", "diffusion", "membrane_diffusion", "min_filter"]

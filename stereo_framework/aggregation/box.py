@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stereo_framework._windows import box_mean, check_size
-from stereo_framework.errors import ParameterError
+from stereo_framework._windows import box_mean, check_count
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume
 
@@ -46,9 +45,8 @@ def box(volume: CostVolume, *, size: PositiveInt = 9, iterations: PositiveInt = 
     >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [0.0, 3.0, 6.0]
     """
-    check_size("box", size)
-    if iterations < 1:
-        raise ParameterError(f"box.iterations: {iterations!r} is not a whole number >= 1")
+    check_count("box.size", size)
+    check_count("box.iterations", iterations)
     costs = volume.costs
     for _ in range(iterations):
         costs = box_mean(costs, size)

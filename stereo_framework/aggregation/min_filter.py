@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stereo_framework._windows import check_size, window_minimum
+from stereo_framework._windows import check_count, window_minimum
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume
 
@@ -44,5 +44,5 @@ def min_filter(volume: CostVolume, *, size: PositiveInt = 9) -> CostVolume:
     >>> min_filter(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [5.0, 5.0, 2.0, 2.0]
     """
-    check_size("min_filter", size)
+    check_count("min_filter.size", size)
     return replace(volume, costs=window_minimum(volume.costs, size))

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._bits import ordered
 from stereo_framework._parallel import over_rows
 from stereo_framework.stage import stage
 from stereo_framework.volume import Energy, Labeling
@@ -46,26 +47,18 @@ def winner_take_all(energy: Energy) -> Labeling:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _kernel(
-    costs: NDArray[np.float32], bits: NDArray[np.int32], labels: NDArray[np.int16], lowest: NDArray[np.float32]
-) -> None:
+def _kernel(costs: NDArray[np.float32], bits: NDArray[np.int32], labels: NDArray[np.int16], lowest: NDArray[np.float32]) -> None:
     """The lowest cost is sought among the costs' bit patterns: LLVM vectorizes minima of integers, but not of floats."""
     rows, columns, levels = bits.shape
     for y in range(rows):
         for x in range(columns):
-            least = _ordered(bits[y, x, 0])
+            least = ordered(bits[y, x, 0])
             for k in range(1, levels):
-                key = _ordered(bits[y, x, k])
+                key = ordered(bits[y, x, k])
                 least = key if key < least else least
             winner = np.int32(levels)
             for k in range(levels):
-                level = np.int32(k) if _ordered(bits[y, x, k]) == least else np.int32(levels)
+                level = np.int32(k) if ordered(bits[y, x, k]) == least else np.int32(levels)
                 winner = level if level < winner else winner
             labels[y, x] = winner
             lowest[y, x] = costs[y, x, winner]
-
-
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _ordered(bits: int) -> int:
-    """The bits of a float as an integer of the same order; NaN comes last."""
-    return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))

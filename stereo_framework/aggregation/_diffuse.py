@@ -1,0 +1,69 @@
+"""What regular and membrane diffusion share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework._parallel import over_rows
+from stereo_framework._windows import check_count
+from stereo_framework.errors import ParameterError
+from stereo_framework.volume import CostVolume
+
+
+def diffuse(volume: CostVolume, stage: str, iterations: int, rate: float, beta: float) -> CostVolume:
+    """Steps of ``C <- (1 - rate (beta + 4)) C + rate * (4 neighbours) + rate beta C0`` in float32, as the original computes."""
+    check_count(f"{stage}.iterations", iterations)
+    if not rate > 0 or beta < 0 or rate * (beta + 4) > 1 + 1e-9:
+        highest = 1 / (beta + 4) if beta >= 0 else 0.25
+        raise ParameterError(
+            f"{stage}: rate {rate:g} with beta {beta:g} does not converge; legal: 0 < rate <= {highest:g}, beta >= 0"
+        )
+    # The factor of the cell itself follows from the rounded rate, so that the three sum to one.
+    spread = np.float32(rate)
+    keep, pull = np.float32(1 - float(spread) * (beta + 4)), np.float32(float(spread) * beta)
+    original = volume.costs
+    present, following = original, np.empty_like(original)
+    spare = np.empty_like(original) if iterations > 1 else following
+    for _ in range(iterations):
+        over_rows(
+            lambda a, b, s=present, o=following: _kernel(s, original, a, keep, spread, pull, o[a:b]),
+            original.shape[0],
+            original.size,
+        )
+        present, following = following, spare if present is original else present
+    return replace(volume, costs=present)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _kernel(
+    costs: NDArray[np.float32],
+    original: NDArray[np.float32],
+    start: int,
+    keep: float,
+    spread: float,
+    pull: float,
+    out: NDArray[np.float32],
+) -> None:
+    rows, columns, levels = costs.shape
+    width = columns * levels
+    line = np.empty(width + 2 * levels, np.float32)
+    for y in range(out.shape[0]):
+        at = start + y
+        up, middle, down = costs[max(at - 1, 0)].reshape(-1), costs[at].reshape(-1), costs[min(at + 1, rows - 1)].reshape(-1)
+        for i in range(levels):
+            line[i] = middle[i]
+            line[width + levels + i] = middle[width - levels + i]
+        line[levels : levels + width] = middle
+        left, right = line[:width], line[2 * levels : 2 * levels + width]
+        row = out[y].reshape(-1)
+        if pull == 0:
+            for i in range(width):
+                row[i] = keep * middle[i] + spread * (up[i] + down[i] + left[i] + right[i])
+        else:
+            first = original[at].reshape(-1)
+            for i in range(width):
+                row[i] = keep * middle[i] + spread * (up[i] + down[i] + left[i] + right[i]) + pull * first[i]
