@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from stereo_framework._parallel import over_rows
 from stereo_framework._windows import check_count
+from stereo_framework.aggregation._iterate import iterate
 from stereo_framework.errors import ParameterError
 from stereo_framework.volume import CostVolume
 
@@ -26,16 +26,11 @@ def diffuse(volume: CostVolume, stage: str, iterations: int, rate: float, beta: 
     spread = np.float32(rate)
     keep, pull = np.float32(1 - float(spread) * (beta + 4)), np.float32(float(spread) * beta)
     original = volume.costs
-    present, following = original, np.empty_like(original)
-    spare = np.empty_like(original) if iterations > 1 else following
-    for _ in range(iterations):
-        over_rows(
-            lambda a, b, s=present, o=following: _kernel(s, original, a, keep, spread, pull, o[a:b]),
-            original.shape[0],
-            original.size,
-        )
-        present, following = following, spare if present is original else present
-    return replace(volume, costs=present)
+
+    def step(costs: NDArray[np.float32], start: int, out: NDArray[np.float32]) -> None:
+        _kernel(costs, original, start, keep, spread, pull, out)
+
+    return replace(volume, costs=iterate(step, original, iterations))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from stereo_framework._parallel import over_rows
 from stereo_framework._windows import check_count
+from stereo_framework.aggregation._iterate import iterate
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume
 
@@ -48,12 +48,7 @@ def binomial(volume: CostVolume, *, iterations: PositiveInt = 1) -> CostVolume:
     [1.0, 4.0, 6.0, 4.0, 1.0]
     """
     check_count("binomial.iterations", iterations)
-    costs = volume.costs
-    out, spare = np.empty_like(costs), np.empty_like(costs) if iterations > 1 else None
-    for i in range(iterations):
-        source, out = (costs, out) if i == 0 else (out, spare if i == 1 else source)
-        over_rows(lambda a, b, s=source, o=out: _kernel(s, a, o[a:b]), costs.shape[0], costs.size)
-    return replace(volume, costs=out)
+    return replace(volume, costs=iterate(_kernel, volume.costs, iterations))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,0 +1,23 @@
+"""Repeat a filter on a volume with two buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework._parallel import over_rows
+
+Kernel = Callable[[NDArray[np.float32], int, NDArray[np.float32]], None]
+"""``kernel(source, start, out)`` writes the rows of a result from `start` on."""
+
+
+def iterate(kernel: Kernel, costs: NDArray[np.float32], iterations: int) -> NDArray[np.float32]:
+    """Apply `kernel` to `costs`, then to its result, and so on; the input stays as it is."""
+    source, out = costs, np.empty_like(costs)
+    spare = np.empty_like(costs) if iterations > 1 else out
+    for _ in range(iterations):
+        over_rows(lambda a, b, s=source, o=out: kernel(s, a, o[a:b]), costs.shape[0], costs.size)
+        source, out = out, spare if source is costs else source
+    return source
