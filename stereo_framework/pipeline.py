@@ -36,7 +36,10 @@ from stereo_framework.volume import (
 )
 
 SLAB_ROWS = 128
-"""Rows of a slab without its halo."""
+"""Most rows of a slab, without its halo."""
+
+_SLAB_BYTES = 64 * 2**20
+"""Size of a slab's volume above which slabs are halved, for less memory at the price of computing more halos."""
 
 _PILE = 0.1
 """Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
@@ -327,8 +330,11 @@ def _in_slabs(steps: Iterable[_Step], state: State, clock: _Clock, rows: int) ->
         return
     halos = [step.halo or 0 for step in steps]
     ends_in_labels = any(step.name == "optimization" for step in steps)
-    for start in range(0, rows, SLAB_ROWS):
-        stop = min(start + SLAB_ROWS, rows)
+    height = SLAB_ROWS
+    if 4 * height * state["reference"].shape[1] * state["search"].levels > _SLAB_BYTES:
+        height = max(1, height // 2)
+    for start in range(0, rows, height):
+        stop = min(start + height, rows)
         top, bottom = max(0, start - sum(halos)), min(rows, stop + sum(halos))
         slab = _slice(state, top, bottom)
         for i, step in enumerate(steps):

@@ -1,0 +1,48 @@
+"""Peak memory of the window pipeline, measured in processes of its own."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import hashlib, json, resource, sys
+import numpy as np
+from stereo_framework import Bound, Pipeline
+from stereo_framework.aggregation import box, min_filter
+from stereo_framework.datasets import random_planes
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.refinement import parabola
+
+scene = random_planes(rows=1100, columns=1400, levels=192, seed=1)
+method = Pipeline(
+    absolute_difference,
+    winner_take_all,
+    aggregation=[Bound(box, {"size": 9}), Bound(min_filter, {"size": 9})],
+    refinement=[parabola],
+)
+match = method(scene, keep_volume=sys.argv[1] == "whole")
+print(json.dumps({
+    "digest": hashlib.sha256(match.disparity.tobytes()).hexdigest(),
+    "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    "levels": match.search.levels,
+}))
+"""
+
+
+def _measure(how):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in other units elsewhere")
+def test_a_large_pair_stays_under_600_mib():
+    slabs, whole = _measure("slabs"), _measure("whole")
+    assert slabs["levels"] == 192
+    assert slabs["peak_mib"] < 600
+    # The whole volume alone is 1128 MiB, so that the comparison cannot be between two runs in slabs.
+    assert whole["peak_mib"] > 1128
+    assert slabs["digest"] == whole["digest"]
