@@ -267,7 +267,9 @@ def _before(pipeline: Pipeline, bound: Bound) -> Pipeline:
 
 def _with_other(run: Callable[[State], None], pipeline: Pipeline, scene: Scene, search: Search, state: State) -> None:
     exchanged = scene.pair(scene.match_index, scene.reference_index, search)
-    run({**state, "other": pipeline(exchanged, keep_volume=True)})
+    state["other"] = pipeline(exchanged, keep_volume=True)
+    run(state)
+    del state["other"]
 
 
 def _run_cost(bound: Bound, keep_raw: bool, state: State) -> None:

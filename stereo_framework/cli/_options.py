@@ -1,0 +1,33 @@
+"""Options and small parsers that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stereo_framework.errors import ParameterError
+
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", help="Data root; default: the environment variable STEREO_DATA, then the user's cache folder."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
+
+
+def key_value(text: str, option: str) -> tuple[str, str]:
+    """Split ``key=value``."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ParameterError(f"{option} {text!r}: expected key=value, such as {option} matching_cost.truncation=20")
+    return key, value
+
+
+def disparities(text: str) -> tuple[float, float]:
+    """Parse ``A:B``, both included."""
+    try:
+        low, high = (float(part) for part in text.split(":"))
+    except ValueError:
+        raise ParameterError(f"--disparities {text!r}: expected MINIMUM:MAXIMUM in pixels, both included, such as 0:64") from None
+    return low, high

@@ -1,0 +1,34 @@
+"""The verb ``check``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def check(
+    script: Annotated[list[str], typer.Argument(help="Scripts: files, or names of shipped ones.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a value; repeatable.")
+    ] = None,
+) -> int:
+    """Check parameter scripts without running them; every fault is told with its place.
+
+    Example: stereo-framework check my_sweep.yaml
+    """
+    from stereo_framework.errors import ScriptError
+    from stereo_framework.script import load
+
+    faults: list[str] = []
+    for name in script:
+        try:
+            loaded = load(name, overrides=settings or [])
+        except ScriptError as error:
+            faults += error.faults
+        else:
+            where = f"on {', '.join(loaded.scenes)}" if loaded.scenes else "on scenes named later"
+            print(f"{name}: fine; {len(loaded.runs)} run{'s'[: len(loaded.runs) != 1]} {where}")
+    if faults:
+        raise ScriptError(faults)
+    return 0

@@ -1,0 +1,37 @@
+"""The verb ``import``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stereo_framework.errors import ParameterError
+
+
+def import_(
+    old: Annotated[Path, typer.Argument(help="A script file of the original 2002 program.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for one YAML script a scene; default: print the only one.")] = None,
+) -> int:
+    """Convert a script of the original 2002 program to YAML; what cannot be carried over is told line by line.
+
+    Example: stereo-framework import exp6.txt --out converted
+    """
+    import yaml
+
+    from stereo_framework.script.legacy_file import convert
+
+    scripts = convert(old, lambda line: print(f"note: {line}", file=sys.stderr))
+    if out is None and len(scripts) > 1:
+        raise ParameterError(f"{old} runs on {len(scripts)} scenes ({', '.join(scripts)}); give --out DIR for one script each")
+    for scene, script in scripts.items():
+        text = f"# Converted from {old.name}, a script of the original 2002 program.\n{yaml.safe_dump(script, sort_keys=False)}"
+        if out is None:
+            print(text, end="")
+        else:
+            out.mkdir(parents=True, exist_ok=True)
+            (out / f"{scene}.yaml").write_text(text)
+            print(f"{out / f'{scene}.yaml'}: {len(script['methods'])} methods")
+    return 0

@@ -1,0 +1,79 @@
+"""The command ``stereo-framework``: its verbs, and how errors leave it.
+
+Verbs import what they need when they run, so that ``--help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from stereo_framework import __version__
+from stereo_framework.cli import check, evaluate, import_, results, run, scenes, schema, stages
+from stereo_framework.errors import StereoFrameworkError
+
+app = typer.Typer(
+    name="stereo-framework",
+    help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
+    no_args_is_help=True,
+    add_completion=False,
+    # Plain help: importing rich would double the time of --help.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
+    """A verb whose errors are one line each and whose return value is the exit status."""
+
+    @functools.wraps(verb)
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        try:
+            status = verb(*arguments, **options) or 0
+        except StereoFrameworkError as error:
+            for line in str(error).splitlines():
+                print(f"error: {line}", file=sys.stderr)
+            status = 2
+        except KeyboardInterrupt:
+            print("interrupted; results so far are kept", file=sys.stderr)
+            status = 130
+        except BrokenPipeError:
+            # The reader of our output has gone (| head); nothing may be written any more, not even at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = 0
+        raise typer.Exit(status)
+
+    return wrapped
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        print(f"stereo-framework {__version__}")
+        raise typer.Exit
+
+
+_VERBS: tuple[Callable[..., int], ...] = (
+    run.run,
+    evaluate.evaluate,
+    results.results,
+    scenes.scenes,
+    stages.stages,
+    check.check,
+    schema.schema,
+    import_.import_,
+)
+for _verb in _VERBS:
+    app.command(_verb.__name__.rstrip("_"), help=inspect.cleandoc(_verb.__doc__ or "").replace("\n    ", "\n\n    "))(_exits(_verb))
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()

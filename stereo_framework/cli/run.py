@@ -1,0 +1,107 @@
+"""The verb ``run``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereo_framework.cli._options import Data, Json, disparities
+from stereo_framework.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from stereo_framework.scene import Scene
+    from stereo_framework.sweep import Result
+
+
+def run(
+    script: Annotated[list[str], typer.Argument(help="Scripts: files, or names of shipped ones (ssd, window).")],
+    scene: Annotated[
+        list[str] | None, typer.Option("--scene", help="Scene to run on instead of the script's; repeatable.")
+    ] = None,
+    left: Annotated[Path | None, typer.Option("--left", help="Your own pair: the reference image, seen from the left.")] = None,
+    right: Annotated[Path | None, typer.Option("--right", help="Your own pair: the match image, seen from the right.")] = None,
+    disparity_range: Annotated[
+        str | None, typer.Option("--disparities", metavar="MIN:MAX", help="Search range in pixels, both ends included: 0:64.")
+    ] = None,
+    truth: Annotated[Path | None, typer.Option("--truth", help="Your own pair: true disparities (PFM, PNG, PGM, npy).")] = None,
+    truth_scale: Annotated[float | None, typer.Option("--truth-scale", help="Grey levels per pixel in an 8-bit --truth.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for results, the resolved script, maps and pictures.")] = None,
+    workers: Annotated[int, typer.Option("--workers", help="Runs at a time.")] = 1,
+    maps: Annotated[
+        bool | None,
+        typer.Option("--maps/--no-maps", help="Write disparity maps and pictures to --out; default: unless sweeping."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Statistics or parameters to show, separated by commas.")
+    ] = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Run parameter scripts and print the error statistics.
+
+    Example: stereo-framework run ssd --scene synthetic/planes --out results/ssd
+    """
+    from stereo_framework.cli import _output
+    from stereo_framework.script import load
+    from stereo_framework.sweep.run import execute, plan, scenes_of
+
+    pair = _pair(left, right, disparity_range, truth, truth_scale)
+    if pair is not None and scene:
+        raise ParameterError("--left and --right give the scene; leave out --scene")
+    overrides = list(settings or [])
+    if pair is None and disparity_range is not None:
+        low, high = disparities(disparity_range)
+        overrides += [f"search.minimum={low:g}", f"search.maximum={high:g}"]
+    scripts = [load(name, overrides=overrides) for name in script]
+    tasks = [task for s in scripts for task in plan(s, [pair] if pair else scenes_of(s, scene or None, data))]
+    by_id = {task.id: task.scene for task in tasks}
+    results: list[Result] = []
+    total = sum(len(task.keys) for task in tasks)
+    try:
+        for result in _output.progress(execute(scripts, tasks, out=out, workers=workers, maps=maps), total):
+            results.append(result)
+            if result.map is not None:
+                _pictures(result, by_id[result.id])
+    except KeyboardInterrupt:
+        hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
+        print(f"interrupted after {len(results)} of {total} results; {hint}", file=sys.stderr)
+        return 130
+    if json:
+        _output.print_json([r.record() for r in results])
+    else:
+        _output.print_results(results, columns.split(",") if columns else ())
+        if out is not None:
+            print(f"results, script{', maps and pictures' if any(r.map for r in results) else ''} in {out}")
+    return 1 if any(r.error for r in results) else 0
+
+
+def _pair(
+    left: Path | None, right: Path | None, disparity_range: str | None, truth: Path | None, truth_scale: float | None
+) -> Scene | None:
+    from stereo_framework.datasets import pair_scene
+    from stereo_framework.scene import Search
+
+    if left is None and right is None:
+        if truth is not None:
+            raise ParameterError("--truth belongs to your own pair; give --left and --right too")
+        return None
+    if left is None or right is None or disparity_range is None:
+        missing = [n for n, v in (("--left", left), ("--right", right), ("--disparities", disparity_range)) if v is None]
+        raise ParameterError(f"your own pair needs --left, --right and --disparities; {' and '.join(missing)} missing")
+    low, high = disparities(disparity_range)
+    return pair_scene(left, right, Search(low, high), truth=truth, truth_scale=truth_scale)
+
+
+def _pictures(result: Result, scene: Scene) -> None:
+    from stereo_framework.report.pictures import write_pictures
+
+    if result.map is None or result.disparity is None:
+        raise DataError(f"{result.scene} {result.method}: the map {result.map} cannot be read")
+    write_pictures(result.map.parents[1] / "pictures" / result.map.stem, result.disparity, scene)

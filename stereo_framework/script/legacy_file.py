@@ -1,0 +1,156 @@
+"""Script files of the original 2002 program: what they would have run, as our scripts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.errors import DataError
+from stereo_framework.script.legacy import DEFAULTS, SURVIVE_RESET, translate
+
+_MAX_NESTING = 20
+"""Scripts within scripts; deeper is a script that runs itself."""
+
+
+@dataclass
+class _Session:
+    """The original's state, which all lines of all scripts share."""
+
+    folder: Path
+    parameters: dict[str, Any] = field(default_factory=dict)
+    scene: str | None = None
+    runs: list[tuple[str | None, str, dict[str, Any]]] = field(default_factory=list)
+
+
+def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, Any]]:
+    """Read a script of the original program, with everything it calls, and translate each of its runs.
+
+    Parameters
+    ----------
+    path : Path
+        The script. Files it names are looked for from its own folder, then from where its ``cd`` lines lead.
+    report : callable
+        Gets ``file:line: what`` for everything that cannot be carried over.
+
+    Returns
+    -------
+    dict of str to dict
+        Scripts by scene name; each holds one method for each ``depth_map`` of the original.
+
+    Raises
+    ------
+    DataError
+        The script cannot be read, or would run nothing.
+    """
+    session = _Session(path.parent)
+    _script(session, path, report, 0)
+    if not session.runs:
+        raise DataError(f"{path}: runs nothing: no line has a 'depth_map'")
+    scripts: dict[str, dict[str, Any]] = {}
+    for scene, name, method in session.runs:
+        key = scene or "scene"
+        script = scripts.setdefault(key, {"name": f"{path.stem}_{key}", "scenes": [key], "methods": {}})
+        unique, count = name, 2
+        while unique in script["methods"]:
+            unique, count = f"{name}_{count}", count + 1
+        script["methods"][unique] = method
+    return scripts
+
+
+def _tokens(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and tokens; a token that starts with # ends its line."""
+    try:
+        text = path.read_text(encoding="latin-1")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        tokens = line.split()
+        comment = next((i for i, token in enumerate(tokens) if token.startswith("#")), len(tokens))
+        if tokens[:comment]:
+            yield number, tokens[:comment]
+
+
+def _script(session: _Session, path: Path, report: Callable[[str], None], depth: int) -> None:
+    if depth > _MAX_NESTING:
+        raise DataError(f"{path}: scripts nested more than {_MAX_NESTING} deep; it seems to run itself")
+    for number, tokens in _tokens(path):
+
+        def tell(line: str, where: str = f"{path}:{number}") -> None:
+            report(f"{where}: {line}")
+
+        command, *rest = tokens
+        if command == "exit":
+            return
+        if command == "reset":
+            session.parameters = {k: v for k, v in session.parameters.items() if k in SURVIVE_RESET}
+        elif command in ("script", "cd") and not rest:
+            tell(f"'{command}' without a name; skipped")
+        elif command == "cd":
+            # The folder may exist on the author's machine only; the files it leads to are then reported one by one.
+            session.folder = Path(os.path.normpath(session.folder / rest[0]))
+        elif command == "script":
+            _script(session, session.folder / rest[0], report, depth + 1)
+        else:
+            _line(session, tokens, tell)
+
+
+def _line(session: _Session, tokens: list[str], tell: Callable[[str], None]) -> None:
+    """One line of name-value pairs: parameters, then what it asks to be done."""
+    if len(tokens) % 2:
+        tell(f"{tokens[-1]!r} has no value; skipped")
+        tokens = tokens[:-1]
+    pairs = list(zip(tokens[::2], tokens[1::2], strict=True))
+    once = {
+        k: v for k, v in pairs if k in ("input_params", "input_data", "output_data", "depth_map", "output_params", "cost_map")
+    }
+    if "input_params" in once:
+        _parameter_file(session, session.folder / once["input_params"], tell)
+    if "input_data" in once:
+        session.scene = _scene_name(session, once["input_data"])
+        tell(
+            f"input_data {once['input_data']}: taken for the scene {session.scene!r}; name its frames in a scene.yaml if it is not one of ours"
+        )
+    for name, value in pairs:
+        if name not in once:
+            _assign(session, name, value, tell)
+    for name in ("output_data", "cost_map"):
+        if name in once:
+            tell(f"{name} {once[name]}: not carried over; 'run --out DIR' stores the results")
+    if "depth_map" in once:
+        method = translate(session.parameters, report=tell)
+        session.runs.append((session.scene, Path(once["depth_map"]).stem, method))
+
+
+def _parameter_file(session: _Session, path: Path, tell: Callable[[str], None]) -> None:
+    if not path.is_file():
+        tell(f"input_params: no file {path}; its parameters keep their values")
+        return
+    tokens = path.read_text(encoding="latin-1").split()
+    for name, value in zip(tokens[::2], tokens[1::2], strict=False):
+        _assign(session, name, value, tell)
+
+
+def _assign(session: _Session, name: str, value: str, tell: Callable[[str], None]) -> None:
+    if name.startswith(("rms_error_", "bad_pixels_", "predict_err_")) or name in (
+        "fraction_matched",
+        "final_energy",
+        "total_time",
+    ):
+        return  # statistics in a result file that serves as input
+    try:
+        number = int(value, 16) if value.startswith("0x") else float(value)
+    except ValueError:
+        tell(f"{name} {value}: not a number; skipped")
+        return
+    if name not in DEFAULTS and name != "disp_n":
+        tell(f"{name}: no parameter of the original program, which ignores it too")
+        return
+    session.parameters[name] = int(number) if float(number).is_integer() else number
+
+
+def _scene_name(session: _Session, listing: str) -> str:
+    """The folder of the frame list, which the conventional tree calls after its data set."""
+    return Path(os.path.normpath(session.folder / listing)).parent.name or "scene"

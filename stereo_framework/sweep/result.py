@@ -1,0 +1,86 @@
+"""One measured run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.scene import Disparity
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A method's parameters on a scene, measured under a protocol.
+
+    Parameters
+    ----------
+    id : str
+        Digest of the scene's content, the parameters and the source code that computed with them.
+    scene, method : str
+    parameters : mapping
+        All resolved values by dotted name.
+    axes : mapping
+        Those of them that the script swept.
+    protocol : str
+        The protocol's name.
+    statistics : mapping of str to float
+        Percentages in percent, disparities in pixels; empty after an error.
+    energy : float or None
+        Of the optimizer's labels.
+    seconds : mapping of str to float
+        Wall-clock time per stage.
+    warnings : tuple of str
+    error : str or None
+        Why the run failed.
+    script : mapping
+        The resolved script of this one run.
+    protocol_text : str
+        Every choice of the protocol, as printed under tables.
+    map : Path or None
+        The stored disparity map.
+    """
+
+    id: str
+    scene: str
+    method: str
+    parameters: Mapping[str, Any]
+    axes: Mapping[str, Any]
+    protocol: str
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    energy: float | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    error: str | None = None
+    script: Mapping[str, Any] = field(default_factory=dict)
+    protocol_text: str = ""
+    map: Path | None = None
+    _disparity: Disparity | None = None
+
+    @property
+    def disparity(self) -> Disparity | None:
+        """The disparity map in pixels, NaN = no estimate; None when it was not kept."""
+        if self._disparity is None and self.map is not None and self.map.is_file():
+            from stereo_framework.io.disparity import read_disparity
+
+            return read_disparity(self.map)
+        return self._disparity
+
+    def record(self) -> dict[str, Any]:
+        """The result as the plain object that ``--json`` prints."""
+        names = (
+            "id",
+            "scene",
+            "method",
+            "parameters",
+            "axes",
+            "protocol",
+            "statistics",
+            "energy",
+            "seconds",
+            "warnings",
+            "error",
+        )
+        record = {name: getattr(self, name) for name in names}
+        return record | {"warnings": list(self.warnings)}

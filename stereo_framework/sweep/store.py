@@ -1,0 +1,203 @@
+"""The results store: one SQLite file in the output folder, written by the parent process alone, one transaction a result."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import platform
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.sweep.result import Result
+
+FILE = "results.sqlite"
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE results (
+    key TEXT PRIMARY KEY,
+    id TEXT NOT NULL, scene TEXT NOT NULL, method TEXT NOT NULL, protocol TEXT NOT NULL, protocol_text TEXT NOT NULL,
+    parameters TEXT NOT NULL, axes TEXT NOT NULL, statistics TEXT NOT NULL, energy REAL, seconds TEXT NOT NULL,
+    warnings TEXT NOT NULL, error TEXT, script TEXT NOT NULL, map TEXT, environment TEXT NOT NULL, created REAL NOT NULL
+);
+CREATE TABLE plans (plan INTEGER PRIMARY KEY, script TEXT NOT NULL, created REAL NOT NULL);
+CREATE TABLE items (
+    plan INTEGER NOT NULL REFERENCES plans, position INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (plan, position)
+);
+"""
+
+
+class Store:
+    """Results of one output folder.
+
+    A plan lists the results that one script asks for, in order; results are shared between plans by content, so that a repeated or
+    extended script computes only what is missing.
+
+    Parameters
+    ----------
+    folder : Path
+        Output folder.
+    create : bool
+        Make the folder and the store when missing; otherwise that is an error.
+
+    Raises
+    ------
+    DataError
+        No results there, or a store of another version or kind.
+    """
+
+    def __init__(self, folder: Path, *, create: bool = False):
+        self.folder = folder
+        path = folder / FILE
+        if not create and not path.is_file():
+            raise DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._prepare(path)
+        except (OSError, sqlite3.Error) as error:
+            raise DataError(f"{path}: cannot be used as a results store: {error}") from error
+
+    def _prepare(self, path: Path) -> None:
+        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not tables:
+            with self._transaction():
+                for statement in _SCHEMA.strip().split(";\n"):
+                    self._db.execute(statement)
+                self._db.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(SCHEMA_VERSION),))
+            return
+        found = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() if "meta" in tables else None
+        if found is None:
+            raise DataError(f"{path}: an SQLite file, but no results store; choose another folder")
+        if int(found[0]) != SCHEMA_VERSION:
+            raise DataError(
+                f"{path}: results of schema version {found[0]}, this program reads version {SCHEMA_VERSION}; choose another folder"
+            )
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def plan(self, keys: Sequence[str], script: Any) -> None:
+        """Make `keys`, in this order, the results that the folder is about; the same plan twice is one."""
+        text = json.dumps(script, sort_keys=True, default=str)
+        with self._transaction():
+            known = self._db.execute("SELECT plan FROM plans WHERE script = ?", (text,)).fetchone()
+            if known:
+                self._db.execute("DELETE FROM items WHERE plan = ?", known)
+                self._db.execute("UPDATE plans SET created = ? WHERE plan = ?", (time.time(), *known))
+                number = known[0]
+            else:
+                number = self._db.execute("INSERT INTO plans (script, created) VALUES (?, ?)", (text, time.time())).lastrowid
+            self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", [(number, i, key) for i, key in enumerate(keys)])
+
+    def add(self, key: str, result: Result) -> None:
+        """Write one result; an earlier one under the same key is replaced.
+
+        Raises
+        ------
+        StereoFrameworkError
+            The file cannot be written, for example because the disk is full. Everything written before is kept.
+        """
+        row = (
+            key,
+            result.id,
+            result.scene,
+            result.method,
+            result.protocol,
+            result.protocol_text,
+            _dump(result.parameters),
+            _dump(result.axes),
+            _dump(result.statistics),
+            result.energy,
+            _dump(result.seconds),
+            _dump(result.warnings),
+            result.error,
+            _dump(result.script),
+            result.map.relative_to(self.folder).as_posix() if result.map else None,
+            _dump(_environment()),
+            time.time(),
+        )
+        try:
+            with self._transaction():
+                self._db.execute(f"INSERT OR REPLACE INTO results VALUES ({', '.join('?' * len(row))})", row)
+        except sqlite3.Error as error:
+            raise StereoFrameworkError(
+                f"{self.folder / FILE}: a result cannot be written: {error}; earlier ones are kept"
+            ) from error
+
+    def get(self, key: str) -> Result | None:
+        """The result under a key, None when there is none yet."""
+        rows = self._db.execute(f"SELECT {_COLUMNS} FROM results WHERE key = ?", (key,)).fetchall()
+        return self._result(rows[0]) if rows else None
+
+    def results(self, *, every: bool = False) -> list[Result]:
+        """Results of the latest plan in its order, or of all plans in the order of writing."""
+        query = f"SELECT {_COLUMNS} FROM results ORDER BY rowid"
+        if not every:
+            query = f"""SELECT {_COLUMNS} FROM items JOIN results USING (key)
+                WHERE plan = (SELECT plan FROM plans ORDER BY created DESC, plan DESC LIMIT 1) ORDER BY position"""
+        return [self._result(row) for row in self._db.execute(query)]
+
+    def missing(self) -> int:
+        """How many results of the latest plan are not there yet."""
+        query = """SELECT count(*) FROM items LEFT JOIN results USING (key)
+            WHERE plan = (SELECT plan FROM plans ORDER BY created DESC, plan DESC LIMIT 1) AND id IS NULL"""
+        return int(self._db.execute(query).fetchone()[0])
+
+    def _result(self, row: Sequence[Any]) -> Result:
+        values = dict(zip(_COLUMNS.split(", "), row, strict=True))
+        for name in ("parameters", "axes", "statistics", "seconds", "warnings", "script"):
+            values[name] = json.loads(values[name])
+        values["warnings"] = tuple(values["warnings"])
+        # JSON has no NaN; an undefined statistic is stored as null.
+        values["statistics"] = {k: math.nan if v is None else v for k, v in values["statistics"].items()}
+        values["map"] = self.folder / values["map"] if values["map"] else None
+        return Result(**values)
+
+
+_COLUMNS = (
+    "id, scene, method, protocol, protocol_text, parameters, axes, statistics, energy, seconds, warnings, error, script, map"
+)
+
+
+def _dump(value: Any) -> str:
+    if isinstance(value, dict):
+        value = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in value.items()}
+    return json.dumps(value, default=str)
+
+
+def _environment() -> dict[str, str]:
+    """Versions and machine that a result was computed with."""
+    names = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "PyMaxflow")
+    found = {"python": sys.version.split()[0], "machine": f"{platform.system()} {platform.machine()}"}
+    for name in names:
+        with contextlib.suppress(Exception):
+            found[name] = version(name)
+    return found

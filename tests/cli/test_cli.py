@@ -1,0 +1,208 @@
+"""The command line as a user meets it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stereo_framework.cli.main import app
+from stereo_framework.io.disparity import write_disparity
+from stereo_framework.io.images import write_image
+
+SCRIPT = {
+    "scenes": ["synthetic/planes"],
+    "matching_cost": {"use": "absolute_difference"},
+    "aggregation": [{"use": "box", "size": 9}],
+    "optimization": {"use": "winner_take_all"},
+}
+
+
+@pytest.fixture
+def cli(monkeypatch):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+
+    def call(*arguments):
+        return CliRunner().invoke(app, [str(a) for a in arguments])
+
+    return call
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text, name="script.yaml"):
+        path = tmp_path / name
+        path.write_text(text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False))
+        return path
+
+    return write
+
+
+def _one_line(result, *parts):
+    """A mistake: exit status 2, nothing printed, one line on the error stream that holds all parts."""
+    assert result.exit_code == 2, result.output
+    [line] = result.stderr.splitlines()
+    for part in parts:
+        assert part in line, line
+    assert "Traceback" not in result.output
+
+
+def test_run_prints_the_statistics(cli):
+    result = cli("run", "window", "--scene", "synthetic/planes")
+    assert result.exit_code == 0, result.output
+    assert "bad_pixels_nonocc" in result.stdout
+    assert "taxonomy2002: bad (percent) = error > 1 px" in result.stdout
+
+
+def test_run_json(cli):
+    result = cli("run", "window", "--scene", "synthetic/planes", "--set", "aggregation.box.size=5", "--json")
+    [record] = json.loads(result.stdout)
+    assert list(record) == "id scene method parameters axes protocol statistics energy seconds warnings error".split()
+    assert record["method"] == "window"
+    assert record["parameters"]["aggregation.box.size"] == 5
+    assert 0 < record["statistics"]["bad_pixels_all"] < 30
+
+
+def test_run_out_and_results(cli, script, tmp_path):
+    sweep = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [9, 1, 5]}}}
+    out = tmp_path / "out"
+    assert cli("run", script(sweep), "--out", out, "--workers", 2, "--maps").exit_code == 0
+    assert len(list((out / "maps").glob("*.pfm"))) == 3
+    names = {p.name.split("_", 3)[-1] for p in (out / "pictures").iterdir()}
+    assert {n.split("_", 1)[-1] for n in names} == {"disparity.png", "error.png", "bad.png", "overview.png"}
+    assert (out / "script.yaml").is_file()
+
+    listed = json.loads(cli("results", out, "--json").stdout)
+    assert [r["axes"]["aggregation.box.size"] for r in listed] == [9, 1, 5]
+    by_size = json.loads(cli("results", out, "--json", "--sort", "aggregation.box.size").stdout)
+    assert [r["axes"]["aggregation.box.size"] for r in by_size] == [1, 5, 9]
+    [kept] = json.loads(cli("results", out, "--json", "--where", "aggregation.box.size=5").stdout)
+    assert kept["id"] == listed[2]["id"]
+    lines = cli("results", out, "--csv").stdout.splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("id,scene,method,protocol,")
+    _one_line(cli("results", out, "--sort", "bad_pixel_all"), "did you mean 'bad_pixels_all'?")
+    _one_line(cli("results", out, "--where", "size"), "expected key=value")
+
+
+def test_own_pair(cli, tmp_path):
+    random = np.random.default_rng(0)
+    left = random.integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    write_image(tmp_path / "l.png", left)
+    write_image(tmp_path / "r.png", np.roll(left, -4, axis=1))
+    truth = np.full((40, 60), 4, np.float32)
+    write_disparity(tmp_path / "truth.pfm", truth)
+    pair = ("--left", tmp_path / "l.png", "--right", tmp_path / "r.png", "--disparities", "0:8")
+    [record] = json.loads(cli("run", "window", *pair, "--truth", tmp_path / "truth.pfm", "--json").stdout)
+    assert record["statistics"]["bad_pixels_nonocc"] < 5
+    _one_line(cli("run", "window", *pair[:4]), "--disparities missing")
+    _one_line(cli("run", "window", *pair[:4], "--disparities", "8"), "expected MINIMUM:MAXIMUM")
+    _one_line(cli("run", "window", *pair[:4], "--disparities", "8:8"), "search.maximum: 8 is not above search.minimum, 8")
+    _one_line(cli("run", "window", *pair, "--scene", "tsukuba"), "leave out --scene")
+    write_image(tmp_path / "small.png", left[:-1])
+    _one_line(cli("run", "window", "--left", tmp_path / "l.png", "--right", tmp_path / "small.png", *pair[4:]), "60x40", "60x39")
+    _one_line(cli("run", "window", "--left", tmp_path / "x.png", *pair[2:]), "x.png")
+    (tmp_path / "cut.png").write_bytes((tmp_path / "l.png").read_bytes()[:900])
+    _one_line(cli("run", "window", "--left", tmp_path / "cut.png", *pair[2:]), "cut.png")
+    write_disparity(tmp_path / "wrong.pfm", truth[:, :-1])
+    _one_line(cli("run", "window", *pair, "--truth", tmp_path / "wrong.pfm"), "59x40", "60x40")
+    # The pair exchanged: the search looks the wrong way, and the winners pile up at its end.
+    exchanged = cli("run", "window", "--left", tmp_path / "r.png", "--right", tmp_path / "l.png", "--disparities", "0:30")
+    assert exchanged.exit_code == 0
+
+
+def test_evaluate(cli, tmp_path):
+    from stereo_framework import load_scene
+
+    scene = load_scene("synthetic/planes")
+    write_disparity(tmp_path / "good.pfm", scene.truth + np.float32(0.75))
+    write_disparity(tmp_path / "bad.pfm", scene.truth * 4)
+    arguments = ("evaluate", tmp_path / "good.pfm", tmp_path / "bad.pfm", "--scene", "synthetic/planes")
+    result = cli(*arguments, "--threshold", 0.5, "--threshold", 1, "--json")
+    good, bad = json.loads(result.stdout)
+    assert (good["statistics"]["bad0.5_all"], good["statistics"]["bad1_all"]) == (100, 0)
+    assert good["statistics"]["rms_error_all"] == pytest.approx(0.75)
+    assert any("scale" in w for w in bad["warnings"])
+    _one_line(cli(*arguments, "--protocol", "taxonomi2002"), "did you mean 'taxonomy2002'?")
+    _one_line(cli("evaluate", tmp_path / "none.pfm", "--scene", "synthetic/planes"), "none.pfm")
+    write_disparity(tmp_path / "grey.png", scene.truth, scale=8)
+    _one_line(cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes"), "scale")
+    assert (
+        cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes", "--scale", 8, "--out", tmp_path / "p").exit_code
+        == 0
+    )
+    assert (tmp_path / "p").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"matching_cost": {"use": "absolut_difference"}}, ["script.yaml:", "did you mean 'absolute_difference'?"]),
+        ({"matching_cost": {"use": "absolute_difference", "truncatoin": 3}}, ["did you mean 'truncation'?"]),
+        ({"matching_cost": {"use": "absolute_difference", "truncation": True}}, ["true is not a number > 0 or null"]),
+        ({"aggregation": [{"use": "box", "size": "20"}]}, ["'20' is not a whole number >= 1"]),
+        ({"aggregation": [{"use": "box", "size": 0}]}, ["0 is not a whole number >= 1"]),
+        ({"search": {"minimum": 5, "maximum": 5}}, ["not above"]),
+        ({"sweep": {"grid": {"aggregation.box.size": []}}}, ["empty"]),
+        ({"include": "script.yaml"}, ["include", "script.yaml"]),
+    ],
+)
+def test_bad_scripts(cli, script, change, parts):
+    _one_line(cli("run", script(SCRIPT | change)), *parts)
+
+
+def test_unknown_names(cli, tmp_path):
+    _one_line(cli("run", "sdd", "--scene", "synthetic/planes"), "did you mean", "ssd")
+    _one_line(cli("run", tmp_path / "none.yaml"), "none.yaml")
+    _one_line(cli("run", "ssd", "--scene", "synthetic/plane"), "synthetic/planes")
+    _one_line(cli("run", "ssd", "--scene", "tsukuba", "--data", tmp_path), "tsukuba", str(tmp_path))
+    _one_line(cli("run", "ssd"), "no scene to run on")
+    _one_line(cli("stages", "bax"), "did you mean 'box'?")
+
+
+def test_failed_runs_give_status_1(cli, script, tmp_path):
+    plugin = tmp_path / "always_fails_plugin.py"
+    plugin.write_text(
+        "from stereo_framework.stage import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def always_fails(disparity):\n    raise RuntimeError('no luck')\n"
+    )
+    result = cli("run", script(SCRIPT | {"plugins": [plugin.name], "refinement": ["always_fails"]}))
+    assert result.exit_code == 1
+    assert "error: synthetic/planes script: RuntimeError: no luck" in result.stderr
+
+
+def test_check_schema_scenes_stages(cli, script):
+    assert "fine; 1 run on synthetic/planes" in cli("check", script(SCRIPT)).stdout
+    assert json.loads(cli("schema").stdout)["type"] == "object"
+    assert "synthetic/planes" in cli("scenes").stdout.split()
+    assert "320x240 colour" in cli("scenes", "synthetic/planes").stdout
+    assert {"box", "min_filter", "winner_take_all"} <= {s["name"] for s in json.loads(cli("stages", "--json").stdout)}
+    assert "size = 9   (a whole number >= 1)" in cli("stages", "box").stdout
+
+
+def test_import(cli, script):
+    old = script("match_fn 2 aggr_window_size 21 aggr_minfilter 21\nmatch_interpolated 1\ndepth_map ssd.pgm\n", "old.txt")
+    result = cli("import", old)
+    assert result.exit_code == 0
+    assert ":3: match_interpolated=1" in result.stderr
+    converted = yaml.safe_load(result.stdout)
+    assert converted["methods"]["ssd"]["matching_cost"]["use"] == "squared_difference"
+    assert cli("check", script(result.stdout, "new.yaml")).exit_code == 0
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys; sys.argv = ['stereo-framework', 'run', '--help']\n"
+        "from stereo_framework.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'cv2', 'matplotlib', 'pydantic', 'rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Example: stereo-framework run ssd" in done.stdout

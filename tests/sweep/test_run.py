@@ -1,0 +1,214 @@
+"""Running scripts: order, resuming, failing runs, workers, maps."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import yaml
+
+import stereo_framework
+from stereo_framework.errors import DataError, ScriptError
+from stereo_framework.io.pfm import read_pfm
+from stereo_framework.scene import Frame, Scene, Search
+from stereo_framework.script import load
+from stereo_framework.sweep import Store
+from stereo_framework.sweep import run as run_function
+from stereo_framework.sweep.run import execute, plan, scenes_of
+
+SWEEP = {
+    "name": "sweep",
+    "matching_cost": "absolute_difference",
+    "aggregation": [{"use": "box", "size": 3}],
+    "optimization": "winner_take_all",
+    "sweep": {"grid": {"matching_cost.truncation": [10, None], "aggregation.box.size": [1, 3, 5]}},
+}
+FAILING = '''
+from stereo_framework.stage import stage
+
+@stage("refinement", source="a test")
+def fails_at_five(disparity, volume, *, size: int = 0):
+    """Raise for one value.
+
+    Parameters
+    ----------
+    size : int
+        Pixels.
+    """
+    if size == 5:
+        raise ValueError("five is too many")
+    return disparity
+'''
+
+
+def _scene(name="tiny", seed=0, **changes):
+    random = np.random.default_rng(seed)
+    left = random.integers(0, 256, (24, 32, 3), dtype=np.uint8)
+    right = np.roll(left, -3, axis=1)
+    truth = np.full((24, 32), 3, np.float32)
+    frames = (Frame("left", lambda: left, 0), Frame("right", lambda: right, 1))
+    return Scene(name, frames, search=Search(0, 7), truths={(0, 1): lambda: truth}, **changes)
+
+
+def _numbers(results):
+    return [(r.id, r.scene, r.axes, r.statistics["bad_pixels_all"], r.energy) for r in results]
+
+
+def test_order_is_scene_then_axes():
+    results = stereo_framework.run(SWEEP, scenes=[_scene("a"), _scene("b", seed=1)])
+    expected = [(scene, truncation, size) for scene in "ab" for truncation in (10, None) for size in (1, 3, 5)]
+    found = [(r.scene, r.axes["matching_cost.truncation"], r.axes["aggregation.box.size"]) for r in results]
+    assert found == expected
+    assert len({r.id for r in results}) == 12
+
+
+def test_workers_change_nothing():
+    scene = _scene()
+    assert _numbers(stereo_framework.run(SWEEP, scenes=scene)) == _numbers(stereo_framework.run(SWEEP, scenes=scene, workers=3))
+
+
+def test_a_result_is_that_of_its_pipeline():
+    scene = _scene()
+    [result] = stereo_framework.run({k: v for k, v in SWEEP.items() if k != "sweep"}, scenes=scene)
+    [one] = load({k: v for k, v in SWEEP.items() if k != "sweep"}).runs
+    match = one.pipeline(scene)
+    np.testing.assert_array_equal(result.disparity, match.disparity)
+    assert result.statistics == stereo_framework.evaluate(match.disparity, scene)
+    assert set(result.seconds) == {"matching_cost", "aggregation.box", "restore_outside", "optimization", "evaluation"}
+
+
+def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
+    scene = _scene()
+    results = stereo_framework.run(SWEEP, scenes=scene, out=tmp_path)
+    with Store(tmp_path) as store:
+        stored = store.results()
+    [again] = stereo_framework.run(stored[4].script, scenes=scene)
+    assert again.id == results[4].id
+    assert again.statistics == results[4].statistics
+    # The whole resolved script as well, from its file.
+    whole = stereo_framework.run(tmp_path / "sweep.yaml", scenes=scene)
+    assert _numbers(whole) == _numbers(results)
+
+
+def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
+    first = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)
+    monkeypatch.setattr(sys.modules["stereo_framework.sweep.run"], "_measure", lambda *_: pytest.fail("a stored result was computed again"))
+    assert _numbers(stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)) == _numbers(first)
+
+
+def test_another_scene_of_the_same_name_is_computed(tmp_path):
+    first = stereo_framework.run(SWEEP, scenes=_scene(seed=0), out=tmp_path)
+    second = stereo_framework.run(SWEEP, scenes=_scene(seed=1), out=tmp_path)
+    assert {r.id for r in first}.isdisjoint(r.id for r in second)
+
+
+def test_an_interrupted_run_continues(tmp_path):
+    script = load(SWEEP)
+    tasks = plan(script, [_scene()])
+    partial = execute([script], tasks, out=tmp_path)
+    done = [next(partial), next(partial)]
+    partial.close()
+    with Store(tmp_path) as store:
+        assert len(store.results()) == 2
+        assert store.missing() == 4
+    results = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)
+    assert _numbers(results[:2]) == _numbers(done)
+    with Store(tmp_path) as store:
+        assert store.missing() == 0
+
+
+def test_a_failing_run_is_recorded_and_stops_nothing(tmp_path):
+    (tmp_path / "plugin_that_fails.py").write_text(FAILING)
+    script = SWEEP | {
+        "plugins": [str(tmp_path / "plugin_that_fails.py")],
+        "refinement": ["fails_at_five"],
+        "sweep": {"grid": {"refinement.fails_at_five.size": [4, 5, 6]}},
+    }
+    results = stereo_framework.run(script, scenes=_scene(), out=tmp_path / "out")
+    assert [r.error for r in results] == [None, "ValueError: five is too many", None]
+    assert results[1].statistics == {}
+    with Store(tmp_path / "out") as store:
+        assert [bool(r.error) for r in store.results()] == [False, True, False]
+
+
+def test_maps_are_written_unless_sweeping(tmp_path):
+    single = {k: v for k, v in SWEEP.items() if k != "sweep"}
+    [result] = stereo_framework.run(single, scenes=_scene("folder/tiny"), out=tmp_path / "one")
+    np.testing.assert_array_equal(read_pfm(result.map), result.disparity)
+    assert result.map.parent == tmp_path / "one" / "maps"
+    with Store(tmp_path / "one") as store:
+        [stored] = store.results()
+    np.testing.assert_array_equal(stored.disparity, result.disparity)
+    stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path / "many")
+    assert not (tmp_path / "many" / "maps").exists()
+    # Asked for afterwards, they are computed.
+    stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path / "many", maps=True)
+    assert len(list((tmp_path / "many" / "maps").glob("*.pfm"))) == 6
+
+
+def test_several_protocols_measure_one_match():
+    protocols = ["taxonomy2002", {"base": "taxonomy2002", "threshold": 2}]
+    results = stereo_framework.run(
+        {k: v for k, v in SWEEP.items() if k != "sweep"} | {"evaluation": {"protocol": protocols}}, scenes=_scene()
+    )
+    assert [r.protocol for r in results] == ["taxonomy2002", "taxonomy2002[thresholds=2]"]
+    assert results[0].id == results[1].id
+
+
+def test_without_a_scene():
+    with pytest.raises(DataError, match="no scene to run on"):
+        run_function(SWEEP)
+
+
+def test_a_scene_without_a_range():
+    scene = Scene("blank", _scene().frames)
+    with pytest.raises(DataError, match="no search range"):
+        stereo_framework.run(SWEEP, scenes=scene)
+    [result] = stereo_framework.run(
+        {k: v for k, v in SWEEP.items() if k != "sweep"} | {"search": {"minimum": 0, "maximum": 7}}, scenes=scene
+    )
+    assert list(result.statistics) == ["fraction_matched"]
+
+
+def test_a_range_that_does_not_fit_the_scenes():
+    with pytest.raises(ScriptError, match="scene tiny: search.maximum: 7 is not above search.minimum, 9"):
+        stereo_framework.run(SWEEP | {"search": {"minimum": 9}}, scenes=_scene())
+
+
+def test_scenes_of_the_script_are_loaded():
+    assert [s.name for s in scenes_of(load(SWEEP | {"scenes": ["synthetic/planes"]}), None, None)] == ["synthetic/planes"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_a_killed_process_loses_nothing(tmp_path):
+    script = tmp_path / "sweep.yaml"
+    sizes = {"range": [1, 151, 2]}
+    script.write_text(
+        yaml.safe_dump(SWEEP | {"scenes": ["synthetic/planes"], "sweep": {"grid": {"aggregation.box.size": sizes}}})
+    )
+    command = [sys.executable, "-c", f"import stereo_framework as s; s.run({str(script)!r}, out={str(tmp_path / 'out')!r})"]
+    child = subprocess.Popen(command)
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and (not (tmp_path / "out" / "results.sqlite").is_file() or _stored(tmp_path) < 3):
+            assert child.poll() is None, "the sweep was over before it could be killed"
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+    finally:
+        child.wait()
+    kept = _stored(tmp_path)
+    assert 3 <= kept < 76
+    results = stereo_framework.run(script, out=tmp_path / "out")
+    assert len(results) == 76
+    assert _stored(tmp_path) == 76
+
+
+def _stored(folder):
+    try:
+        with Store(folder / "out") as store:
+            return len(store.results())
+    except DataError:
+        return 0  # the other process is just making the tables

@@ -1,0 +1,110 @@
+"""The results store: what goes in comes out, nothing is mixed up, faults are told."""
+
+import math
+import sqlite3
+
+import pytest
+
+from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.sweep import Result, Store
+
+
+def _result(method="box9", **changes):
+    values = {
+        "id": "0123456789abcdef",
+        "scene": "synthetic/planes",
+        "method": method,
+        "parameters": {"aggregation.box.size": 9, "matching_cost.truncation": None},
+        "axes": {"aggregation.box.size": 9},
+        "protocol": "taxonomy2002",
+        "protocol_text": "taxonomy2002: ...",
+        "statistics": {"bad_pixels_all": 12.5, "rms_error_textureless": math.nan},
+        "energy": 3.25,
+        "seconds": {"matching_cost": 0.5},
+        "warnings": ("one", "two"),
+        "script": {"matching_cost": {"use": "absolute_difference"}},
+    }
+    return Result(**values | changes)
+
+
+def test_what_goes_in_comes_out(tmp_path):
+    stored = _result()
+    with Store(tmp_path, create=True) as store:
+        store.plan(["a"], {"name": "s"})
+        store.add("a", stored)
+    with Store(tmp_path) as store:
+        [found] = store.results()
+    assert found.record() | {"statistics": None} == stored.record() | {"statistics": None}
+    assert found.statistics["bad_pixels_all"] == 12.5
+    assert math.isnan(found.statistics["rms_error_textureless"])
+    assert found.script == stored.script
+
+
+def test_results_come_in_the_order_of_the_plan_not_of_writing(tmp_path):
+    with Store(tmp_path, create=True) as store:
+        store.plan(["a", "b", "c"], {})
+        for key in ("c", "a"):
+            store.add(key, _result(method=key))
+        assert [r.method for r in store.results()] == ["a", "c"]
+        assert store.missing() == 1
+
+
+def test_a_changed_script_does_not_mix_with_earlier_results(tmp_path):
+    with Store(tmp_path, create=True) as store:
+        store.plan(["a", "b"], {"version": 1})
+        store.add("a", _result(method="a"))
+        store.add("b", _result(method="b"))
+        store.plan(["b", "c"], {"version": 2})
+        assert [r.method for r in store.results()] == ["b"]
+        assert {r.method for r in store.results(every=True)} == {"a", "b"}
+        # The first script again: its own results, complete.
+        store.plan(["a", "b"], {"version": 1})
+        assert [r.method for r in store.results()] == ["a", "b"]
+        assert store.missing() == 0
+
+
+def test_the_same_key_is_replaced(tmp_path):
+    with Store(tmp_path, create=True) as store:
+        store.plan(["a"], {})
+        store.add("a", _result(error="out of memory"))
+        store.add("a", _result())
+        assert [r.error for r in store.results()] == [None]
+
+
+def test_no_results(tmp_path):
+    with pytest.raises(DataError, match=r"no results there \(results.sqlite is missing\)"):
+        Store(tmp_path)
+
+
+def test_another_kind_of_file(tmp_path):
+    (tmp_path / "results.sqlite").write_text("no database, but long enough to be taken for one" * 100)
+    with pytest.raises(DataError, match="cannot be used as a results store"):
+        Store(tmp_path)
+
+
+def test_another_database(tmp_path):
+    with sqlite3.connect(tmp_path / "results.sqlite") as db:
+        db.execute("CREATE TABLE birds (name TEXT)")
+    db.close()
+    with pytest.raises(DataError, match="an SQLite file, but no results store"):
+        Store(tmp_path)
+
+
+def test_another_schema_version(tmp_path):
+    Store(tmp_path, create=True).close()
+    with sqlite3.connect(tmp_path / "results.sqlite") as db:
+        db.execute("UPDATE meta SET value = '99'")
+    db.close()
+    with pytest.raises(DataError, match="schema version 99, this program reads version 1"):
+        Store(tmp_path)
+
+
+def test_a_write_that_fails_keeps_what_was_there(tmp_path):
+    with Store(tmp_path, create=True) as store:
+        store.plan(["a", "b"], {})
+        store.add("a", _result(method="a"))
+        store._db.execute("PRAGMA query_only = ON")
+        with pytest.raises(StereoFrameworkError, match="cannot be written.*earlier ones are kept"):
+            store.add("b", _result(method="b"))
+    with Store(tmp_path) as store:
+        assert [r.method for r in store.results()] == ["a"]
