@@ -100,7 +100,7 @@ def _pair(
 
 
 def _pictures(result: Result, scene: Scene) -> None:
-    from stereo_framework.report.pictures import write_pictures
+    from stereo_framework.report.result_pictures import write_pictures
 
     if result.map is None or result.disparity is None:
         raise DataError(f"{result.scene} {result.method}: the map {result.map} cannot be read")

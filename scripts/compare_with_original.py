@@ -1,0 +1,101 @@
+"""Compare every run of the original 2002 program with ours: ``python scripts/compare_with_original.py RUNS.json [--data DIR]``.
+
+RUNS.json holds, for many settings, the statistics of the original program; its column ``exact`` has exact window and statistic sums. Runs are
+translated by `stereo_framework.script.legacy.translate`. A run that cannot be compared is listed with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from stereo_framework import load_scene, run
+from stereo_framework.scene import Scene
+from stereo_framework.script.legacy import translate
+
+BAD_TOLERANCE = 2e-4
+"""Of a region's pixels. What remains is the order of float32 operations, which decides between costs that are nearly equal."""
+
+RMS_TOLERANCE = 1e-3
+"""Pixels; for the same reason."""
+
+_EXCEPTIONS = {
+    "match_interpolated": "interpolates both images, which the paper does not",
+    "aggr_subpixel": "refines during aggregation, which the paper does not",
+    "aggr_collapse": "collapses fractional levels, which the paper does not",
+    "preproc_blur_iter": "blurs with another kernel along columns than along rows, and truncates",
+    "frame_match": "a frame pair without truth: the original measures it against another pair's",
+}
+_WITHOUT_EFFECT = {"eval_partial_shuffle", "eval_lin_interp"}
+"""Parameters that change prediction errors only."""
+
+
+def exception(setting: Mapping[str, Any]) -> str | None:
+    """Why a run cannot be compared, None if it can."""
+    parameters = setting["params"]
+    if parameters.get("opt_fn") in (4, 5):
+        return "random: graph cuts and annealing depend on the generator"
+    if "exact" not in setting:
+        return "no exact sums in the reference"
+    if parameters.get("eval_ignore_border") == 0:
+        return "counts unknown truth as zero"
+    if parameters.get("opt_fn") == 2 and parameters.get("disp_step", 1) != 1:
+        return "the original's geometry of dynamic programming is wrong at fractional steps"
+    return next((why for name, why in _EXCEPTIONS.items() if parameters.get(name)), None)
+
+
+def differences(setting: Mapping[str, Any], scene: Scene) -> dict[str, float]:
+    """Our statistics minus the original's, by name: fractions of bad pixels, RMS in pixels."""
+    parameters = {k: v for k, v in setting["params"].items() if k not in _WITHOUT_EFFECT}
+    [result] = run(translate(parameters), scenes=scene)
+    if result.error:
+        raise RuntimeError(f"{setting['name']} on {scene.name}: {result.error}")
+    found = {}
+    for name, value in result.statistics.items():
+        expected = setting["exact"].get(name)
+        # The original has -1 for an empty region, we have NaN.
+        if expected is not None and expected >= 0:
+            found[name] = (value / 100 if name.startswith("bad_pixels_") else value) - expected
+    return found
+
+
+def worst(found: Mapping[str, float]) -> tuple[float, float]:
+    """Largest absolute difference of bad-pixel fractions and of RMS errors."""
+    bad = max(abs(v) for k, v in found.items() if k.startswith("bad_pixels_"))
+    return bad, max(abs(v) for k, v in found.items() if k.startswith("rms_error_"))
+
+
+def rows(settings: list[Mapping[str, Any]], scenes: Mapping[str, Scene]) -> Iterator[tuple[str, str, str, str, str]]:
+    """Name, scene, both largest differences and a verdict for each run."""
+    for setting in settings:
+        why = exception(setting)
+        if why is not None:
+            yield setting["name"], setting["dataset"], "", "", f"excepted: {why}"
+            continue
+        bad, rms = worst(differences(setting, scenes[setting["dataset"]]))
+        verdict = "agrees" if bad <= BAD_TOLERANCE and rms <= RMS_TOLERANCE else "DIFFERS"
+        yield setting["name"], setting["dataset"], f"{bad:.1e}", f"{rms:.1e}", verdict
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("--data", type=Path)
+    arguments = parser.parse_args()
+    settings = json.loads(arguments.runs.read_text())["runs"]
+    scenes = {name: load_scene(name, data=arguments.data) for name in {s["dataset"] for s in settings}}
+    count: dict[str, int] = {}
+    print(f"{'run':36} {'scene':9} {'bad':>8} {'rms':>8}  verdict")
+    for name, scene, bad, rms, verdict in rows(settings, scenes):
+        print(f"{name:36} {scene:9} {bad:>8} {rms:>8}  {verdict}")
+        kind = verdict.partition(":")[0]
+        count[kind] = count.get(kind, 0) + 1
+    print(", ".join(f"{n} {kind}" for kind, n in count.items()), f"(tolerances: bad {BAD_TOLERANCE:g}, rms {RMS_TOLERANCE:g} px)")
+
+
+if __name__ == "__main__":
+    main()

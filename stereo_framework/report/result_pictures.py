@@ -1,0 +1,55 @@
+"""All pictures of one disparity map of a scene."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from stereo_framework.evaluation.protocols import Protocol, of_scene
+from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.report.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
+from stereo_framework.scene import Disparity, Scene
+
+
+def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Protocol | None = None) -> None:
+    """Write ``STEM_overview.png``, ``STEM_disparity.png`` and, with truth, ``STEM_error.png`` and ``STEM_bad.png``.
+
+    Parameters
+    ----------
+    stem : Path
+        Folder and beginning of the file names; the folder is made.
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    scene : Scene
+        Gives the colour scale (its search range, else the truth's or the map's own), truth and border.
+    protocol : Protocol, optional
+        Gives the threshold of the bad-pixel picture; default: the scene's.
+    """
+    protocol = protocol or of_scene(scene)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    border = scene.border if protocol.border is None else protocol.border
+    shown = _range(disparity, scene)
+
+    def name(what: str) -> Path:
+        return stem.with_name(f"{stem.name}_{what}.png")
+
+    disparity_picture(name("disparity"), disparity, shown, title=scene.name)
+    overview(name("overview"), scene.reference, disparity, shown, truth=scene.truth, title=scene.name)
+    if scene.truth is None:
+        return
+    error_picture(name("error"), disparity, scene.truth, border=border)
+    occluded = region_masks(scene, protocol)["occ"] if "occ" in protocol.regions else None
+    bad_pixel_picture(
+        name("bad"), disparity, scene.truth, threshold=protocol.thresholds[0], occluded=occluded, border=border
+    )
+
+
+def _range(disparity: Disparity, scene: Scene) -> tuple[float, float]:
+    """Disparities at the ends of the colour scale, in pixels."""
+    if scene.search is not None:
+        return scene.search.minimum, scene.search.maximum
+    for values in (scene.truth, disparity):
+        if values is not None and np.isfinite(values).any():
+            return float(np.nanmin(values)), float(np.nanmax(values))
+    return 0.0, 1.0

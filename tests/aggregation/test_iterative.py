@@ -1,0 +1,92 @@
+"""Binomial filter and the three diffusions against their slow versions."""
+
+import naive_diffusion
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import in_threads, volumes
+
+from stereo_framework import CostVolume, Search
+from stereo_framework.aggregation import bayesian_diffusion, binomial, diffusion, membrane_diffusion
+from stereo_framework.errors import ParameterError
+
+iterations = st.integers(1, 4)
+threads = st.integers(1, 3)
+
+
+def _close(result, expected, costs):
+    # float32 arithmetic: a few roundings a step, of the size of the largest cost.
+    np.testing.assert_allclose(result.costs, expected, rtol=0, atol=4e-6 * max(1, np.abs(costs).max()))
+
+
+@settings(max_examples=40, deadline=None)
+@given(volume=volumes(), iterations=iterations, threads=threads)
+def test_binomial(volume, iterations, threads):
+    with in_threads(threads):
+        result = binomial(volume, iterations=iterations)
+    _close(result, naive_diffusion.filtered(volume.costs, np.array([1, 4, 6, 4, 1]) / 16, iterations), volume.costs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(volume=volumes(), iterations=iterations, threads=threads, rate=st.floats(0.01, 0.25))
+def test_diffusion(volume, iterations, threads, rate):
+    with in_threads(threads):
+        result = diffusion(volume, iterations=iterations, rate=rate)
+    _close(result, naive_diffusion.membrane(volume.costs, iterations, rate, 0.0), volume.costs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(volume=volumes(), iterations=iterations, threads=threads, rate=st.floats(0.01, 0.2), beta=st.floats(0, 1))
+def test_membrane_diffusion(volume, iterations, threads, rate, beta):
+    with in_threads(threads):
+        result = membrane_diffusion(volume, iterations=iterations, rate=rate, beta=beta)
+    _close(result, naive_diffusion.membrane(volume.costs, iterations, rate, beta), volume.costs)
+
+
+def test_membrane_without_pull_is_diffusion():
+    costs = np.random.default_rng(0).random((5, 7, 3), np.float32)
+    volume = CostVolume(costs, Search(0, 2), 255.0)
+    np.testing.assert_array_equal(membrane_diffusion(volume, beta=0.0).costs, diffusion(volume, iterations=150).costs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    volume=volumes(),
+    iterations=iterations,
+    threads=threads,
+    scale=st.sampled_from([0.001, 0.01, 0.3]),
+    mu=st.sampled_from([0.0, 0.5, 1.0]),
+    sigma=st.sampled_from([0.05, 0.4, 2.0]),
+    epsilon=st.sampled_from([0.0, 0.01, 0.5, 1.0]),
+)
+def test_bayesian_diffusion(volume, iterations, threads, scale, mu, sigma, epsilon):
+    with in_threads(threads):
+        result = bayesian_diffusion(volume, iterations=iterations, cost_scale=scale, mu=mu, sigma=sigma, epsilon=epsilon)
+    expected = naive_diffusion.bayesian(volume.costs, iterations, scale, mu, sigma, epsilon)
+    # Polynomials of relative error 2e-7 in support terms of up to 37 nepers, five a step, carried from step to step.
+    np.testing.assert_allclose(result.costs, expected, rtol=3e-6, atol=2e-3)
+
+
+def test_bayesian_prior_with_equal_levels_changes_no_ranking():
+    costs = np.random.default_rng(0).integers(0, 100, (6, 6, 4)).astype(np.float32)
+    # With epsilon 1 every level supports every other alike: only the pixel's own costs are left.
+    result = bayesian_diffusion(CostVolume(costs, Search(0, 3), 255.0), iterations=3, epsilon=1.0)
+    np.testing.assert_array_equal(result.costs.argmin(axis=2), costs.argmin(axis=2))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda v: binomial(v, iterations=0), "binomial.iterations: 0 is not a whole number >= 1"),
+        (lambda v: diffusion(v, rate=0.3), "rate 0.3 with beta 0 does not converge; legal: 0 < rate <= 0.25"),
+        (lambda v: membrane_diffusion(v, rate=0.2, beta=2.0), "rate 0.2 with beta 2 does not converge"),
+        (lambda v: membrane_diffusion(v, beta=-1.0), "beta >= 0"),
+        (lambda v: bayesian_diffusion(v, iterations=0), "bayesian_diffusion.iterations: 0"),
+        (lambda v: bayesian_diffusion(v, epsilon=2.0), "bayesian_diffusion.epsilon: 2.0 is out of its bounds"),
+    ],
+)
+def test_illegal_parameters(call, message):
+    volume = CostVolume(np.zeros((2, 2, 2), np.float32), Search(0, 1), 255.0)
+    with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
+        call(volume)
