@@ -13,7 +13,7 @@ from stereo_framework.errors import ParameterError
 
 def import_(
     old: Annotated[Path, typer.Argument(help="A script file of the original 2002 program.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for one YAML script a scene; default: print the only one.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the YAML scripts, one a scene; default: print the only one.")] = None,
 ) -> int:
     """Convert a script of the original 2002 program to YAML; what cannot be carried over is told line by line.
 
@@ -25,7 +25,7 @@ def import_(
 
     scripts = convert(old, lambda line: print(f"note: {line}", file=sys.stderr))
     if out is None and len(scripts) > 1:
-        raise ParameterError(f"{old} runs on {len(scripts)} scenes ({', '.join(scripts)}); give --out DIR for one script each")
+        raise ParameterError(f"{old} becomes {len(scripts)} scripts ({', '.join(scripts)}); give --out DIR for a file each")
     for scene, script in scripts.items():
         text = f"# Converted from {old.name}, a script of the original 2002 program.\n{yaml.safe_dump(script, sort_keys=False)}"
         if out is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,8 @@ def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, An
     Returns
     -------
     dict of str to dict
-        Scripts by scene name; each holds one method for each ``depth_map`` of the original.
+        Scripts by scene name, with a number where a scene needs several (other disparities, another evaluation); each
+        holds one method for each ``depth_map`` of the original.
 
     Raises
     ------
@@ -49,15 +51,25 @@ def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, An
     _script(session, path, report, 0)
     if not session.runs:
         raise DataError(f"{path}: runs nothing: no line has a 'depth_map'")
+    # What belongs to a whole script here, and to each run there.
+    groups: dict[str, tuple[str, dict[str, Any]]] = {}
     scripts: dict[str, dict[str, Any]] = {}
     for scene, name, method in session.runs:
-        key = scene or "scene"
-        script = scripts.setdefault(key, {"name": f"{path.stem}_{key}", "scenes": [key], "methods": {}})
-        unique, count = name, 2
-        while unique in script["methods"]:
-            unique, count = f"{name}_{count}", count + 1
-        script["methods"][unique] = method
+        common = {key: method.pop(key) for key in ("search", "evaluation") if key in method}
+        wanted = (scene or "scene", common)
+        key = next((key for key, group in groups.items() if group == wanted), None)
+        if key is None:
+            key = _unused(wanted[0], groups)
+            groups[key] = wanted
+            scripts[key] = {"name": f"{path.stem}_{key}", "scenes": [wanted[0]], **common, "methods": {}}
+        methods = scripts[key]["methods"]
+        methods[_unused(name, methods)] = method
     return scripts
+
+
+def _unused(name: str, taken: Container[str]) -> str:
+    """The name, or the first of name_2, name_3, ... that is free."""
+    return next(n for n in (name if i == 1 else f"{name}_{i}" for i in itertools.count(1)) if n not in taken)
 
 
 def _tokens(path: Path) -> Iterator[tuple[int, list[str]]]:
