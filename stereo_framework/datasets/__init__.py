@@ -1,1 +1,21 @@
 """Scenes from data sets, from the user's own files, and generated ones."""
+
+from stereo_framework.datasets.planes import Plane, ellipse, rectangle, slanted
+from stereo_framework.datasets.registry import data_roots, load_scene, scene_names
+from stereo_framework.datasets.scene_file import pair_scene
+from stereo_framework.datasets.synthetic import planes_scene, random_planes
+from stereo_framework.datasets.textures import Texture
+
+__all__ = [
+    "Plane",
+    "Texture",
+    "data_roots",
+    "ellipse",
+    "load_scene",
+    "pair_scene",
+    "planes_scene",
+    "random_planes",
+    "rectangle",
+    "scene_names",
+    "slanted",
+]

@@ -1,0 +1,157 @@
+"""Views of slanted, textured planes: which plane a pixel sees, its exact disparity, and the picture.
+
+A plane has the disparity ``d = a + b*x + c*y`` at pixel (x, y) of the reference frame, between positions 0 and 1. A camera
+at position p sees that point at column ``u = x - p*d`` of the same row; the larger disparity is nearer and wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.datasets.textures import Grid, Texture, evaluate
+
+Floats = NDArray[np.float64]
+Outline = tuple[tuple[float, float], ...]
+
+_SUBSAMPLES = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
+"""Places within a pixel, (column, row), whose mean is its colour at the edges of planes."""
+
+_TEXTURES = 0
+"""Second word of the seeds of textures; that of the frames' noise is 1."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A textured piece of a plane.
+
+    Parameters
+    ----------
+    coefficients : (float, float, float)
+        a, b, c of ``d = a + b*x + c*y`` in pixels, see `slanted`.
+    texture : Texture
+    outline : tuple of (float, float)
+        Corners (x, y) of a polygon in the reference frame; empty: the plane has no bounds. A plane on another with the same
+        coefficients is seen when it stands later in the list.
+    """
+
+    coefficients: tuple[float, float, float]
+    texture: Texture
+    outline: Outline = ()
+
+    @cached_property
+    def corners(self) -> Floats:
+        """The outline as an array ``(corners, 2)``."""
+        return np.array(self.outline)
+
+
+def slanted(
+    disparity: float, at: tuple[float, float] = (0, 0), per_column: float = 0, per_row: float = 0
+) -> tuple[float, float, float]:
+    """Coefficients of the plane with `disparity` pixels at the point (x, y) and the given slants in pixels per pixel."""
+    return disparity - per_column * at[0] - per_row * at[1], per_column, per_row
+
+
+def rectangle(left: float, top: float, right: float, bottom: float) -> Outline:
+    """Outline of an upright rectangle."""
+    return (left, top), (right, top), (right, bottom), (left, bottom)
+
+
+def ellipse(x: float, y: float, width: float, height: float, corners: int = 40) -> Outline:
+    """Outline of an upright ellipse with its centre at (x, y), as a polygon."""
+    angles = 2 * np.pi * np.arange(corners) / corners
+    return tuple(zip((x + width / 2 * np.cos(angles)).tolist(), (y + height / 2 * np.sin(angles)).tolist(), strict=True))
+
+
+def visible(planes: Sequence[Plane], position: float, u: Floats, y: Floats) -> tuple[NDArray[np.int16], Floats]:
+    """What a camera sees.
+
+    Parameters
+    ----------
+    planes : sequence of Plane
+    position : float
+        Of the camera.
+    u : ndarray, float64, (columns,) ascending, or (rows, columns)
+        Columns to look at, the same ones in every row or each row its own.
+    y : ndarray, float64, (rows,) ascending
+
+    Returns
+    -------
+    index : ndarray, int16, (rows, columns)
+        The nearest plane there; -1 = none.
+    disparity : ndarray, float64, (rows, columns)
+        Its disparity between positions 0 and 1 in pixels; -inf where there is none.
+    """
+    shape = (y.size, u.shape[-1])
+    index, disparity = np.full(shape, -1, np.int16), np.full(shape, -np.inf)
+    for i, plane in enumerate(planes):
+        window = rows, columns = _window(plane, position, u, y)
+        a, b, c = plane.coefficients
+        row = y[rows, None]
+        x = (u[..., columns] if u.ndim == 1 else u[window]) + position * (a + c * row)
+        x /= 1 - position * b
+        d = a + b * x + c * row
+        wins = d >= disparity[window]
+        if plane.outline:
+            wins &= _inside(plane.corners, x, y[rows])
+        np.copyto(disparity[window], d, where=wins)
+        np.copyto(index[window], np.int16(i), where=wins)
+    return index, disparity
+
+
+def _window(plane: Plane, position: float, u: Floats, y: Floats, margin: float = 0) -> tuple[slice, slice]:
+    """Rows and columns between which a plane lies in a view."""
+    if not plane.outline:
+        return slice(None), slice(None)
+    (a, b, c), corners = plane.coefficients, plane.corners
+    rows = _between(y, corners[:, 1], margin)
+    if u.ndim == 2:
+        return rows, slice(None)
+    # columns are linear in (x, y), so the outermost ones are those of corners
+    return rows, _between(u, corners[:, 0] - position * (a + corners @ (b, c)), margin)
+
+
+def _between(ascending: Floats, values: Floats, margin: float) -> slice:
+    low, high = values.min() - margin - 1e-6, values.max() + margin + 1e-6
+    return slice(int(np.searchsorted(ascending, low)), int(np.searchsorted(ascending, high, side="right")))
+
+
+def _inside(start: Floats, x: Floats, y: Floats) -> NDArray[np.bool_]:
+    """Whether points lie within a polygon, by the even-odd rule; corners ``(n, 2)``, x ``(rows, columns)``, y ``(rows,)``."""
+    end = np.roll(start, -1, axis=0)
+    crosses = (start[:, 1] <= y[:, None]) != (end[:, 1] <= y[:, None])
+    rise = np.where(start[:, 1] == end[:, 1], 1, end[:, 1] - start[:, 1])
+    at = start[:, 0] + (y[:, None] - start[:, 1]) * (end[:, 0] - start[:, 0]) / rise
+    at = np.sort(np.where(crosses, at, np.inf), axis=1)[:, : crosses.sum(axis=1).max(initial=0)]
+    inside = np.zeros(x.shape, bool)
+    for k in range(at.shape[1]):
+        inside ^= x >= at[:, k, None]
+    return inside
+
+
+def render(planes: Sequence[Plane], position: float, rows: int, columns: int, seed: int) -> NDArray[np.float32]:
+    """The picture that a camera takes, without noise.
+
+    Within a plane the colour is the texture at the pixel's centre; at its edges the mean over what a pixel sees.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns, 3)
+        RGB, about 0..255; not clipped.
+    """
+    u, y = np.arange(columns, dtype=np.float64), np.arange(rows, dtype=np.float64)
+    seen = [visible(planes, position, u + right, y + down)[0] for right, down in _SUBSAMPLES]
+    image = np.zeros((rows, columns, 3), np.float32)
+    for i, plane in enumerate(planes):
+        window = _window(plane, position, u, y, margin=1)
+        share = sum((index[window] == i).astype(np.float32) for index in seen) / np.float32(len(seen))
+        if np.any(share):
+            a, b, c = plane.coefficients
+            squeeze = 1 / (1 - position * b)
+            grid = Grid(u[window[1]], y[window[0]], squeeze, squeeze * position * c, squeeze * position * a)
+            image[window] += share[..., None] * evaluate(plane.texture, grid, (seed, _TEXTURES, i))
+    return image

@@ -1,0 +1,143 @@
+"""Which scenes there are, where their data lie, and what a scene's name means.
+
+A data set is one module with ``FOLDER``, ``scene_names(root)`` and ``load(root, name)``; its scenes are called
+``FOLDER/name``. To add one, write the module and list it in ``DATA_SETS``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from stereo_framework.datasets import middlebury2001, middlebury2003, middlebury_v2, ready_made, scene_file
+from stereo_framework.errors import DataError, close_names
+from stereo_framework.io import PathLike
+from stereo_framework.scene import Scene
+
+
+class DataSet(Protocol):
+    """What the module of a data set offers."""
+
+    FOLDER: str
+
+    def scene_names(self, root: Path, /) -> tuple[str, ...]:
+        """Names below FOLDER of the scenes that a data root holds."""
+        ...
+
+    def load(self, root: Path, name: str, /) -> Scene:
+        """One of them."""
+        ...
+
+
+DATA_SETS: tuple[DataSet, ...] = (middlebury2001, middlebury2003, middlebury_v2)
+
+_REPEATS = (middlebury_v2.FOLDER,)
+"""Data sets that show other sets' images; their short names mean the others."""
+
+
+def data_roots(data: PathLike | None = None) -> tuple[Path, ...]:
+    """Folders in which data sets are looked for, the first that has a scene wins; they need not exist.
+
+    Parameters
+    ----------
+    data : path-like, optional
+        Comes first; then the environment variable ``STEREO_DATA``, then ``stereo_framework`` in the user's cache folder.
+    """
+    chosen = [Path(path).expanduser() for path in (data, os.environ.get("STEREO_DATA")) if path]
+    return tuple(dict.fromkeys([*chosen, _user_cache() / "stereo_framework"]))
+
+
+def _user_cache() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if os.environ.get("XDG_CACHE_HOME"):
+        return Path(os.environ["XDG_CACHE_HOME"])
+    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+
+
+def scene_names(data: PathLike | None = None) -> tuple[str, ...]:
+    """Full names of all scenes that can be loaded, the synthetic ones first.
+
+    Parameters
+    ----------
+    data : path-like, optional
+        As in `data_roots`.
+    """
+    found = [f"{s.FOLDER}/{name}" for s, root in _places(data) for name in s.scene_names(root)]
+    return (*ready_made.scene_names(), *dict.fromkeys(found))
+
+
+def _places(data: PathLike | None) -> Iterator[tuple[DataSet, Path]]:
+    return ((data_set, root) for data_set in DATA_SETS for root in data_roots(data) if (root / data_set.FOLDER).is_dir())
+
+
+def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
+    """A scene by its name, or the user's own from a ``scene.yaml``.
+
+    Parameters
+    ----------
+    name : str or path-like
+        A full name (``middlebury2001/tsukuba``, ``synthetic/planes``), a short one where it is unambiguous (``teddy``),
+        a folder with a ``scene.yaml``, or a ``.yaml`` file. Names win over folders called the same: write ``./teddy``
+        for the folder. Case counts.
+    data : path-like, optional
+        Data root that is searched first, see `data_roots`.
+
+    Returns
+    -------
+    Scene
+        Files and generated images load on first use.
+
+    Raises
+    ------
+    DataError
+        There is no such scene; the line lists near names and where data are looked for.
+
+    Examples
+    --------
+    >>> load_scene("synthetic/planes").reference.shape
+    (240, 320, 3)
+    """
+    if not str(name):
+        raise DataError("the name of the scene is empty")
+    if isinstance(name, str) and not name.endswith((".yaml", ".yml")):
+        full = _full_name(name, scene_names(data))
+        if full in ready_made.scene_names():
+            return ready_made.load(full)
+        for data_set, root in _places(data):
+            short = full.removeprefix(f"{data_set.FOLDER}/")
+            if full.startswith(f"{data_set.FOLDER}/") and short in data_set.scene_names(root):
+                return data_set.load(root, short)
+    path = Path(name).expanduser()
+    if path.suffix in (".yaml", ".yml") or (path / scene_file.FILE_NAME).is_file():
+        return scene_file.load(path)
+    raise DataError(_unknown(str(name), data))
+
+
+def _full_name(name: str, names: tuple[str, ...]) -> str:
+    """The full name that a short one stands for; the name itself where there is none."""
+    if name in names:
+        return name
+    full = [n for n in names if n.endswith(f"/{name}") and not n.startswith(_REPEATS)]
+    if len(full) > 1:
+        raise DataError(f"scene {name!r} is ambiguous; say which: {', '.join(full)}")
+    return full[0] if full else name
+
+
+def _unknown(name: str, data: PathLike | None) -> str:
+    path = Path(name)
+    if path.is_dir():
+        return f"scene {name!r}: this folder holds no {scene_file.FILE_NAME}"
+    roots = data_roots(data)
+    names = scene_names(data)
+    near = close_names(name, [*names, *(n.rpartition("/")[2] for n in names)], 3)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    if not any(root.is_dir() for root in roots):
+        where = f"no data folder exists: looked for {', '.join(map(str, roots))}; give one with --data or STEREO_DATA"
+    else:
+        shown = ", ".join(f"{root}{'' if root.is_dir() else ' (no such folder)'}" for root in roots)
+        where = f"data are looked for in {shown}"
+    return f"unknown scene {name!r}{hint}; {where}; without data: {', '.join(ready_made.scene_names())}"

@@ -1,0 +1,146 @@
+"""Disparity maps in the encodings of the field; in memory always float32 pixels with NaN = unknown or no estimate.
+
+| file | disparity | unknown |
+| --- | --- | --- |
+| ``.pfm`` | pixels | infinite or NaN |
+| ``.npy``, ``.npz`` (first array) | pixels | not finite |
+| 16-bit grey | grey / scale, scale 256 unless given | grey 0 unless told otherwise |
+| 8-bit grey | minimum + grey / scale, scale required | grey 0 unless told otherwise |
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError
+from stereo_framework.io._files import PathLike, check_file, write_bytes
+from stereo_framework.io.images import read_grey, write_image
+from stereo_framework.io.pfm import read_pfm, write_pfm
+from stereo_framework.scene import Disparity
+
+KITTI_SCALE = 256.0
+"""Grey levels per pixel of 16-bit maps, KITTI's convention."""
+
+
+def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int | None = 0, minimum: float = 0.0) -> Disparity:
+    """Read a disparity map.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.pfm``, ``.npy``, ``.npz``, or a grey picture (PNG, PGM, ...) with 8 or 16 bits.
+    scale : float, optional
+        Grey levels per pixel of disparity. Pictures only; needed for 8 bits, 256 by default for 16.
+    unknown : int or None
+        Grey value that means unknown; None when every value is a disparity (Middlebury 2001: sawtooth, venus, map).
+    minimum : float
+        Disparity of grey 0 in pixels. Pictures only.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN = unknown.
+
+    Raises
+    ------
+    DataError
+        The file is missing, damaged or in colour, the scale is missing, or scale or minimum are given for a file that
+        holds pixels.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in (".pfm", ".npy", ".npz"):
+        if scale is not None or minimum != 0:
+            raise DataError(f"{path}: holds disparities in pixels; scale and minimum are for grey pictures")
+        values = read_pfm(path) if suffix == ".pfm" else _read_numpy(path)
+        if values.ndim != 2:
+            raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
+        return np.where(np.isfinite(values), values, np.float32(np.nan))
+    if scale is not None and not (math.isfinite(scale) and scale > 0):
+        raise DataError(f"{path}: scale {scale:g} is not above 0")
+    samples = read_grey(path)
+    if scale is None:
+        if samples.dtype == np.uint8:
+            raise DataError(
+                f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel (Tsukuba: 16, Middlebury 2001: 8, 2003: 4)"
+            )
+        scale = KITTI_SCALE
+    disparity = (minimum + samples / scale).astype(np.float32)
+    if unknown is not None:
+        disparity[samples == unknown] = np.nan
+    return disparity
+
+
+def _read_numpy(path: PathLike) -> NDArray[np.float32]:
+    check_file(path)
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.lib.npyio.NpzFile):
+            with loaded:
+                if not loaded.files:
+                    raise DataError(f"{path}: holds no array")
+                loaded = loaded[loaded.files[0]]
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path}: is damaged or no numpy file: {str(error).splitlines()[0]}") from None
+    if not (np.issubdtype(loaded.dtype, np.floating) or np.issubdtype(loaded.dtype, np.integer)):
+        raise DataError(f"{path}: holds {loaded.dtype}; expected numbers")
+    return loaded.astype(np.float32)
+
+
+def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None) -> None:
+    """Write a disparity map that `read_disparity` with the same scale reads back.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.pfm`` and ``.npy`` hold the values (unknown as +inf in PFM, where the field's tools expect it), ``.png`` 16 bits
+        without a scale and 8 bits with one, ``.pgm`` 8 bits.
+    disparity : ndarray of floats, (rows, columns)
+        Pixels, NaN = unknown.
+    scale : float, optional
+        Grey levels per pixel for 8 bits.
+
+    Raises
+    ------
+    DataError
+        Another ending, a shape that is no map, disparities that the encoding cannot hold, or a missing scale.
+
+    Notes
+    -----
+    In pictures grey 0 is unknown; a known disparity that rounds to 0 becomes 1, as in KITTI's own writer.
+    """
+    suffix = Path(path).suffix.lower()
+    disparity = np.asarray(disparity)
+    if disparity.ndim != 2:
+        raise DataError(f"{path}: an array of shape {disparity.shape} is no disparity map; expected (rows, columns)")
+    known = np.isfinite(disparity)
+    if suffix in (".pfm", ".npy"):
+        if scale is not None:
+            raise DataError(f"{path}: {suffix} holds pixels; a scale is for .png and .pgm")
+        if suffix == ".pfm":
+            write_pfm(path, np.where(known, disparity, np.inf))
+        else:
+            buffer = io.BytesIO()
+            np.save(buffer, np.where(known, disparity, np.nan).astype(np.float32))
+            write_bytes(path, buffer.getvalue())
+        return
+    if suffix not in (".png", ".pgm"):
+        raise DataError(f"{path}: unknown ending {suffix!r} for a disparity map; legal: .pfm, .png, .pgm, .npy")
+    if suffix == ".pgm" and scale is None:
+        raise DataError(f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel")
+    dtype, factor = (np.uint16, KITTI_SCALE) if scale is None else (np.uint8, scale)
+    if not factor > 0:
+        raise DataError(f"{path}: scale {factor:g} is not above 0")
+    grey = np.rint(np.where(known, disparity, 0) * factor)
+    largest = np.iinfo(dtype).max
+    if grey.min() < 0 or grey.max() > largest:
+        raise DataError(
+            f"{path}: disparities {disparity[known].min():g}..{disparity[known].max():g} do not fit "
+            f"0..{largest / factor:g}, what {np.dtype(dtype).itemsize * 8} bits hold at scale {factor:g}; write a .pfm"
+        )
+    write_image(path, np.where(known, np.maximum(grey, 1), 0).astype(dtype))

@@ -1,0 +1,208 @@
+"""Images: PGM, PPM and PNG with 8 and 16 bits; JPEG, BMP and TIFF because users have them.
+
+Intensities are 0..255 throughout: 8-bit files stay uint8, 16-bit files are divided by 257 into float32.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError
+from stereo_framework.io._files import PathLike, read_bytes, write_bytes
+from stereo_framework.io.netpbm import decode_netpbm
+from stereo_framework.scene import Image, Mask
+
+Samples = NDArray[Any]  # uint8 or uint16
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+_FORMATS = "PNG, PGM, PPM, JPEG, BMP or TIFF"
+_log_level = threading.Lock()
+
+
+def read_image(path: PathLike) -> Image:
+    """Read an image file.
+
+    Parameters
+    ----------
+    path : path-like
+        PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, an alpha channel beside colour
+        is dropped, orientation tags and colour profiles are ignored.
+
+    Returns
+    -------
+    ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255, RGB order. uint8 for files whose largest value is 255, else float32: the stored value times
+        255 / largest, which for 16 bits is a division by 257.
+
+    Raises
+    ------
+    DataError
+        The file is missing, unreadable, truncated, damaged, no image, or has two channels.
+    """
+    samples, largest = read_samples(path)
+    if largest == 255:
+        return samples
+    return (samples / (largest / 255)).astype(np.float32)
+
+
+def read_samples(path: PathLike) -> tuple[Samples, int]:
+    """Sample values as stored, for files whose grey values encode something, and the largest that the format allows.
+
+    Parameters
+    ----------
+    path : path-like
+        As in `read_image`.
+
+    Returns
+    -------
+    samples : ndarray, uint8 or uint16, (rows, columns) or (rows, columns, 3) RGB
+    largest : int
+        255 or 65535, or what the header of a PGM or PPM says.
+
+    Raises
+    ------
+    DataError
+        As in `read_image`.
+    """
+    data = read_bytes(path)
+    if data[:1] == b"P" and data[1:2] in b"2356":
+        return decode_netpbm(data, path)
+    if data.startswith(_PNG):
+        data = _critical_chunks(data, path)
+    elif data.startswith(b"\xff\xd8") and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+        # the last scan has no end; OpenCV before 4.10 would fill up the picture
+        raise DataError(f"{path}: is truncated: the JPEG has no end marker")
+    samples = _decode(data)
+    if samples is None:
+        raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}")
+    if samples.dtype not in (np.uint8, np.uint16):
+        raise DataError(f"{path}: holds {samples.dtype} samples; expected 8 or 16 bits")
+    if samples.ndim == 3:
+        if samples.shape[2] not in (3, 4):
+            raise DataError(f"{path}: has {samples.shape[2]} channels; expected grey or RGB")
+        samples = np.ascontiguousarray(samples[..., 2::-1])
+    return samples, int(np.iinfo(samples.dtype).max)
+
+
+def read_grey(path: PathLike) -> Samples:
+    """Grey values as stored, of a grey picture or of one in colour whose channels are all equal (a palette of greys).
+
+    Returns
+    -------
+    ndarray, uint8 or uint16, (rows, columns)
+
+    Raises
+    ------
+    DataError
+        As in `read_image`, and for a picture in colour.
+    """
+    samples, _ = read_samples(path)
+    if samples.ndim == 3:
+        if (samples != samples[..., :1]).any():
+            raise DataError(
+                f"{path}: is in colour: it looks like a colour-mapped picture, whose values cannot be recovered; expected grey"
+            )
+        samples = np.ascontiguousarray(samples[..., 0])
+    return samples
+
+
+def read_mask(path: PathLike) -> Mask:
+    """A mask picture as bool ``(rows, columns)``: True where it is white (255, or 65535 with 16 bits), False elsewhere.
+
+    Raises
+    ------
+    DataError
+        As in `read_grey`.
+    """
+    samples = read_grey(path)
+    return samples == np.iinfo(samples.dtype).max
+
+
+def _critical_chunks(data: bytes, path: PathLike) -> bytes:
+    """A PNG file checked for completeness and reduced to what its pixels need.
+
+    Decoders differ in what they do about a file that ends early (some fill with zeros) and print warnings about colour
+    profiles; neither can happen to the result. Without tRNS, palettes decode to colour alone.
+    """
+    kept = [_PNG]
+    at = len(_PNG)
+    while at + 12 <= len(data):
+        (size,) = struct.unpack_from(">I", data, at)
+        kind, end = data[at + 4 : at + 8], at + 12 + size
+        if end > len(data):
+            break
+        if struct.unpack_from(">I", data, end - 4)[0] != zlib.crc32(data[at + 4 : end - 4]):
+            raise DataError(f"{path}: is damaged: a checksum in the PNG does not match")
+        if kind == b"IHDR" and size == 13 and data[at + 17] == 4:
+            raise DataError(f"{path}: has two channels, grey and alpha; expected grey or RGB, with or without alpha")
+        if kind in (b"IHDR", b"PLTE", b"IDAT", b"IEND"):
+            kept.append(data[at:end])
+        if kind == b"IEND":
+            return b"".join(kept)
+        at = end
+    raise DataError(f"{path}: is truncated: the PNG ends early after {len(data)} bytes")
+
+
+def _decode(data: bytes) -> NDArray | None:
+    """What OpenCV makes of the bytes, in its BGR order; its own messages on stderr are silenced meanwhile."""
+    import cv2
+
+    logging: Any = cv2 if hasattr(cv2, "setLogLevel") else cv2.utils.logging  # OpenCV 4, 5
+    with _log_level:
+        level = logging.setLogLevel(0)
+        try:
+            return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        except cv2.error:
+            return None
+        finally:
+            logging.setLogLevel(level)
+
+
+def write_image(path: PathLike, array: NDArray) -> None:
+    """Write an image in the format that the file name's ending says.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.png``, ``.pgm`` (grey), ``.ppm`` (colour), ``.jpg``, ``.bmp`` or ``.tif``.
+    array : ndarray, (rows, columns) or (rows, columns, 3) RGB
+        uint8 or uint16 as is; bool as 0 and 255; floats 0..255 rounded and clipped to 8 bits.
+
+    Raises
+    ------
+    DataError
+        An unknown ending, an array that is no image, NaN, or a folder that does not exist.
+    """
+    suffix = Path(path).suffix.lower()
+    array = np.asarray(array)
+    if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
+        raise DataError(f"{path}: an array of shape {array.shape} is no image; expected (rows, columns[, 3])")
+    if array.dtype == bool:
+        array = array * np.uint8(255)
+    elif np.issubdtype(array.dtype, np.floating):
+        if np.isnan(array).any():
+            raise DataError(f"{path}: the image contains NaN")
+        array = np.rint(np.clip(array, 0, 255)).astype(np.uint8)
+    if array.dtype not in (np.uint8, np.uint16):
+        raise DataError(f"{path}: samples are {array.dtype}; expected uint8, uint16, bool or floats 0..255")
+    if suffix in (".pgm", ".ppm"):
+        if (suffix == ".ppm") != (array.ndim == 3):
+            raise DataError(f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm")
+        kind, largest = ("P5", "P6")[array.ndim == 3], np.iinfo(array.dtype).max
+        header = f"{kind}\n{array.shape[1]} {array.shape[0]}\n{largest}\n".encode()
+        write_bytes(path, header + array.astype(array.dtype.newbyteorder(">")).tobytes())
+    elif suffix in (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
+        if array.dtype == np.uint16 and suffix not in (".png", ".tif", ".tiff"):
+            raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
+        import cv2
+
+        write_bytes(path, cv2.imencode(suffix, array[..., ::-1] if array.ndim == 3 else array)[1].tobytes())
+    else:
+        raise DataError(f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif")

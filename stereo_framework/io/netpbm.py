@@ -1,0 +1,71 @@
+"""PGM and PPM files, plain (P2, P3) and raw (P5, P6), with 8 and 16 bits.
+
+Own code, because OpenCV does not tell the largest grey value of the header, by which intensities are scaled.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError
+from stereo_framework.io._files import PathLike
+
+_SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"
+_HEADER = re.compile(rb"P([2356])" + 2 * (_SPACE + rb"+(\d+)") + _SPACE + rb"+(\d+)\s")
+
+
+def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], int]:
+    """Samples as stored and the header's largest grey value.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file; comments in the header may stand anywhere.
+    path : path-like
+        For messages.
+
+    Returns
+    -------
+    samples : ndarray, uint8 or uint16, (rows, columns) or (rows, columns, 3) RGB
+    largest : int
+        1..65535; files above 255 have two bytes a sample.
+
+    Raises
+    ------
+    DataError
+        No header, a size of 0, fewer or larger samples than the header says.
+    """
+    header = _HEADER.match(data)
+    if header is None:
+        raise DataError(f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal PGM or PPM header")
+    kind, columns, rows, largest = map(int, header.groups())
+    if rows == 0 or columns == 0 or not 0 < largest < 65536:
+        raise DataError(f"{path}: the header says {columns}x{rows}, largest grey {largest}; legal: sizes from 1, grey 1..65535")
+    shape = (rows, columns, 3) if kind in (3, 6) else (rows, columns)
+    needed = math.prod(shape)
+    samples = _plain(data[header.end() :], path) if kind in (2, 3) else _raw(data, header.end(), largest)
+    if samples.size < needed:
+        raise DataError(
+            f"{path}: is truncated: {columns}x{rows} needs {needed} samples after the header, the file has {samples.size}"
+        )
+    samples = samples[:needed].reshape(shape)
+    if samples.max() > largest:
+        raise DataError(f"{path}: holds grey {samples.max()} above the {largest} of its header")
+    return (samples.astype(np.uint8) if largest < 256 else samples.astype(np.uint16)), largest
+
+
+def _raw(data: bytes, offset: int, largest: int) -> NDArray:
+    size = 1 if largest < 256 else 2
+    count = (len(data) - offset) // size
+    return np.frombuffer(data, np.uint8 if size == 1 else ">u2", count, offset)
+
+
+def _plain(text: bytes, path: PathLike) -> NDArray:
+    try:
+        return np.array(re.sub(rb"#[^\n\r]*", b"", text).split(), dtype=np.int64)
+    except ValueError:
+        raise DataError(f"{path}: a plain PGM or PPM with something other than numbers in its data") from None

@@ -1,0 +1,88 @@
+"""PFM files: float32 samples, bottom row first. Own reader, because OpenCV divides the values by the header's scale."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError
+from stereo_framework.io._files import PathLike, read_bytes, write_bytes
+
+_HEADER = re.compile(rb"P([fF])\s+(\d+)\s+(\d+)\s+([-+.\deE]+)(?=\s)")
+
+
+def read_pfm(path: PathLike) -> NDArray[np.float32]:
+    """Read a PFM file.
+
+    Parameters
+    ----------
+    path : path-like
+        Grey (``Pf``) or colour (``PF``); a negative scale means little-endian. The scale's size is not applied.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns) or (rows, columns, 3)
+        Values as stored, NaN and infinities included, top row first.
+
+    Raises
+    ------
+    DataError
+        The file is missing, has no legal header, or more or less data than the header says.
+
+    Notes
+    -----
+    One white-space character (or CR LF) ends the header; more are taken as part of it only where the length of the data
+    shows that they are.
+    """
+    data = read_bytes(path)
+    header = _HEADER.match(data)
+    if header is None:
+        raise DataError(f"{path}: is no PFM file: expected 'Pf' or 'PF', width, height and scale, found {_start(data)}")
+    try:
+        scale = float(header[4])
+    except ValueError:
+        scale = 0.0
+    columns, rows, channels = int(header[2]), int(header[3]), 3 if header[1] == b"F" else 1
+    if rows == 0 or columns == 0 or scale == 0 or not math.isfinite(scale):
+        raise DataError(
+            f"{path}: the PFM header says {columns}x{rows}, scale {header[4].decode()}; legal: sizes from 1, a scale other than 0"
+        )
+    needed = 4 * rows * columns * channels
+    start = header.end() + (2 if data[header.end() : header.end() + 2] == b"\r\n" else 1)
+    if len(data) - start != needed and not data[header.end() : len(data) - needed].strip():
+        start = max(start, len(data) - needed)
+    if len(data) - start != needed:
+        what = "is truncated" if len(data) - start < needed else "has data behind its end"
+        raise DataError(
+            f"{path}: {what}: {columns}x{rows} needs {needed} bytes after the header, the file has {len(data) - start}"
+        )
+    values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=start).astype(np.float32)
+    return np.ascontiguousarray(values.reshape(rows, columns, *(3,) * (channels == 3))[::-1])
+
+
+def _start(data: bytes) -> str:
+    return repr(data[:16].decode("latin-1"))
+
+
+def write_pfm(path: PathLike, array: NDArray) -> None:
+    """Write a PFM file, little-endian with scale -1.
+
+    Parameters
+    ----------
+    path : path-like
+    array : ndarray of floats, (rows, columns) or (rows, columns, 3)
+        Stored as float32, NaN and infinities included.
+
+    Raises
+    ------
+    DataError
+        Another shape, or the folder does not exist.
+    """
+    array = np.asarray(array)
+    if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
+        raise DataError(f"{path}: an array of shape {array.shape} does not fit a PFM file; expected (rows, columns[, 3])")
+    header = f"{'PF' if array.ndim == 3 else 'Pf'}\n{array.shape[1]} {array.shape[0]}\n-1.0\n".encode()
+    write_bytes(path, header + array[::-1].astype("<f4").tobytes())

@@ -1,0 +1,128 @@
+"""Scenes of the data sets, against naive readers and published counts."""
+
+import naive_files
+import numpy as np
+import pytest
+
+from stereo_framework.datasets import load_scene
+
+SIZES = {
+    "middlebury2001/tsukuba": (288, 384, 3),
+    "middlebury2001/sawtooth": (380, 434, 3),
+    "middlebury2001/venus": (383, 434, 3),
+    "middlebury2001/map": (216, 284),
+    "middlebury2003/teddy": (375, 450, 3),
+    "middlebury2003/cones": (375, 450, 3),
+}
+
+# name: frames, reference, match, search, border, then file of the truth, its scale and unknown grey
+FACTS = {
+    "middlebury2001/tsukuba": (5, 2, 3, "0..15 step 1", 18, "truedisp.row3.col3.pgm", 16, 0),
+    "middlebury2001/sawtooth": (9, 2, 6, "0..19 step 1", 10, "disp2.pgm", 8, None),
+    "middlebury2001/venus": (9, 2, 6, "0..19 step 1", 10, "disp2.pgm", 8, None),
+    "middlebury2001/map": (2, 0, 1, "0..29 step 1", 10, "disp0.pgm", 8, None),
+    "middlebury2003/teddy": (2, 0, 1, "0..59 step 1", 0, "disp2.png", 4, 0),
+    "middlebury2003/cones": (3, 0, 2, "0..59 step 1", 0, "disp2.png", 4, 0),
+}
+
+MATCH_TRUTHS = {
+    "middlebury2001/sawtooth": ("disp6.pgm", 8, None),
+    "middlebury2001/venus": ("disp6.pgm", 8, None),
+    "middlebury2001/map": ("disp1.pgm", 8, None),
+    "middlebury2003/teddy": ("disp6.png", 4, 0),
+    "middlebury2003/cones": ("disp6.png", 4, 0),
+}
+
+MASK_PIXELS = {  # nonocc, all, disc
+    "tsukuba": (85438, 87696, 15790),
+    "venus": (147513, 150282, 10540),
+    "teddy": (147651, 165344, 40517),
+    "cones": (143926, 163321, 47189),
+}
+
+
+def naive(path):
+    return naive_files.png(path) if path.suffix == ".png" else naive_files.pnm(path)
+
+
+def in_pixels(path, scale, unknown):
+    grey = naive(path)
+    grey = grey if grey.ndim == 2 else grey[..., 0]
+    return np.where(grey == unknown, np.nan, grey / scale).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_frames_search_and_truth(data, name):
+    scene = load_scene(name, data=data)
+    frames, reference, match, search, border, truth, scale, unknown = FACTS[name]
+    assert scene.name == name
+    assert (len(scene.frames), scene.reference_index, scene.match_index) == (frames, reference, match)
+    assert (str(scene.search), scene.direction, scene.border, scene.protocol) == (search, 1, border, "taxonomy2002")
+    assert scene.reference.shape == scene.match.shape == SIZES[name]
+    assert all(scene.image(i).shape == SIZES[name] for i in range(frames))
+    np.testing.assert_array_equal(scene.truth, in_pixels(data / name / truth, scale, unknown))
+    assert scene.truth.dtype == np.float32
+    # The truth is a disparity of this pair and search range: it makes the two images agree far better than no shift does.
+    columns = np.arange(SIZES[name][1])
+    seen = np.rint(columns - np.nan_to_num(scene.truth)).astype(int).clip(0)
+    valid = np.isfinite(scene.truth) & (columns - np.nan_to_num(scene.truth) >= 0)
+    left, right = scene.reference.astype(float), scene.match.astype(float)
+    rows = np.arange(len(left))[:, None]
+    warped = np.median(abs(left - right[rows, seen])[valid])
+    assert warped < 0.6 * np.median(abs(left - right)[valid])
+    # a corner of venus lies at 19.75, beyond the last level of the paper's range but within the pixel that starts there
+    assert scene.search.minimum <= np.nanmin(scene.truth) <= np.nanmax(scene.truth) < scene.search.maximum + 1
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_truth_of_the_match_frame(data, name):
+    scene = load_scene(name, data=data)
+    if name not in MATCH_TRUTHS:
+        assert scene.match_truth is None
+        return
+    file, scale, unknown = MATCH_TRUTHS[name]
+    np.testing.assert_array_equal(scene.match_truth, in_pixels(data / name / file, scale, unknown))
+    # both truths describe the same surfaces: most pixels return to where they came from
+    columns = np.arange(SIZES[name][1])
+    there = np.rint(columns - np.nan_to_num(scene.truth)).astype(int)
+    back = scene.match_truth[np.arange(len(there))[:, None], there.clip(0)]
+    known = np.isfinite(scene.truth) & (there >= 0) & np.isfinite(back)
+    assert (abs(back - scene.truth)[known] < 1.01).mean() > 0.8
+
+
+def test_frames_stand_in_order(data):
+    tsukuba = load_scene("tsukuba", data=data)
+    assert [f.name for f in tsukuba.frames] == [f"scene1.row3.col{i}.ppm" for i in range(1, 6)]
+    assert [f.name for f in load_scene("venus", data=data).frames] == [f"im{i}.ppm" for i in range(9)]
+    assert [(f.name, f.position) for f in load_scene("cones", data=data).frames] == [
+        ("im2.png", 2),
+        ("im4.png", 4),
+        ("im6.png", 6),
+    ]
+
+
+def test_unknown_pixels(data):
+    truth = load_scene("tsukuba", data=data).truth
+    assert np.isfinite(truth).sum() == (288 - 2 * 18) * (384 - 2 * 18)
+    assert np.isfinite(truth[18:-18, 18:-18]).all()
+    for name in ("sawtooth", "venus", "map"):
+        assert np.isfinite(load_scene(name, data=data).truth).all()
+
+
+@pytest.mark.parametrize("name", MASK_PIXELS)
+def test_version_2_masks(data, name):
+    scene = load_scene(f"middlebury-v2/{name}", data=data)
+    assert (scene.border, scene.protocol) == (0, "middlebury-v2")
+    assert tuple(int(scene.mask(mask).sum()) for mask in ("nonocc", "all", "disc")) == MASK_PIXELS[name]
+    folder = data / "middlebury-v2" / "masks" / name
+    for mask in ("nonocc", "all", "disc"):
+        samples = naive(folder / f"{mask}.png")
+        np.testing.assert_array_equal(scene.mask(mask), (samples if samples.ndim == 2 else samples[..., 0]) == 255)
+    scale = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}[name]
+    np.testing.assert_array_equal(scene.truth, in_pixels(folder / "groundtruth.png", scale, 0))
+    # every counted pixel has a truth, except where the benchmark's own files disagree
+    assert np.isfinite(scene.truth[scene.mask("nonocc")]).mean() > 0.999
+    images = load_scene(name, data=data)
+    np.testing.assert_array_equal(scene.reference, images.reference)
+    np.testing.assert_array_equal(scene.match, images.match)
+    assert scene.search == images.search

@@ -1,0 +1,178 @@
+"""scene.yaml and the pair of two files: what they say, and what is said about their faults."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stereo_framework.datasets import load_scene, pair_scene
+from stereo_framework.errors import DataError
+from stereo_framework.io import write_disparity, write_image
+from stereo_framework.scene import Calibration, Search
+
+LEFT = np.arange(12, dtype=np.uint8).reshape(3, 4)
+TRUTH = np.array([[1, 2, 3, 4], [1, 1, 1, 1], [2, 2, 2, np.nan]], np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "desk").mkdir()
+    monkeypatch.chdir(tmp_path)
+    write_image("desk/left.png", LEFT)
+    write_image("desk/right.png", LEFT + 100)
+    write_image("desk/third.png", LEFT + 50)
+    write_disparity("desk/truth.pfm", TRUTH)
+    write_disparity("desk/truth.png", TRUTH, scale=4)
+    write_image("desk/mask.png", LEFT > 5)
+    return Path("desk")
+
+
+def load(folder, text):
+    (folder / "scene.yaml").write_text(text)
+    return load_scene(folder)
+
+
+def test_frames_alone(folder):
+    scene = load(folder, "frames: [left.png, right.png]")
+    assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == ("desk", 0, 1, 1)
+    assert (scene.search, scene.truth, scene.match_truth, scene.calibration, scene.border) == (None, None, None, None, 0)
+    np.testing.assert_array_equal(scene.reference, LEFT)
+    np.testing.assert_array_equal(scene.match, LEFT + 100)
+
+
+def test_everything(folder):
+    scene = load(
+        folder,
+        """
+        frames: [{file: third.png, position: -1.5}, right.png, {file: left.png}]
+        reference: 1
+        match: 0
+        search: {minimum: -2, maximum: 3.5, step: 0.5}
+        truth: {file: truth.png, scale: 4, unknown: 4, minimum: 10}
+        match_truth: truth.pfm
+        masks: {nonocc: mask.png}
+        calibration: {focal_length: 500, baseline: 0.12, doffs: 3}
+        border: 1
+        """,
+    )
+    assert [f.position for f in scene.frames] == [-1.5, 1, 2]
+    assert scene.search == Search(-2, 3.5, 0.5, direction=-1)
+    np.testing.assert_array_equal(scene.reference, LEFT + 100)
+    np.testing.assert_array_equal(scene.match, LEFT + 50)
+    # grey 4 is unknown, and 0, how the NaN was written, is a disparity
+    np.testing.assert_array_equal(scene.truth, [[np.nan, 12, 13, 14], [np.nan] * 4, [12, 12, 12, 10]])
+    np.testing.assert_array_equal(scene.match_truth, TRUTH)
+    np.testing.assert_array_equal(scene.mask("nonocc"), LEFT > 5)
+    assert scene.calibration == Calibration(500, 0.12, 3)
+    assert scene.border == 1
+
+
+def test_unknown_may_be_null(folder):
+    scene = load(folder, "frames: [left.png, right.png]\ntruth: {file: truth.png, scale: 4, unknown: null}")
+    assert scene.truth[2, 3] == 0
+    assert np.isnan(load(folder, "frames: [left.png, right.png]\ntruth: {file: truth.png, scale: 4}").truth[2, 3])
+
+
+@pytest.mark.parametrize("path", ["desk", "./desk", "desk/scene.yaml", "../{parent}/desk"])
+def test_names_follow_the_path(folder, path):
+    (folder / "scene.yaml").write_text("frames: [left.png, right.png]")
+    parent = Path.cwd().name
+    assert load_scene(path.format(parent=parent)).name in ("desk", f"{parent}/desk")
+    # a name is joined to result folders, so it must not be absolute
+    assert load_scene(folder.resolve()).name == "/".join(folder.resolve().parts[1:])
+
+
+def test_inside_the_folder(folder, monkeypatch):
+    (folder / "scene.yaml").write_text("frames: [left.png, right.png]")
+    monkeypatch.chdir(folder)
+    assert load_scene(".").name == load_scene("scene.yaml").name == "desk"
+
+
+FRAMES = "frames: [left.png, right.png]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("", ["desk/scene.yaml: is empty (0 bytes)"]),
+        ("# nothing\n", ["desk/scene.yaml: holds nothing; expected keys: frames, reference, match, search, truth, "]),
+        ("- left.png\n", ["desk/scene.yaml: holds list; expected keys: frames"]),
+        ("frames: [a\n", ["desk/scene.yaml:2:1: expected ',' or ']'"]),
+        ("\0", ["desk/scene.yaml: is no YAML file: unacceptable character"]),
+        (FRAMES + FRAMES, ["desk/scene.yaml:2:1: the key 'frames' occurs twice"]),
+        (FRAMES + "search: {minimum: 0, maximum: 5, minimum: 1}", ["desk/scene.yaml:2:34: the key 'minimum' occurs twice"]),
+        (FRAMES + "[1]: 2", ["desk/scene.yaml:2:1: found unhashable key"]),
+        ("border: 3", ["desk/scene.yaml: frames: is missing"]),
+        ("frames: [left.png]", ["desk/scene.yaml: frames: ['left.png']: list should have at least 2 items"]),
+        (
+            FRAMES + "serch: 1",
+            ["desk/scene.yaml: serch: unknown key; legal keys: border, calibration, frames, ", "mean 'search'?"],
+        ),
+        (
+            FRAMES + "search: {minimum: 0, maximun: 9}",
+            [
+                "desk/scene.yaml: search.maximum: is missing",
+                "desk/scene.yaml: search.maximun: unknown key; legal keys: maximum, minimum, step; did you mean 'maximum'?",
+            ],
+        ),
+        (FRAMES + "search: 0..9", ["desk/scene.yaml: search: '0..9': expected keys: minimum, maximum, step"]),
+        (
+            FRAMES + "search: {minimum: '0', maximum: true}",
+            ["minimum: '0': input should be a valid number", "maximum: True: input"],
+        ),
+        (FRAMES + "search: {minimum: 3, maximum: 3}", ["desk/scene.yaml: search.maximum: 3 is not above search.minimum, 3"]),
+        (
+            "frames: [left.png, {fil: right.png}]",
+            ["frames.1.file: is missing", "frames.1.fil: unknown key; legal keys: file, position"],
+        ),
+        ("frames: [left.png, 7]", ["desk/scene.yaml: frames.1: 7: expected a file name or keys: file, position"]),
+        (FRAMES + "truth: 7", ["desk/scene.yaml: truth: 7: expected a file name or keys: file, scale, unknown, minimum"]),
+        (
+            FRAMES + "truth: {file: truth.png, scale: big}",
+            ["desk/scene.yaml: truth.scale: 'big': input should be a valid number"],
+        ),
+        (FRAMES + "reference: 1.0", ["desk/scene.yaml: reference: 1.0: input should be a valid integer"]),
+        (FRAMES + "match: 5", ["scene desk: match_index 5 is not one of its frames 0..1"]),
+        (FRAMES + "match: 0", ["scene desk: reference frame 0 and match frame 0 have the same position"]),
+        (FRAMES + "border: -1", ["desk/scene.yaml: border: -1: input should be greater than or equal to 0"]),
+        (FRAMES + "calibration: {focal_length: .inf}", ["focal_length: inf: input should be a finite", "baseline: is missing"]),
+        (FRAMES + "masks: [mask.png]", ["desk/scene.yaml: masks: ['mask.png']: input should be a valid dictionary"]),
+        ("frames: [left.png, rigt.png]", ["desk/rigt.png: no such file", "did you mean 'desk/right.png'?"]),
+        (FRAMES + "truth: no.pfm", ["desk/no.pfm: no such file"]),
+        (FRAMES + "masks: {all: mask.pgm}", ["desk/mask.pgm: no such file", "did you mean 'desk/mask.png'?"]),
+    ],
+)
+def test_faults(folder, text, faults):
+    with pytest.raises(DataError) as error:
+        load(folder, text)
+    message = str(error.value)
+    for fault in faults:
+        assert fault in message
+    lines = message.split("\n")
+    assert all(line.startswith(("desk/", "scene desk")) for line in lines)
+
+
+def test_a_wrong_truth_is_found_when_it_is_used(folder):
+    scene = load(folder, FRAMES + "truth: truth.png")
+    with pytest.raises(DataError, match=r"desk/truth\.png: an 8-bit disparity map needs its scale"):
+        _ = scene.truth
+
+
+def test_pair(folder):
+    scene = pair_scene("desk/left.png", folder / "right.png", Search(0, 2), truth="desk/truth.png", truth_scale=4)
+    assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == ("desk/left-right", 0, 1, 1)
+    assert scene.search == Search(0, 2)
+    np.testing.assert_array_equal(scene.reference, LEFT)
+    np.testing.assert_array_equal(scene.match, LEFT + 100)
+    np.testing.assert_array_equal(scene.truth, TRUTH)
+    every = pair_scene("desk/left.png", "desk/right.png", None, truth="desk/truth.png", truth_scale=4, truth_unknown=None)
+    assert every.truth[2, 3] == 0
+
+
+def test_pair_of_missing_files(folder):
+    with pytest.raises(DataError, match=r"desk/lef\.png: no such file in the folder .*; did you mean 'desk/left\.png'\?"):
+        pair_scene("desk/lef.png", "desk/right.png", None)
+    with pytest.raises(DataError, match=r"desk/r\.png: no such file"):
+        pair_scene("desk/left.png", "desk/r.png", None)
+    with pytest.raises(DataError, match=r"t\.pfm: no such file"):
+        pair_scene("desk/left.png", "desk/right.png", None, truth="t.pfm")

@@ -1,0 +1,255 @@
+"""Images against files written by hand and read by naive code."""
+
+import struct
+
+import cv2
+import naive_files
+import numpy as np
+import pytest
+
+from stereo_framework.errors import DataError
+from stereo_framework.io import read_grey, read_image, read_mask, write_image
+
+
+@pytest.fixture
+def grey():
+    return np.random.default_rng(1).integers(0, 256, (11, 13), dtype=np.uint8)
+
+
+@pytest.fixture
+def colour():
+    return np.random.default_rng(2).integers(0, 256, (11, 13, 3), dtype=np.uint8)
+
+
+def written(path, data):
+    path.write_bytes(data)
+    return path
+
+
+def same(image, expected, dtype=np.uint8):
+    assert image.dtype == dtype
+    np.testing.assert_array_equal(image, expected)
+
+
+@pytest.mark.parametrize("header", [b"P5\n13 11\n255\n", b"P5 13 11 255 ", b"P5\n# by hand\n13 # columns\n11\n#\n255\n"])
+def test_raw_pgm(tmp_path, grey, header):
+    same(read_image(written(tmp_path / "a.pgm", header + grey.tobytes())), grey)
+
+
+def test_raw_data_may_start_with_white_space_or_comment_characters(tmp_path):
+    samples = np.array([[10, 35, 32], [9, 13, 35]], np.uint8)
+    same(read_image(written(tmp_path / "a.pgm", b"P5 3 2 255\n" + samples.tobytes())), samples)
+
+
+def test_ppm_is_rgb(tmp_path):
+    same(read_image(written(tmp_path / "a.ppm", b"P6 2 1 255\n\x01\x02\x03\x04\x05\x06")), [[[1, 2, 3], [4, 5, 6]]])
+
+
+def test_plain_files(tmp_path, grey, colour):
+    text = " ".join(map(str, grey.ravel())).encode()
+    same(read_image(written(tmp_path / "a.pgm", b"P2 13 11 255\n# comment 7\n" + text)), grey)
+    text = "\n".join(map(str, colour.ravel())).encode()
+    same(read_image(written(tmp_path / "a.ppm", b"P3\n13 11\n255\n" + text + b"\n")), colour)
+
+
+def test_sixteen_bits_are_divided_by_257(tmp_path):
+    samples = np.array([[0, 257, 1000], [65535, 128, 30000]])
+    expected = (samples / 257).astype(np.float32)
+    same(read_image(written(tmp_path / "a.pgm", b"P5 3 2 65535\n" + samples.astype(">u2").tobytes())), expected, np.float32)
+    path = written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=0, depth=16))
+    same(read_image(path), expected, np.float32)
+    same(read_grey(path), samples, np.uint16)
+
+
+def test_sixteen_bit_colour(tmp_path, colour):
+    samples = colour.astype(np.uint16) * 200
+    image = read_image(written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=2, depth=16)))
+    same(image, (samples / 257).astype(np.float32), np.float32)
+
+
+def test_largest_grey_of_the_header_becomes_255(tmp_path):
+    image = read_image(written(tmp_path / "a.pgm", b"P5 3 1 15\n\x00\x03\x0f"))
+    same(image, np.array([[0, 51, 255]], np.float32), np.float32)
+
+
+def test_png_channels(tmp_path, grey, colour):
+    same(read_image(written(tmp_path / "g.png", naive_files.png_bytes(grey, colour=0))), grey)
+    same(read_image(written(tmp_path / "c.png", naive_files.png_bytes(colour, colour=2))), colour)
+    alpha = np.dstack([colour, grey])
+    same(read_image(written(tmp_path / "a.png", naive_files.png_bytes(alpha, colour=6))), colour)
+
+
+def test_palette_is_looked_up_and_its_transparency_dropped(tmp_path, grey):
+    palette = np.random.default_rng(3).integers(0, 256, (256, 3), dtype=np.uint8)
+    extra = [(b"PLTE", palette.tobytes()), (b"tRNS", bytes(range(256)))]
+    same(read_image(written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=3, extra=extra))), palette[grey])
+
+
+def test_gamma_and_profiles_change_nothing(tmp_path, grey, capfd):
+    extra = [(b"gAMA", struct.pack(">I", 100000)), (b"iCCP", b"broken\0\0nothing")]
+    same(read_image(written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=0, extra=extra))), grey)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("ending", ["bmp", "tif", "jpg"])
+def test_other_formats(tmp_path, ending):
+    image = np.full((16, 16, 3), (200, 100, 50), np.uint8)
+    path = written(tmp_path / f"a.{ending}", cv2.imencode(f".{ending}", image[..., ::-1])[1].tobytes())
+    np.testing.assert_allclose(read_image(path), image, atol=3 if ending == "jpg" else 0)
+
+
+def test_content_counts_not_the_name(tmp_path, grey):
+    same(read_image(written(tmp_path / "a.jpg", naive_files.png_bytes(grey, colour=0))), grey)
+
+
+def test_grey_with_alpha_is_refused(tmp_path, grey):
+    path = written(tmp_path / "a.png", naive_files.png_bytes(np.dstack([grey, grey]), colour=4))
+    with pytest.raises(DataError, match=r"a\.png: has two channels, grey and alpha"):
+        read_image(path)
+
+
+def test_float_samples_are_refused(tmp_path):
+    path = written(tmp_path / "a.tif", cv2.imencode(".tif", np.ones((3, 4), np.float32))[1].tobytes())
+    with pytest.raises(DataError, match="holds float32 samples; expected 8 or 16 bits"):
+        read_image(path)
+
+
+def encoded(ending, grey, colour):
+    if ending == "pgm":
+        return b"P5 13 11 255\n" + grey.tobytes()
+    if ending == "ppm":
+        return b"P6 13 11 255\n" + colour.tobytes()
+    if ending == "png":
+        return naive_files.png_bytes(colour, colour=2)
+    return cv2.imencode(f".{ending}", colour)[1].tobytes()
+
+
+@pytest.mark.parametrize("ending", ["pgm", "ppm", "png", "jpg", "bmp", "tif"])
+def test_every_truncation_is_found_and_nothing_else_is_printed(tmp_path, grey, colour, ending, capfd):
+    data = encoded(ending, grey, colour)
+    assert read_image(written(tmp_path / f"whole.{ending}", data)).shape[:2] == (11, 13)
+    # OpenCV writes a TIFF's directory behind its pixels, and a BMP's last row may be padded: the last bytes need not count
+    for length in [*range(1, len(data) - 4, max(1, len(data) // 40)), *([] if ending in ("tif", "bmp") else [len(data) - 1])]:
+        with pytest.raises(DataError, match=r"is truncated|no image|no legal"):
+            read_image(written(tmp_path / "cut", data[:length]))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_truncation_messages(tmp_path, grey):
+    with pytest.raises(DataError, match=r"a\.pgm: is truncated: 13x11 needs 143 samples after the header, the file has 142$"):
+        read_image(written(tmp_path / "a.pgm", b"P5 13 11 255\n" + grey.tobytes()[:-1]))
+    jpeg = cv2.imencode(".jpg", grey)[1].tobytes()
+    with pytest.raises(DataError, match=r"a\.jpg: is truncated: the JPEG has no end marker$"):
+        read_image(written(tmp_path / "a.jpg", jpeg[:-2]))
+    data = naive_files.png_bytes(grey, colour=0)
+    with pytest.raises(DataError, match=f"a.png: is truncated: the PNG ends early after {len(data) - 3} bytes$"):
+        read_image(written(tmp_path / "a.png", data[:-3]))
+
+
+def test_damaged_png_is_found_by_its_checksum(tmp_path, grey):
+    data = bytearray(naive_files.png_bytes(grey, colour=0))
+    data[60] ^= 4
+    with pytest.raises(DataError, match="is damaged: a checksum in the PNG does not match"):
+        read_image(written(tmp_path / "a.png", bytes(data)))
+
+
+def test_png_with_too_few_pixels(tmp_path, grey):
+    with pytest.raises(DataError, match="is damaged, truncated or no image"):
+        read_image(written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=0, drop=20)))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "a.png: is empty"),
+        (b"hello, world\n" * 9, "a.png: is damaged, truncated or no image; expected PNG, PGM, PPM, JPEG, BMP or TIFF"),
+        (b"P5 what?", "a.png: starts with 'P5' but has no legal PGM or PPM header"),
+        (b"P5 0 4 255\n", "a.png: the header says 0x4, largest grey 255"),
+        (b"P5 1 1 70000\n\0", "a.png: the header says 1x1, largest grey 70000"),
+        (b"P5 1 1 100\n\x65", "a.png: holds grey 101 above the 100 of its header"),
+        (b"P2 1 1 255\nx", "a.png: a plain PGM or PPM with something other than numbers"),
+    ],
+)
+def test_no_image(tmp_path, data, message, capfd):
+    with pytest.raises(DataError) as error:
+        read_image(written(tmp_path / "a.png", data))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_missing_files(tmp_path):
+    (tmp_path / "im2.png").write_bytes(b"x")
+    with pytest.raises(DataError, match=rf"im6\.png: no such file in the folder {tmp_path}; did you mean '.*im2\.png'\?$"):
+        read_image(tmp_path / "im6.png")
+    with pytest.raises(DataError, match=rf"no such file in the folder {tmp_path}$"):
+        read_image(tmp_path / "quite_another.tif")
+    (tmp_path / "images").mkdir()
+    with pytest.raises(DataError, match=r"there is no folder .*image; did you mean '.*images'\?$"):
+        read_image(tmp_path / "image" / "a.png")
+    with pytest.raises(DataError, match="is a folder; expected a file"):
+        read_image(tmp_path)
+
+
+def test_masks_and_greys(tmp_path):
+    samples = np.array([[0, 128, 254, 255]], np.uint8)
+    same(read_mask(written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=0))), [[False, False, False, True]], bool)
+    palette = [(b"PLTE", bytes([0, 0, 0, 255, 255, 255, 128, 128, 128]))]
+    path = written(tmp_path / "p.png", naive_files.png_bytes(np.array([[0, 1, 2]]), colour=3, extra=palette))
+    same(read_grey(path), [[0, 255, 128]])
+    same(read_mask(path), [[False, True, False]], bool)
+    with pytest.raises(DataError, match="looks like a colour-mapped picture, whose values cannot be recovered; expected grey"):
+        read_grey(written(tmp_path / "c.ppm", b"P6 1 1 255\n\x01\x01\x02"))
+
+
+@pytest.mark.parametrize("ending", ["png", "ppm", "bmp", "tif"])
+def test_write_and_read_colour(tmp_path, colour, ending):
+    write_image(tmp_path / f"a.{ending}", colour)
+    same(read_image(tmp_path / f"a.{ending}"), colour)
+
+
+@pytest.mark.parametrize("ending", ["png", "pgm", "tif"])
+def test_write_and_read_sixteen_bits(tmp_path, grey, ending):
+    samples = grey.astype(np.uint16) * 251
+    write_image(tmp_path / f"a.{ending}", samples)
+    same(read_grey(tmp_path / f"a.{ending}"), samples, np.uint16)
+
+
+def test_written_files_are_what_others_read(tmp_path, grey, colour):
+    write_image(tmp_path / "a.png", colour)
+    write_image(tmp_path / "a.pgm", grey)
+    same(naive_files.png(tmp_path / "a.png"), colour)
+    same(naive_files.pnm(tmp_path / "a.pgm"), grey)
+
+
+def test_write_floats_and_bools(tmp_path):
+    write_image(tmp_path / "f.png", np.array([[-3.0, 1.4, 1.6, 254.6, 300.0]]))
+    same(read_image(tmp_path / "f.png"), [[0, 1, 2, 255, 255]])
+    write_image(tmp_path / "b.png", np.array([[True, False]]))
+    same(read_image(tmp_path / "b.png"), [[255, 0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("a.gif", np.zeros((2, 2), np.uint8), "unknown ending '.gif'; legal: .png, .pgm"),
+        ("a.png", np.zeros((2, 2, 2), np.uint8), r"shape \(2, 2, 2\) is no image"),
+        ("a.png", np.zeros((2, 0), np.uint8), r"shape \(2, 0\) is no image"),
+        ("a.png", np.full((2, 2), np.nan), "contains NaN"),
+        ("a.png", np.zeros((2, 2), np.int64), "samples are int64; expected uint8"),
+        ("a.pgm", np.zeros((2, 2, 3), np.uint8), ".pgm holds grey only"),
+        ("a.ppm", np.zeros((2, 2), np.uint8), ".ppm holds colour only"),
+        ("a.jpg", np.zeros((2, 2), np.uint16), ".jpg holds 8 bits"),
+        ("no/a.png", np.zeros((2, 2), np.uint8), "cannot be written: there is no folder .*no$"),
+    ],
+)
+def test_write_refuses(tmp_path, name, array, message):
+    with pytest.raises(DataError, match=message):
+        write_image(tmp_path / name, array)
+
+
+def test_real_files_equal_naive_readers(data):
+    files = [*sorted(data.glob("middlebury2001/*/*.p?m")), *sorted(data.glob("middlebury-v2/masks/*/*.png"))]
+    assert len(files) > 40
+    for file in files:
+        same(read_image(file), naive_files.png(file) if file.suffix == ".png" else naive_files.pnm(file))
