@@ -55,7 +55,7 @@ def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, An
     groups: dict[str, tuple[str, dict[str, Any]]] = {}
     scripts: dict[str, dict[str, Any]] = {}
     for scene, name, method in session.runs:
-        common = {key: method.pop(key) for key in ("search", "evaluation") if key in method}
+        common: dict[str, Any] = {key: method.pop(key) for key in ("search", "evaluation") if key in method}
         wanted = (scene or "scene", common)
         key = next((key for key, group in groups.items() if group == wanted), None)
         if key is None:

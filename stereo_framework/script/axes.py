@@ -1,0 +1,126 @@
+"""The axes of a sweep and their values: lists, ranges, even and geometric spacing."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from stereo_framework.errors import nearest
+from stereo_framework.script.places import Faults, Node, Place
+from stereo_framework.stage import _show
+
+MOST = 1_000_000
+"""Values of an axis and runs of a script; more are a slip of the pen and would exhaust the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """What a sweep varies.
+
+    Parameters
+    ----------
+    name : str
+        Address of what is varied: ``matching_cost``, ``aggregation.box.size``, ``search.step``, ``seed``.
+    place : Place
+        Of the axis's key.
+    values : tuple
+        Per value the stages of a slot, else a `Node`; None if that value has a fault. Empty if the axis itself has one.
+    """
+
+    name: str
+    place: Place
+    values: tuple[Any, ...]
+
+
+def values(node: Node, faults: Faults) -> list[Node]:
+    """The values of an axis as a script writes them.
+
+    Parameters
+    ----------
+    node : Node
+        A list; ``{range: [first, last, step]}`` with `last` included where the steps meet it; ``{linspace: [first, last, count]}``
+        or ``{geomspace: [first, last, count]}`` with both ends included.
+    faults : Faults
+        Gets what is wrong; the values are then empty.
+
+    Returns
+    -------
+    list of Node
+        Generated values are whole numbers where all of them are and the ends were written so; decimals come out as they
+        are spelt: steps of 0.1 give 0.1, 0.2, 0.3.
+    """
+    if isinstance(node.value, list):
+        if not node.value:
+            faults.add(node.place, "an empty axis; give at least one value")
+        return node.value
+    if not isinstance(node.value, dict) or len(node.value) != 1:
+        said = f"{_show(node.data())} is not a list of values; legal: [value, ...]"
+        faults.add(node.place, f"{said}, {{range: [first, last, step]}}, {{linspace or geomspace: [first, last, count]}}")
+        return []
+    ((kind, arguments),) = node.value.items()
+    if kind not in _KINDS:
+        faults.add(node.keys[kind], f"no such kind of axis {kind!r}; {nearest(kind, _KINDS, kind='kinds')}")
+        return []
+    generate, last = _KINDS[kind]
+    given = arguments.data()
+    if not isinstance(given, list) or len(given) != 3 or not all(map(_finite, given)):
+        faults.add(arguments.place, f"{_show(given)} is not three numbers: [first, last, {last}]")
+        return []
+    try:
+        found = generate(*given)
+    except ValueError as error:
+        faults.add(arguments.place, str(error))
+        return []
+    whole = all(isinstance(end, int) for end in given[:2]) and all(value.denominator == 1 for value in found)
+    return [Node(int(value) if whole else float(value), node.place) for value in found]
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _exact(value: float) -> Fraction:
+    """The decimal that the user wrote."""
+    return Fraction(repr(value))
+
+
+def _range(first: float, last: float, step: float) -> list[Fraction]:
+    if step == 0 or (last - first) * step < 0:
+        raise ValueError(f"an empty axis: steps of {step!r} do not lead from {first!r} to {last!r}")
+    count = math.floor((_exact(last) - _exact(first)) / _exact(step)) + 1
+    _check_count(count, 1)
+    return [_exact(first) + i * _exact(step) for i in range(count)]
+
+
+def _linspace(first: float, last: float, count: float) -> list[Fraction]:
+    _check_count(count, 2)
+    return [_exact(first) + (_exact(last) - _exact(first)) * i / (int(count) - 1) for i in range(int(count))]
+
+
+def _geomspace(first: float, last: float, count: float) -> list[Fraction]:
+    _check_count(count, 2)
+    if first * last <= 0:
+        raise ValueError(f"geometric spacing from {first!r} to {last!r}: both ends must be above 0, or both below")
+    # 50 digits are worked with and 40 kept: the cube root of 1000 is then 10, not 9.999.
+    with decimal.localcontext(prec=50) as work:
+        ratio = decimal.Decimal(repr(last)) / decimal.Decimal(repr(first))
+        powers = [ratio ** (decimal.Decimal(i) / (int(count) - 1)) for i in range(int(count))]
+        found = [decimal.Decimal(repr(first)) * power for power in powers]
+        work.prec = 40
+        return [Fraction(+value) for value in found]
+
+
+def _check_count(count: float, least: int) -> None:
+    if count != int(count) or not least <= count <= MOST:
+        raise ValueError(f"{count!r} values; a whole number from {least} to {MOST} is possible")
+
+
+_KINDS: dict[str, tuple[Callable[[float, float, float], list[Fraction]], str]] = {
+    "range": (_range, "step"),
+    "linspace": (_linspace, "count"),
+    "geomspace": (_geomspace, "count"),
+}

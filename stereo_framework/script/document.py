@@ -1,0 +1,289 @@
+"""One script file, checked for itself: known keys, stages, parameters, axes. Merging and sweeping come later."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stereo_framework import stage as _stage
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.evaluation import protocols
+from stereo_framework.script.axes import Axis, values
+from stereo_framework.script.places import Faults, Node, Place
+from stereo_framework.stage import SLOTS, Stage, _show
+
+SEARCH = ("minimum", "maximum", "step")
+METHOD_KEYS = ("include", *SLOTS, "sweep", "seed")
+KEYS = ("name", "plugins", "scenes", "search", "evaluation", "methods", "report", *METHOD_KEYS)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A stage as a script writes it: the parameters that are given, checked."""
+
+    stage: Stage
+    parameters: Mapping[str, Any]
+
+    def having(self, name: str, value: Any) -> Spec:
+        """The same with one more parameter."""
+        return Spec(self.stage, {**self.parameters, name: value})
+
+
+Specs = tuple[Spec, ...] | None
+"""The stages of a slot; None where a fault was reported, so that nothing further is checked against them."""
+
+
+@dataclass
+class Document:
+    """What a script says, or one entry of ``methods``; keys that it does not have are None or empty."""
+
+    place: Place
+    name: str | None = None
+    scenes: tuple[str, ...] | None = None
+    search: dict[str, Node] = field(default_factory=dict)
+    seed: int | None = None
+    protocols: Node | None = None
+    report: dict[str, Any] = field(default_factory=dict)
+    slots: dict[str, Specs] = field(default_factory=dict)
+    grid: dict[str, Axis] = field(default_factory=dict)
+    zip: dict[str, Axis] = field(default_factory=dict)
+    methods: dict[str, Document] = field(default_factory=dict)
+
+
+def parse(node: Node, faults: Faults, *, method: bool = False) -> Document:
+    """Check one script, or one entry of ``methods``, as it stands.
+
+    Parameters
+    ----------
+    node : Node
+        A mapping; ``include`` and ``plugins`` have been dealt with.
+    faults : Faults
+        Gets all that is wrong; the faulty parts are left out of the result.
+    """
+    return _Parser(faults).document(node, METHOD_KEYS if method else KEYS)
+
+
+def expect_mapping(node: Node, legal: Iterable[str], faults: Faults, *, what: str = "") -> dict[str, Node]:
+    """The entries of a mapping that are legal; others are reported, as is anything that is no mapping."""
+    legal = tuple(legal)
+    if not isinstance(node.value, dict):
+        if node.value is not None:
+            faults.add(node.place, f"{_show(node.data())} is not a mapping; {nearest('', legal, kind='keys')}")
+        return {}
+    for key in node.entries.keys() - set(legal):
+        faults.add(node.keys[key], f"no such key {key!r}{what}; {nearest(key, legal, kind='keys')}")
+    return {key: value for key, value in node.entries.items() if key in legal}
+
+
+def texts(node: Node, faults: Faults, what: str) -> list[Node]:
+    """The texts of a list, or of one text standing for a list of one; anything else is reported."""
+    found = []
+    for item in node.items:
+        if text(item):
+            found.append(item)
+        else:
+            faults.add(item.place, f"{_show(item.data())} is not {what} or a list of them")
+    return found
+
+
+def text(node: Node) -> str | None:
+    """The text of a scalar that is one or, unquoted, reads like a number; None for anything else and for an empty text."""
+    if isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return node.raw
+    return node.value if isinstance(node.value, str) and node.value.strip() else None
+
+
+def is_number(value: object) -> bool:
+    """A finite int or float; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def parameter(stage: Stage, name: str, node: Node) -> tuple[Any, str | None]:
+    """A parameter's value and what is wrong with it, if anything. An unquoted ``no`` is false where only true or false fits."""
+    value = node.data()
+    message = _stage.faults(stage.function, {name: value}).get(name)
+    if message and node.raw and node.raw.lower() in _SWITCHES:
+        switched = _SWITCHES[node.raw.lower()]
+        if not _stage.faults(stage.function, {name: switched}):
+            return switched, None
+    return value, message
+
+
+_SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
+
+
+def seed(node: Node, faults: Faults) -> int | None:
+    """A seed; anything else is reported."""
+    if isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= 0:
+        return node.value
+    faults.add(node.place, f"{_show(node.data())} is not a whole number >= 0")
+    return None
+
+
+class _Parser:
+    def __init__(self, faults: Faults):
+        self.faults = faults
+
+    def document(self, node: Node, legal: tuple[str, ...]) -> Document:
+        what = "" if legal is KEYS else " of a method"
+        found = Document(node.place)
+        for key, value in expect_mapping(node, legal, self.faults, what=what).items():
+            if key in SLOTS:
+                found.slots[key] = self.slot(key, value)
+            elif value.value is not None and key not in ("include", "plugins"):
+                getattr(self, key)(value, found)
+        return found
+
+    # One method for each key -----------------------------------------------------------------------------------------
+
+    def name(self, node: Node, found: Document) -> None:
+        found.name = text(node)
+        if found.name is None:
+            self.faults.add(node.place, f"{_show(node.data())} is not a text")
+
+    def scenes(self, node: Node, found: Document) -> None:
+        names = [str(text(item)) for item in texts(node, self.faults, "the name of a scene")]
+        found.scenes = tuple(dict.fromkeys(names))
+        if node.value == []:
+            self.faults.add(node.place, "an empty list; name at least one scene, or leave the key out")
+
+    def search(self, node: Node, found: Document) -> None:
+        for key, value in expect_mapping(node, SEARCH, self.faults).items():
+            if is_number(value.value):
+                found.search[key] = value
+            else:
+                self.faults.add(value.place, f"{_show(value.data())} is not a finite number of pixels")
+
+    def seed(self, node: Node, found: Document) -> None:
+        found.seed = seed(node, self.faults)
+
+    def report(self, node: Node, found: Document) -> None:
+        if isinstance(node.value, dict):
+            found.report = node.data()
+        elif node.value is not None:
+            self.faults.add(node.place, f"{_show(node.data())} is not a mapping")
+
+    def evaluation(self, node: Node, found: Document) -> None:
+        given = expect_mapping(node, ("protocol",), self.faults).get("protocol")
+        if given is None:
+            return
+        found.protocols = given
+        names: dict[str, Node] = {}
+        if given.value == []:
+            self.faults.add(given.place, "an empty list; name at least one protocol, or leave the key out")
+        for item in given.items:
+            wrong = protocols.faults(item.data())
+            for path, message in wrong.items():
+                at = item.entries[path].place if path in item.entries else item.place
+                self.faults.add(at, message)
+            if not wrong and names.setdefault(protocols.resolve(item.data()).name, item) is not item:
+                name = protocols.resolve(item.data()).name
+                self.faults.add(item.place, f"a second protocol named {name!r}; results are told apart by this name")
+
+    def methods(self, node: Node, found: Document) -> None:
+        if not isinstance(node.value, dict) or not node.value:
+            self.faults.add(node.place, "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out")
+        for name, entry in node.entries.items():
+            if not name.strip():
+                self.faults.add(node.keys[name], "a method without a name")
+            found.methods[name] = self.document(entry, METHOD_KEYS)
+            found.methods[name].place = node.key(name)
+
+    def sweep(self, node: Node, found: Document) -> None:
+        for kind, axes in expect_mapping(node, ("grid", "zip"), self.faults).items():
+            if not isinstance(axes.value, dict | None):
+                self.faults.add(
+                    axes.place, f"{_show(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
+                )
+            for name, value in axes.entries.items():
+                axis = self.axis(name, value, axes.key(name))
+                if (kind == "zip" and name in found.grid) or (kind == "grid" and name in found.zip):
+                    self.faults.add(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
+                getattr(found, kind)[name] = axis
+
+    # Stages and axes --------------------------------------------------------------------------------------------------
+
+    def slot(self, slot: str, node: Node) -> Specs:
+        """The stages of a slot: one or a list, a name or a mapping each."""
+        if node.value is None and SLOTS[slot].optional:
+            return ()
+        if isinstance(node.value, list) and not SLOTS[slot].many:
+            self.faults.add(node.place, f"a list; {slot} is one stage: a name or {{use: NAME, parameter: value}}")
+            return None
+        found = [self.stage(slot, item) for item in node.items]
+        return None if None in found else tuple(spec for spec in found if spec is not None)
+
+    def stage(self, slot: str, node: Node) -> Spec | None:
+        use = node.entries.get("use") if isinstance(node.value, dict) else node
+        names = [s.name for s in _stage.stages(slot)]
+        if use is None:
+            self.faults.add(node.place, f"a stage without 'use'; write use: NAME; {nearest('', names, kind='stages')}")
+            return None
+        if not isinstance(use.value, str):
+            said = f"{_show(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
+            self.faults.add(use.place, f"{said}; {nearest('', names, kind='stages')}")
+            return None
+        try:
+            stage = _stage.find(slot, use.value)
+        except ParameterError as error:
+            at = replace(use.place, path=node.place.path.removesuffix(f".{use.value}"))
+            self.faults.add(at, str(error).removeprefix(f"{slot}: "))
+            return None
+        given = {}
+        for name, value in node.entries.items():
+            if name == "use":
+                continue
+            if name not in stage.parameters:
+                self.faults.add(node.keys[name], no_parameter(stage, name))
+                continue
+            given[name], message = parameter(stage, name, value)
+            if message:
+                self.faults.add(value.place, message)
+                del given[name]
+        return Spec(stage, given)
+
+    def axis(self, name: str, node: Node, place: Place) -> Axis:
+        """An axis of a sweep; without values where it has a fault."""
+        head, _, rest = name.partition(".")
+        if head not in ("seed", "search", *SLOTS) or (rest and head == "seed"):
+            heads = (*SLOTS, "search", "seed")
+            self.faults.add(place, f"this axis addresses nothing; {nearest(head, heads, kind='first words of an axis')}")
+            return Axis(name, place, ())
+        if head == "search" and rest not in SEARCH:
+            near = nearest(rest, SEARCH, kind="keys of search")
+            self.faults.add(place, f"this axis addresses nothing; {near}")
+            return Axis(name, place, ())
+        nodes = values(node, self.faults)
+        found: list[Any] = list(nodes)
+        if name in SLOTS:
+            found = [self.slot(name, item) for item in nodes]
+        elif head == "seed":
+            found = [item if seed(item, self.faults) is not None else None for item in nodes]
+        elif head == "search":
+            for item in nodes:
+                if not is_number(item.value):
+                    self.faults.add(item.place, f"{_show(item.data())} is not a finite number of pixels")
+            found = [item if is_number(item.value) else None for item in nodes]
+        self._twice(nodes, found)
+        return Axis(name, place, tuple(found))
+
+    def _twice(self, nodes: list[Node], found: list[Any]) -> None:
+        seen: dict[str, Node] = {}
+        for node, value in zip(nodes, found, strict=True):
+            if value is not None and seen.setdefault(_identity(value), node) is not node:
+                self.faults.add(node.place, f"{_show(node.data())} stands twice in this axis")
+
+
+def no_parameter(stage: Stage, name: str) -> str:
+    """The message about a parameter that a stage has not."""
+    return f"no such parameter {name!r} of {stage.name}; {nearest(name, stage.parameters, kind='parameters')}"
+
+
+def _identity(value: Any) -> str:
+    """Equal for values that make equal runs."""
+    if isinstance(value, tuple):
+        return repr([(spec.stage.name, _stage.resolve(spec.stage.function, spec.parameters)) for spec in value])
+    data = value.data() if isinstance(value, Node) else value
+    return repr(float(data) if is_number(data) else data)

@@ -1,0 +1,174 @@
+"""Reading a script with all that it includes, and merging: later wins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stereo_framework import stage
+from stereo_framework.errors import ScriptError, StereoFrameworkError
+from stereo_framework.script.document import Document, Specs, parse, text, texts
+from stereo_framework.script.library import find_script
+from stereo_framework.script.places import Faults, Node, Place, from_python
+from stereo_framework.script.yaml_loader import parse as parse_yaml
+from stereo_framework.stage import SLOTS
+
+
+@dataclass
+class Source:
+    """A script as read, with the scripts that it includes and those that its methods include."""
+
+    node: Node
+    includes: list[Source] = field(default_factory=list)
+    methods: dict[str, list[Source]] = field(default_factory=dict)
+
+
+@dataclass
+class Reader:
+    """Reads a script and all that it includes.
+
+    Attributes
+    ----------
+    plugins : list of (Node, Path or None)
+        Plug-ins that were named, each with the folder that its path starts from.
+    complete : bool
+        Whether everything that is included could be read.
+    """
+
+    faults: Faults
+    plugins: list[tuple[Node, Path | None]] = field(default_factory=list)
+    complete: bool = True
+    _open: list[Path] = field(default_factory=list)
+
+    def file(self, path: Path) -> Source | None:
+        """Read a script file; None after a fault that leaves nothing to look at."""
+        shown = os.path.normpath(path)
+        try:
+            content = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            self.faults.add(Place(shown, 1, 1), f"not a text in UTF-8: {error.reason} in byte {error.start}")
+            return None
+        except OSError as error:
+            self.faults.add(Place(shown, 1, 1), f"cannot be read: {error.strerror}")
+            return None
+        node = parse_yaml(content, shown, self.faults)
+        if node is None:
+            return None
+        self._open.append(path.resolve())
+        try:
+            return self.node(node, path.parent)
+        finally:
+            self._open.pop()
+
+    def mapping(self, mapping: Mapping[str, Any]) -> Source | None:
+        """Take a script from Python; its paths start from the working directory."""
+        return self.node(from_python(mapping, self.faults), None)
+
+    def node(self, node: Node, folder: Path | None) -> Source | None:
+        """Follow the includes of a script that was read."""
+        if node.value is not None and not isinstance(node.value, dict):
+            self.faults.add(node.place, "not a script: expected keys and values, as in 'matching_cost: absolute_difference'")
+            return None
+        plugins = node.entries.get("plugins")
+        if plugins is not None and plugins.value is not None:
+            names = texts(plugins, self.faults, "a module, a path ending in .py,")
+            self.plugins += [(name, folder) for name in names]
+        source = Source(node, self._includes(node, folder))
+        for name, method in node.entries.get("methods", Node(None, node.place)).entries.items():
+            source.methods[name] = self._includes(method, folder)
+        return source
+
+    def _includes(self, node: Node, folder: Path | None) -> list[Source]:
+        include = node.entries.get("include")
+        if include is None or include.value is None:
+            return []
+        found = []
+        for item in texts(include, self.faults, "a path, the name of a shipped script"):
+            try:
+                path = find_script(str(text(item)), folder)
+            except ScriptError as error:
+                self.faults.add(item.place, error.faults[0])
+                self.complete = False
+                continue
+            if path.resolve() in self._open:
+                chain = [*self._open[self._open.index(path.resolve()) :], path.resolve()]
+                self.faults.add(item.place, "an include loop: " + " > ".join(os.path.relpath(link) for link in chain))
+                self.complete = False
+                continue
+            source = self.file(path)
+            self.complete &= source is not None
+            found += [source] if source else []
+        return found
+
+    def load_plugins(self) -> tuple[str, ...]:
+        """Import the plug-ins; returns the paths of their sources."""
+        found = []
+        for node, folder in self.plugins:
+            try:
+                found.append(stage.load_plugin(str(text(node)), folder))
+            except StereoFrameworkError as error:
+                self.faults.add(node.place, str(error).removeprefix("plugins: "))
+        return tuple(dict.fromkeys(found))
+
+
+def build(source: Source, faults: Faults) -> Document:
+    """Check a script and all that it includes, each for itself, and merge them.
+
+    The script's own name counts, never an included one's: a script that includes ``ssd`` is not called so.
+    """
+    own = parse(source.node, faults)
+    for name, included in source.methods.items():
+        method = Document(own.methods[name].place)
+        for one in included:
+            method = merge(method, _as_method(build(one, faults), one, own.methods[name].place, faults))
+        own.methods[name] = merge(method, own.methods[name])
+    merged = Document(own.place)
+    for one in source.includes:
+        merged = merge(merged, build(one, faults))
+    merged.name = None
+    return merge(merged, own)
+
+
+def _as_method(document: Document, source: Source, place: Place, faults: Faults) -> Document:
+    """An included script as one method: its stages, sweep and seed. How it is run alone (scenes, evaluation, report) is left out."""
+    for key, present in (("methods", document.methods), ("search", document.search)):
+        if present:
+            what = source.node.place.file or "the included script"
+            faults.add(place, f"{what} sets {key!r} and cannot be included in a method; include it at the top")
+    return Document(document.place, slots=document.slots, seed=document.seed, grid=document.grid, zip=document.zip)
+
+
+def merge(base: Document, over: Document) -> Document:
+    """Two documents as one: what `over` says counts, what it leaves out stays as in `base`."""
+    methods = dict(base.methods)
+    for name, method in over.methods.items():
+        methods[name] = merge(methods[name], method) if name in methods else method
+    return Document(
+        place=over.place,
+        name=over.name if over.name is not None else base.name,
+        scenes=over.scenes if over.scenes is not None else base.scenes,
+        search={**base.search, **over.search},
+        seed=over.seed if over.seed is not None else base.seed,
+        protocols=over.protocols or base.protocols,
+        report={**base.report, **over.report},
+        slots=merge_slots(base.slots, over.slots),
+        # An axis that moves from grid to zip or back is still one axis.
+        grid={**{k: v for k, v in base.grid.items() if k not in over.zip}, **over.grid},
+        zip={**{k: v for k, v in base.zip.items() if k not in over.grid}, **over.zip},
+        methods=methods,
+    )
+
+
+def merge_slots(base: dict[str, Specs], over: dict[str, Specs]) -> dict[str, Specs]:
+    """Slots of two documents: the same stage merges parameters, another one replaces, a list is replaced whole."""
+    merged = dict(base)
+    for slot, specs in over.items():
+        merged[slot] = specs
+        below = base.get(slot)
+        if not SLOTS[slot].many and specs and below and specs[0].stage is below[0].stage:
+            own = specs[0]
+            merged[slot] = (type(own)(own.stage, {**below[0].parameters, **own.parameters}),)
+    return merged

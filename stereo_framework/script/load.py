@@ -1,0 +1,115 @@
+"""Loading a script: read, checked, expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.evaluation import protocols
+from stereo_framework.script.document import text
+from stereo_framework.script.include import Reader, build
+from stereo_framework.script.library import find_script
+from stereo_framework.script.methods import assign, check, methods
+from stereo_framework.script.overrides import apply
+from stereo_framework.script.places import Faults, Node
+from stereo_framework.script.resolved import resolved
+from stereo_framework.script.runs import Common, Run, expand
+
+
+@dataclass(frozen=True, eq=False)
+class Script:
+    """A parameter script, checked.
+
+    Parameters
+    ----------
+    name : str
+    path : Path or None
+        None for a mapping.
+    scenes : tuple of str
+        Names of scenes; whether they exist is not checked here.
+    runs : tuple of Run
+        In the order of ``methods`` and of the axes.
+    report : dict
+        As written.
+    plugins : tuple of str
+        Paths of the plug-ins' sources.
+    resolved : dict
+        The whole script with includes and overrides merged and defaults filled in; plain values that YAML can hold. It
+        loads to the same runs.
+    """
+
+    name: str
+    path: Path | None
+    scenes: tuple[str, ...]
+    runs: tuple[Run, ...]
+    report: dict[str, Any]
+    plugins: tuple[str, ...]
+    resolved: dict[str, Any]
+
+
+def load(source: str | Path | Mapping[str, Any], *, overrides: Sequence[str] = (), scenes: Sequence[str] | None = None) -> Script:
+    """Load a parameter script, check all of it and expand its sweep.
+
+    Parameters
+    ----------
+    source : str, Path or mapping
+        A file, the name of a shipped script (``ssd``, ``methods/ssd``), or the script itself as a mapping.
+    overrides : sequence of str
+        ``key.path=value`` as on the command line: ``matching_cost.truncation=20``. A value given for an axis of the sweep
+        replaces the axis.
+    scenes : sequence of str, optional
+        Instead of the script's own.
+
+    Returns
+    -------
+    Script
+
+    Raises
+    ------
+    ScriptError
+        All faults of the script together, each with file, line, column, what is legal and the nearest name.
+
+    Examples
+    --------
+    >>> script = load("ssd", overrides=["aggregation.box.size=9"])
+    >>> print(script.runs[0].pipeline.aggregation[0])
+    box(size=9, iterations=1)
+    """
+    faults = Faults()
+    path = None if isinstance(source, Mapping) else find_script(source)
+    reader = Reader(faults)
+    read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
+    plugins = reader.load_plugins()
+    if read is None:
+        faults.raise_if_any()
+        raise TypeError("a script that cannot be read has a fault")
+    root = build(read, faults)
+    waiting = apply(root, overrides, faults)
+    name = root.name or (path.stem if path is not None else "script")
+    found = methods(root, name)
+    for assignment in waiting:
+        for method in found:
+            if assignment.method in (None, method.name):
+                assign(method, assignment, faults)
+    for method in found:
+        check(method, root.search, faults, complete=reader.complete)
+    faults.raise_if_any()
+
+    chosen = root.scenes or () if scenes is None else tuple([scenes] if isinstance(scenes, str) else scenes)
+    specification = None if root.protocols is None else root.protocols.data()
+    common = Common(
+        search={key: node.value for key, node in root.search.items()},  # type: ignore[misc]
+        protocols=() if root.protocols is None else tuple(protocols.resolve(item.data()) for item in root.protocols.items),
+        specification=specification,
+        plugins=tuple(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
+    )
+    runs = tuple(run for method in found for run in expand(method, common))
+    return Script(name, path, chosen, runs, root.report, plugins, resolved(name, chosen, root, found, common))
+
+
+def _anywhere(node: Node, folder: Path | None) -> str:
+    """A plug-in as it is named from any folder."""
+    name = str(text(node))
+    return str(((folder or Path.cwd()) / name).resolve()) if name.endswith(".py") else name

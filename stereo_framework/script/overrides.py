@@ -1,0 +1,114 @@
+"""``--set KEY=VALUE``: overrides of a script from the command line. They win over everything that the script says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stereo_framework.errors import nearest
+from stereo_framework.script.document import KEYS, METHOD_KEYS, Document, parse
+from stereo_framework.script.include import merge
+from stereo_framework.script.places import Faults, Node, Place
+from stereo_framework.script.yaml_loader import parse as parse_yaml
+from stereo_framework.stage import SLOTS
+
+_SETTABLE = tuple(key for key in KEYS if key not in ("include", "plugins"))
+_SETTABLE_OF_METHOD = tuple(key for key in METHOD_KEYS if key != "include")
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A parameter of a stage to be set in one method (by name) or in all (None), once the methods are merged."""
+
+    method: str | None
+    name: str
+    node: Node
+
+
+def apply(root: Document, overrides: Sequence[str], faults: Faults) -> list[Assignment]:
+    """Apply overrides to a merged script.
+
+    An axis of the sweep that varies what is set is dropped: the value replaces it. A slot set as a whole merges with the
+    same stage and replaces another one, as in an include.
+
+    Parameters
+    ----------
+    root : Document
+        Changed in place.
+    overrides : sequence of str
+        ``matching_cost.truncation=20``, ``aggregation=[{use: box, size: 9}]``, ``methods.ssd.seed=3``.
+
+    Returns
+    -------
+    list of Assignment
+        The overrides of single parameters, which wait for the merged methods.
+    """
+    waiting = []
+    for override in overrides:
+        key, sign, value = override.partition("=")
+        key = key.strip()
+        if not sign or not key:
+            faults.add(Place("--set", path=repr(override)), "not KEY=VALUE; for example matching_cost.truncation=20")
+            continue
+        node = parse_yaml(value, "--set", faults, key)
+        if node is None:
+            continue
+        method, local = _split_method(root, key)
+        place = Place("--set", path=key)
+        head = local.partition(".")[0]
+        if method is None and head == "methods":
+            name = local.partition(".")[2].partition(".")[0]
+            faults.add(place, f"no such method {name!r}; {nearest(name, root.methods, kind='methods')}")
+        elif head not in (_SETTABLE if method is None else _SETTABLE_OF_METHOD):
+            near = nearest(head, _SETTABLE if method is None else _SETTABLE_OF_METHOD, kind="keys")
+            faults.add(place, f"no such key {head!r} to set; {near}")
+        elif method is not None and (axis := _axis_of_all(root, local)):
+            faults.add(
+                place, f"{axis} is swept for all methods; set it for all, or move the axis into the methods it is meant for"
+            )
+        elif head in SLOTS and "." in local:
+            _drop(root, method, [local])
+            waiting.append(Assignment(method, local, node))
+        else:
+            _merge(root, method, local, node, faults)
+    return waiting
+
+
+def _split_method(root: Document, key: str) -> tuple[str | None, str]:
+    """``methods.ssd.seed`` as ``("ssd", "seed")``; a name may hold dots. Any other key as ``(None, key)``."""
+    for name in sorted(root.methods, key=len, reverse=True):
+        if key.startswith(f"methods.{name}."):
+            return name, key.removeprefix(f"methods.{name}.")
+    return None, key
+
+
+def _merge(root: Document, method: str | None, key: str, node: Node, faults: Faults) -> None:
+    """Merge what is neither a parameter of a stage nor of a single method's stage as if a later script said it."""
+    prefix = "" if method is None else f"methods.{method}."
+    parts = key.split(".", 2)
+    for i in reversed(range(len(parts))):
+        above = Place("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
+        node = Node({parts[i]: node}, above, {parts[i]: above})
+    said = parse(node, faults, method=method is not None)
+    _drop(root, method, [key, *said.grid, *said.zip])
+    if method is not None:
+        root.methods[method] = merge(root.methods[method], said)
+        return
+    for name in root.methods:
+        root.methods[name] = merge(root.methods[name], Document(root.methods[name].place, slots=said.slots, seed=said.seed))
+    place = root.place
+    root.__dict__.update(merge(root, said).__dict__, place=place)
+
+
+def _axis_of_all(root: Document, key: str) -> str | None:
+    """The axis at the script's top that varies `key`, or the slot that it belongs to."""
+    names = [*root.grid, *root.zip]
+    return next((name for name in (key, key.partition(".")[0]) if name in names), None)
+
+
+def _drop(root: Document, method: str | None, names: Sequence[str]) -> None:
+    """Drop axes from the whole script or from one method."""
+    for document in [root.methods[method]] if method else [root, *root.methods.values()]:
+        for axes in (document.grid, document.zip):
+            for name in names:
+                axes.pop(name, None)

@@ -1,0 +1,162 @@
+"""Values of a script with the places where they were written, and the faults found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.errors import ScriptError
+
+Scalar = None | bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a key or a value of a script stands.
+
+    Parameters
+    ----------
+    file : str
+        As shown to the user; ``--set`` for an override, empty for a mapping from Python.
+    line, column : int
+        From 1; 0 where there are none.
+    path : str
+        Dotted keys, ``aggregation.box.size``.
+    """
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    path: str = ""
+
+    def __str__(self) -> str:
+        if not self.file:
+            return self.path or "script"
+        if not self.line:
+            return f"{self.file} {self.path}".strip()
+        return f"{self.file}:{self.line}:{self.column}" + (f": {self.path}" if self.path else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A value and its place.
+
+    Parameters
+    ----------
+    value : None, bool, int, float, str, list of Node or dict of str to Node
+    place : Place
+    keys : mapping of str to Place
+        Where the keys of a dict stand; their `path` is that of the dict.
+    raw : str, optional
+        What a scalar without quotes reads: ``no`` may be meant as false, ``2002`` as a name.
+    """
+
+    value: Scalar | list[Node] | dict[str, Node]
+    place: Place
+    keys: Mapping[str, Place] = field(default_factory=dict)
+    raw: str | None = None
+
+    @property
+    def entries(self) -> dict[str, Node]:
+        """The entries of a dict; empty for anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> list[Node]:
+        """The items of a list; anything else is a list of one."""
+        return self.value if isinstance(self.value, list) else [self]
+
+    def key(self, name: str) -> Place:
+        """Place of the key `name`, with the path of its value."""
+        return replace(self.keys[name], path=join(self.place.path, name))
+
+    def data(self) -> Any:
+        """The value without places: scalars, lists and dicts."""
+        if isinstance(self.value, dict):
+            return {name: node.data() for name, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.data() for node in self.value]
+        return self.value
+
+
+class Faults:
+    """Collects faults, one for each place; those of one file are reported in its order."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Place] = {}
+        self._places: set[Place] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, place: Place, message: str) -> None:
+        """Note that something is wrong at `place`. What is found there later follows from the first fault and is left out."""
+        # Keys of a mapping from Python share the place of the mapping.
+        if not place.file or place not in self._places:
+            self._found.setdefault(f"{place}: {message}", place)
+            self._places.add(place)
+
+    def raise_if_any(self) -> None:
+        """Raise all faults at once.
+
+        Raises
+        ------
+        ScriptError
+            Something was added.
+        """
+        if not self._found:
+            return
+        files = list(dict.fromkeys(place.file for place in self._found.values()))
+        raise ScriptError(
+            sorted(self._found, key=lambda f: (files.index(self._found[f].file), self._found[f].line, self._found[f].column))
+        )
+
+
+def join(path: str, name: str) -> str:
+    """A dotted path grown by one key."""
+    return f"{path}.{name}" if path else name
+
+
+def item_paths(path: str, uses: Sequence[object]) -> list[str]:
+    """Paths of a list's items: by the stage they use, ``aggregation.box``, or by index, ``scenes[1]``.
+
+    Parameters
+    ----------
+    path : str
+        Path of the list.
+    uses : sequence
+        Per item the text under its key ``use``; anything else where there is none.
+    """
+    named = [use if isinstance(use, str) and use and list(uses).count(use) == 1 else None for use in uses]
+    return [join(path, name) if name else f"{path}[{i}]" for i, name in enumerate(named)]
+
+
+def from_python(value: Any, faults: Faults, path: str = "") -> Node:
+    """A mapping, list or scalar of Python as a node; NumPy's scalars and arrays count as theirs.
+
+    What cannot stand in a script is reported and becomes null.
+    """
+    place = Place(path=path)
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return Node(value, place)
+    if isinstance(value, Path):
+        return Node(str(value), place)
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                faults.add(place, f"the key {name!r} is not a text")
+        named = {name: item for name, item in value.items() if isinstance(name, str)}
+        entries = {name: from_python(item, faults, join(path, name)) for name, item in named.items()}
+        return Node(entries, place, dict.fromkeys(entries, place))
+    if isinstance(value, Iterable) and not isinstance(value, bytes | set | frozenset):
+        items = list(value)
+        uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
+        return Node([from_python(item, faults, at) for item, at in zip(items, item_paths(path, uses), strict=True)], place)
+    faults.add(place, f"{value!r} cannot stand in a script; legal: null, true, false, numbers, texts, lists, mappings")
+    return Node(None, place)

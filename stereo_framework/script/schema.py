@@ -1,0 +1,177 @@
+"""JSON Schema of parameter scripts, from the stages that are registered: editors complete and check with it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from stereo_framework import pipeline as _pipeline  # noqa: F401  registers the built-in stages
+from stereo_framework.script.document import METHOD_KEYS
+from stereo_framework.stage import SLOTS, Stage, model, stages
+
+Schema = dict[str, Any]
+
+_NUMBER: Schema = {"type": "number"}
+_TEXTS: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
+_SEED: Schema = {
+    "type": "integer",
+    "minimum": 0,
+    "description": "Seed of the stages that draw random numbers and have none of their own.",
+}
+_SEARCH: dict[str, Schema] = {
+    "minimum": {**_NUMBER, "description": "Smallest disparity tried, pixels."},
+    "maximum": {**_NUMBER, "description": "Largest disparity tried, pixels; included."},
+    "step": {"type": "number", "exclusiveMinimum": 0, "description": "Distance of neighbouring levels, pixels: N or 1/N."},
+}
+_SLOT_TEXTS = {
+    "preprocessing": "Stages that change both images first.",
+    "matching_cost": "How two pixels are compared.",
+    "aggregation": "Stages that gather support for the costs, in order.",
+    "smoothness": "What it costs that neighbours differ in disparity.",
+    "optimization": "How disparities are chosen.",
+    "refinement": "Stages that change the disparity map afterwards, in order.",
+}
+
+
+def schema() -> Schema:
+    """JSON Schema (draft 2020-12) of parameter scripts with the stages that are registered now.
+
+    Returns
+    -------
+    dict
+        Refuses unknown keys, stages and parameters and values out of range.
+    """
+    defs: dict[str, Schema] = {}
+    for stage in stages():
+        defs[f"{stage.slot}.{stage.name}"] = _stage(stage, defs)
+    for slot in SLOTS:
+        defs[slot] = _slot(slot)
+    defs["axis"] = _axis({})
+    defs["sweep"] = _sweep()
+    text = {"type": "string", "minLength": 1}
+    keys: dict[str, Schema] = {
+        "name": {**text, "description": "Name of the method in results; default: the file's name."},
+        "include": {
+            **_TEXTS,
+            "description": "Scripts that this one builds on: paths from here, or names of shipped scripts. Later wins.",
+        },
+        "plugins": {**_TEXTS, "description": "Modules or .py files that register stages."},
+        "scenes": {**_TEXTS, "description": "Scenes to run on.", "minLength": 1, "minItems": 1},
+        "search": _object(_SEARCH, "Disparity range instead of the scene's own, or parts of it."),
+        "evaluation": _object({"protocol": _PROTOCOLS}, "How results are measured; default: as the scene's data set demands."),
+        "report": {"type": "object", "description": "Tables and plots."},
+        "seed": _SEED,
+        "sweep": {"$ref": "#/$defs/sweep"},
+        **{slot: {"$ref": f"#/$defs/{slot}"} for slot in SLOTS},
+    }
+    method = {"type": ["object", "null"], "properties": {key: keys[key] for key in METHOD_KEYS}, "additionalProperties": False}
+    keys["methods"] = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": method,
+        "description": "Several methods by name; what stands at the top is their default.",
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "stereo_framework parameter script",
+        **_object(keys, "A stereo method or several, the scenes they run on and what is swept."),
+        "$defs": defs,
+    }
+
+
+_PROTOCOL: Schema = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "object", "required": ["base"], "properties": {"base": {"type": "string"}, "name": {"type": "string"}}},
+    ]
+}
+_PROTOCOLS: Schema = {
+    "description": "Name of a protocol, {base: NAME, field: value}, or a list of these.",
+    "anyOf": [*_PROTOCOL["anyOf"], {"type": "array", "items": _PROTOCOL, "minItems": 1}],
+}
+
+
+def parameter_texts(function: Callable[..., Any]) -> dict[str, str]:
+    """What a numpydoc docstring says about each parameter, in one line each.
+
+    Parameters
+    ----------
+    function : callable
+
+    Returns
+    -------
+    dict of str to str
+        By name; ``a, b : float`` gives both the same text.
+    """
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", inspect.getdoc(function) or "", re.DOTALL | re.MULTILINE
+    )
+    for line in section[1].splitlines() if section else ():
+        if line and not line[0].isspace():
+            names = [name.strip() for name in line.partition(" : ")[0].split(",")]
+        elif line.strip():
+            for name in names:
+                found.setdefault(name, []).append(line.strip())
+    return {name: " ".join(lines) for name, lines in found.items()}
+
+
+def _stage(stage: Stage, defs: dict[str, Schema]) -> Schema:
+    generated = model(stage.function).model_json_schema(ref_template="#/$defs/{model}")
+    defs.update(generated.get("$defs", {}))
+    texts = parameter_texts(stage.function)
+    properties: dict[str, Schema] = {"use": {"const": stage.name, "description": f"{stage.summary} Source: {stage.source}."}}
+    for name, about in generated.get("properties", {}).items():
+        about.pop("title", None)
+        properties[name] = {**about, **({"description": texts[name]} if name in texts else {})}
+    return {**_object(properties, stage.summary), "required": ["use"]}
+
+
+def _slot(slot: str) -> Schema:
+    names = [stage.name for stage in stages(slot)]
+    one: list[Schema] = [{"$ref": f"#/$defs/{slot}.{name}"} for name in names]
+    one.insert(0, {"enum": names})
+    if SLOTS[slot].many:
+        one.append({"type": "array", "items": {"anyOf": list(one)}})
+    if SLOTS[slot].optional:
+        one.append({"type": "null"})
+    return {"description": _SLOT_TEXTS[slot], "anyOf": one}
+
+
+def _axis(value: Schema, *, generated: bool = True) -> Schema:
+    """An axis whose values fit `value`."""
+    plain: Schema = {"type": "array", "minItems": 1, "items": value}
+    if not generated:
+        return plain
+    three: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
+    kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
+    return {"anyOf": [plain, *kinds]}
+
+
+def _sweep() -> Schema:
+    axes: dict[str, Schema] = {f"search.{key}": _axis(about) for key, about in _SEARCH.items()}
+    axes["seed"] = _axis(_SEED)
+    indexed: dict[str, Schema] = {}
+    for slot, about in SLOTS.items():
+        axes[slot] = _axis({"$ref": f"#/$defs/{slot}"}, generated=False)
+        for stage in stages(slot):
+            for name in stage.parameters:
+                key = f"{slot}.{stage.name}.{name}" if about.many else f"{slot}.{name}"
+                value = {"$ref": f"#/$defs/{slot}.{stage.name}/properties/{name}"}
+                axes.setdefault(key, _axis({"anyOf": []}))["anyOf"][0]["items"]["anyOf"].append(value)
+                if about.many:
+                    indexed[rf"^{slot}\.[0-9]+\.{name}$"] = {"$ref": "#/$defs/axis"}
+    kind = {**_object(axes), "patternProperties": indexed}
+    texts = {
+        "grid": "A product of axes; the last one varies fastest.",
+        "zip": "Axes that move together, inside those of the grid.",
+    }
+    return _object({name: {**kind, "description": text} for name, text in texts.items()}, "What is varied.")
+
+
+def _object(properties: dict[str, Schema], description: str = "") -> Schema:
+    found: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {"description": description, **found} if description else found
