@@ -40,9 +40,7 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
         return
     error_picture(name("error"), disparity, scene.truth, border=border)
     occluded = region_masks(scene, protocol)["occ"] if "occ" in protocol.regions else None
-    bad_pixel_picture(
-        name("bad"), disparity, scene.truth, threshold=protocol.thresholds[0], occluded=occluded, border=border
-    )
+    bad_pixel_picture(name("bad"), disparity, scene.truth, threshold=protocol.thresholds[0], occluded=occluded, border=border)
 
 
 def _range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

@@ -1,0 +1,70 @@
+"""Tables of results."""
+
+import csv
+import io
+import math
+
+import pytest
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.report.tables import results_table, show, to_csv
+from stereo_framework.sweep import Result
+
+RESULTS = [
+    Result(
+        id=str(i),
+        scene="s",
+        method="m",
+        parameters={"box.size": i, "truncation": None},
+        axes={"box.size": i},
+        protocol="p",
+        statistics={"bad_pixels_all": 10.0 * i, "rms_error_occ": math.nan},
+        seconds={"a": 1.0, "b": 0.5},
+        energy=1.5,
+    )
+    for i in (1, 2)
+]
+
+
+def test_what_distinguishes_results_and_the_usual_statistics():
+    header, rows = results_table(RESULTS)
+    assert header == ["scene", "method", "box.size", "bad_pixels_all", "seconds"]
+    assert rows == [["s", "m", "1", "10.00", "1.50"], ["s", "m", "2", "20.00", "1.50"]]
+
+
+def test_chosen_columns():
+    header, rows = results_table(RESULTS, ["energy", "truncation", "rms_error_occ", "seconds.b"])
+    assert header[3:] == ["energy", "truncation", "rms_error_occ", "seconds.b", "seconds"]
+    assert rows[0][3:] == ["1.50", "-", "-", "0.50", "1.50"]
+    with pytest.raises(ParameterError, match="did you mean 'bad_pixels_all'"):
+        results_table(RESULTS, ["bad_pixel_all"])
+
+
+def test_a_failed_run():
+    failed = Result(id="3", scene="s", method="m", parameters={}, axes={}, protocol="p", error="no luck")
+    _, rows = results_table([*RESULTS, failed])
+    assert rows[2] == ["s", "m", "-", "failed", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (None, "-"),
+        (True, "true"),
+        (3, "3"),
+        (12.345, "12.35"),
+        (0.0, "0.00"),
+        (0.01234, "0.012"),
+        (1234567.8, "1234568"),
+        (math.inf, "-"),
+    ],
+)
+def test_show(item, text):
+    assert show(item) == text
+
+
+def test_csv_has_every_digit():
+    rows = list(csv.DictReader(io.StringIO(to_csv(RESULTS))))
+    assert [r["box.size"] for r in rows] == ["1", "2"]
+    assert rows[1]["bad_pixels_all"] == "20.0"
+    assert rows[1]["rms_error_occ"] == ""
