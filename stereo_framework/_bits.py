@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def ordered(bits: int) -> int:
-    """The int32 bits of a float32 as an integer of the same order (NaN last); its own inverse."""
-    return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
+def ordered(bits: Any) -> Any:
+    """The int32 bits of a float32 as an integer of the same order; its own inverse, but for -0, which becomes 0."""
+    sign = bits >> np.int32(31)
+    return np.int32((bits ^ (sign & np.int32(0x7FFFFFFF))) - sign)

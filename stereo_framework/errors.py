@@ -49,6 +49,11 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
     """
     names = sorted(map(str, names))
     legal = f"legal{' ' + kind if kind else ''}: {', '.join(names) or 'none'}"
+    close = close_names(name, names)
+    return f"{legal}; did you mean {close[0]!r}?" if close else legal
+
+
+def close_names(name: str, names: Iterable[str], count: int = 1) -> list[str]:
+    """Up to `count` of the names that resemble `name`, the nearest first; case does not matter."""
     folded = {n.lower(): n for n in names}
-    close = difflib.get_close_matches(str(name).lower(), folded, n=1, cutoff=0.5)
-    return f"{legal}; did you mean {folded[close[0]]!r}?" if close else legal
+    return [folded[n] for n in difflib.get_close_matches(str(name).lower(), folded, n=count, cutoff=0.5)]

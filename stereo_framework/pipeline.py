@@ -32,6 +32,7 @@ from stereo_framework.volume import (
     Smoothness,
     Status,
     fill_labels,
+    restore_outside,
     restore_outside_inplace,
 )
 
@@ -105,12 +106,12 @@ class Pipeline:
 
     Examples
     --------
-    >>> from stereo_framework import Bound, Pipeline, scene
+    >>> from stereo_framework import Bound, Pipeline, load_scene
     >>> from stereo_framework.aggregation import box
     >>> from stereo_framework.matching_cost import absolute_difference
     >>> from stereo_framework.optimization import winner_take_all
     >>> method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 9})])
-    >>> method(scene("synthetic/planes")).disparity.shape
+    >>> method(load_scene("synthetic/planes")).disparity.shape
     (240, 320)
     """
 
@@ -248,7 +249,8 @@ def _steps(pipeline: Pipeline, scene: Scene, search: Search) -> list[_Step]:
         slot = bound.stage.slot
         run = functools.partial(_RUNNERS[slot], bound, "raw" in named)
         if "other" in bound.stage.data:
-            run = functools.partial(_with_other, run, _before(pipeline, bound), scene, search)
+            earlier = tuple(b for _, b in stages[:i] if b.stage.slot == "refinement")
+            run = functools.partial(_with_other, run, replace(pipeline, refinement=earlier), scene, search)
         halo = None if "other" in bound.stage.data else bound.halo
         reads = slot != "refinement" or bool({"volume", "raw"} & set(bound.stage.data))
         steps.append(_Step(address, run, halo, reads))
@@ -256,13 +258,6 @@ def _steps(pipeline: Pipeline, scene: Scene, search: Search) -> list[_Step]:
         if slot == "aggregation" and following != "aggregation":
             steps.append(_Step("restore_outside", _restore, 0, True))
     return steps
-
-
-def _before(pipeline: Pipeline, bound: Bound) -> Pipeline:
-    """The pipeline up to, but without, a refinement that names `other`."""
-    if bound.stage.slot != "refinement":
-        raise ParameterError(f"{bound.stage.slot}.{bound.stage.name}: only refinements may name 'other'")
-    return replace(pipeline, refinement=pipeline.refinement[: pipeline.refinement.index(bound)])
 
 
 def _with_other(run: Callable[[State], None], pipeline: Pipeline, scene: Scene, search: Search, state: State) -> None:
@@ -283,7 +278,10 @@ def _run_aggregation(bound: Bound, keep_raw: bool, state: State) -> None:
 
 
 def _restore(state: State) -> None:
-    if state["volume"] is not state.get("raw"):
+    raw = state.get("raw")
+    if raw is not None and np.may_share_memory(raw.costs, state["volume"].costs):
+        state["volume"] = restore_outside(state["volume"])
+    else:
         restore_outside_inplace(state["volume"])
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +30,7 @@ class Search:
     minimum, maximum : float
         Ends of the range in pixels, both included; `minimum` may be negative.
     step : float
-        Distance of neighbouring levels in pixels: N or 1/N. Values within 0.001 of 1/N are snapped to it.
+        Distance of neighbouring levels in pixels: N or 1/N. Values within 0.001 of N or 0.1 % of 1/N are snapped to it.
     direction : int
         ``x_match = x_reference - direction * d``: +1 when the match frame lies to the right of the reference frame in
         the sequence, -1 otherwise.
@@ -69,7 +68,7 @@ class Search:
     @property
     def denominator(self) -> int:
         """N for a step of 1/N, else 1."""
-        return Fraction(self.step).limit_denominator(1000).denominator
+        return max(1, round(1 / self.step))
 
     @property
     def levels(self) -> int:
@@ -236,8 +235,7 @@ class Scene:
             raise DataError(f"scene {self.name}: {self.frames[index].name} is {image.dtype}; expected uint8 or float32")
         if image.dtype == np.float32 and not np.isfinite(image).all():
             raise DataError(f"scene {self.name}: {self.frames[index].name} contains NaN or infinite intensities")
-        image.flags.writeable = False
-        return image
+        return _read_only(image)
 
     @cached_property
     def truth(self) -> Disparity | None:
@@ -264,7 +262,7 @@ class Scene:
         return mask
 
     def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
-        """The same sequence with another frame pair. Truth goes with its own pair; masks and border go only with the present one.
+        """The same sequence with another frame pair. Truth goes with its own pair, masks only with the present one; the border stays.
 
         Parameters
         ----------
@@ -273,16 +271,21 @@ class Scene:
         search : Search, optional
             Range of the new pair. Without it the present range is scaled by the ratio of the frame distances.
         """
-        if search is None and self.search is not None:
-            positions = [f.position for f in self.frames]
-            old = abs(positions[self.match_index] - positions[self.reference_index])
-            scale = abs(positions[match_index] - positions[reference_index]) / old
-            if scale:
-                search = Search(math.floor(self.search.minimum * scale), math.ceil(self.search.maximum * scale), self.search.step)
         same = (reference_index, match_index) == (self.reference_index, self.match_index)
-        return replace(
+        pair = replace(
             self, reference_index=reference_index, match_index=match_index, search=search, masks=self.masks if same else {}
         )
+        if search is not None or self.search is None:
+            return pair
+        scale = pair._distance / self._distance
+        if scale == 1:
+            return replace(pair, search=self.search)
+        wide = Search(math.floor(self.search.minimum * scale), math.ceil(self.search.maximum * scale), self.search.step)
+        return replace(pair, search=wide)
+
+    @property
+    def _distance(self) -> float:
+        return abs(self.frames[self.match_index].position - self.frames[self.reference_index].position)
 
     def _truth(self, a: int, b: int) -> Disparity | None:
         if (a, b) not in self.truths:
@@ -291,12 +294,18 @@ class Scene:
         self._same_size(truth, f"truth of {self.frames[a].name}")
         if not np.isfinite(truth).any():
             raise DataError(f"scene {self.name}: truth of {self.frames[a].name} holds no known disparity")
-        truth.flags.writeable = False
-        return truth
+        return _read_only(truth)
 
     def _same_size(self, array: NDArray, what: str) -> None:
         if array.shape != self.reference.shape[:2]:
             raise DataError(f"scene {self.name}: {what} is {_size(array)}, its images are {_size(self.reference)}")
+
+
+def _read_only(array: NDArray) -> NDArray:
+    """A read-only view: the loader's own array stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _size(array: NDArray) -> str:

@@ -38,27 +38,27 @@ Fraction01 = Annotated[float, Ge(0), Le(1)]
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a method: what its stages get first, and whether several stages may stand there."""
+    """A place in a method: what its stages get first, what they may name after that, and whether several may stand there."""
 
     first: tuple[str, ...]
+    data: frozenset[str]
     many: bool = False
     optional: bool = False
 
 
+_IMAGES = frozenset({"reference", "match", "search"})
+
 SLOTS: Mapping[str, Slot] = types.MappingProxyType(
     {
-        "preprocessing": Slot(("image",), many=True, optional=True),
-        "matching_cost": Slot(("reference", "match", "search")),
-        "aggregation": Slot(("volume",), many=True, optional=True),
-        "smoothness": Slot(("reference", "search"), optional=True),
-        "optimization": Slot(("energy",)),
-        "refinement": Slot(("disparity",), many=True, optional=True),
+        "preprocessing": Slot(("image",), frozenset({"search"}), many=True, optional=True),
+        "matching_cost": Slot(("reference", "match", "search"), frozenset()),
+        "aggregation": Slot(("volume",), _IMAGES | {"raw"}, many=True, optional=True),
+        "smoothness": Slot(("reference", "search"), frozenset({"match"}), optional=True),
+        "optimization": Slot(("energy",), _IMAGES | {"volume", "raw"}),
+        "refinement": Slot(("disparity",), _IMAGES | {"volume", "raw", "status", "other"}, many=True, optional=True),
     }
 )
 """Slots in the order in which they run."""
-
-DATA = frozenset({"reference", "match", "search", "volume", "raw", "status", "other"})
-"""What a stage may name after its first arguments."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Stage:
     slot: str
     function: Callable[..., Any]
     source: str
-    halo: Callable[..., int] | None
+    halo: Callable[..., int | None] | None
     data: tuple[str, ...]
 
     @property
@@ -87,7 +87,7 @@ _REGISTRY: dict[str, dict[str, Stage]] = {slot: {} for slot in SLOTS}
 _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
-def stage(slot: str, *, source: str, halo: Callable[..., int] | None = None) -> Callable[[F], F]:
+def stage(slot: str, *, source: str, halo: Callable[..., int | None] | None = None) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned unchanged.
 
     Parameters
@@ -115,7 +115,7 @@ def stage(slot: str, *, source: str, halo: Callable[..., int] | None = None) -> 
     return register
 
 
-def _inspect(slot: str, source: str, halo: Callable[..., int] | None, function: Callable[..., Any]) -> Stage:
+def _inspect(slot: str, source: str, halo: Callable[..., int | None] | None, function: Callable[..., Any]) -> Stage:
     name = function.__name__
     where = f"stage {slot}.{name}"
     if name in _REGISTRY[slot] and _origin(_REGISTRY[slot][name].function) != _origin(function):
@@ -132,11 +132,11 @@ def _inspect(slot: str, source: str, halo: Callable[..., int] | None, function: 
             raise StereoFrameworkError(f"{where}: parameter {parameter.name!r} needs an annotation and a default")
     first = SLOTS[slot].first
     if tuple(data[: len(first)]) != first:
-        raise StereoFrameworkError(f"{where}: takes ({', '.join(data)}); a {slot} stage starts with ({', '.join(first)})")
+        raise StereoFrameworkError(f"{where}: takes ({', '.join(data)}); stages of {slot} start with ({', '.join(first)})")
     for extra in data[len(first) :]:
-        if extra not in DATA:
+        if extra not in SLOTS[slot].data:
             raise StereoFrameworkError(
-                f"{where}: unknown data argument {extra!r}; {nearest(extra, DATA)}; parameters stand after '*'"
+                f"{where}: there is no {extra!r} for it; {nearest(extra, SLOTS[slot].data, kind='data')}; parameters stand after '*'"
             )
     return Stage(name, slot, function, source, halo, tuple(data))
 
@@ -239,7 +239,10 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     except Exception as error:
         sys.modules.pop(name, None)
         raise ParameterError(f"plugins: {reference} cannot be imported: {type(error).__name__}: {error}") from error
-    return str(inspect.getsourcefile(sys.modules[name]) or reference)
+    file = getattr(sys.modules[name], "__file__", None)
+    if file is None:
+        raise ParameterError(f"plugins: {reference} is a folder or built in, not a module with a source file")
+    return str(file)
 
 
 # --- parameters -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from stereo_framework import stage
+
 
 @pytest.fixture(scope="session")
 def data() -> Path:
@@ -15,3 +17,10 @@ def data() -> Path:
     if not Path(root, "middlebury2001").is_dir():
         pytest.skip(f"STEREO_DATA={root} holds no middlebury2001 folder")
     return Path(root)
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages that the test registers are forgotten after it."""
+    monkeypatch.setattr(stage, "_REGISTRY", {slot: dict(stages) for slot, stages in stage._REGISTRY.items()})
+    monkeypatch.setattr(stage, "_BY_FUNCTION", dict(stage._BY_FUNCTION))

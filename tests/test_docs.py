@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import yaml
 
 from stereo_framework import load_scene, run
@@ -38,10 +39,8 @@ def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch
     (tmp_path / "truncation.yaml").write_text(example.replace("{use: box, size: 9}", "{use: box, sise: 9}"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["stereo-framework", "check", "truncation.yaml"])
-    try:
+    with pytest.raises(SystemExit, match="2"):
         main.main()
-    except SystemExit as end:
-        assert end.code == 2
     assert shown.strip() in capsys.readouterr().err.splitlines()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +19,10 @@ def iterate(kernel: Kernel, costs: NDArray[np.float32], iterations: int) -> NDAr
     source, out = costs, np.empty_like(costs)
     spare = np.empty_like(costs) if iterations > 1 else out
     for _ in range(iterations):
-        over_rows(lambda a, b, s=source, o=out: kernel(s, a, o[a:b]), costs.shape[0], costs.size)
+        over_rows(functools.partial(_rows, kernel, source, out), costs.shape[0], costs.size)
         source, out = out, spare if source is costs else source
     return source
+
+
+def _rows(kernel: Kernel, source: NDArray[np.float32], out: NDArray[np.float32], start: int, stop: int) -> None:
+    kernel(source, start, out[start:stop])

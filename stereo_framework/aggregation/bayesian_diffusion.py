@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -13,7 +15,7 @@ from stereo_framework._parallel import over_rows
 from stereo_framework._windows import check_count
 from stereo_framework.errors import ParameterError
 from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, stage
-from stereo_framework.volume import CostVolume
+from stereo_framework.volume import Costs, CostVolume
 
 _SMALLEST = np.float32(1e-16)
 """Probabilities below are raised to this, so that no cost grows beyond 37 nepers."""
@@ -87,13 +89,12 @@ def bayesian_diffusion(
     taps, floor, norm = _prior(costs.shape[2], sigma, epsilon)
     # S of the previous and of the present step; the last step writes E itself.
     present, following = np.zeros_like(costs), np.empty_like(costs)
+
+    def step(support: Costs, out: Costs, last: bool, start: int, stop: int) -> None:
+        _kernel(costs, support, start, scale, weight, taps, floor, norm, last, out[start:stop])
+
     for i in range(iterations + 1):
-        last = i == iterations
-        over_rows(
-            lambda a, b, s=present, o=following, e=last: _kernel(costs, s, a, scale, weight, taps, floor, norm, e, o[a:b]),
-            costs.shape[0],
-            4 * costs.size,
-        )
+        over_rows(functools.partial(step, present, following, i == iterations), costs.shape[0], 4 * costs.size)
         present, following = following, present
     return replace(volume, costs=present)
 
@@ -104,7 +105,7 @@ def _prior(levels: int, sigma: float, epsilon: float) -> tuple[NDArray[np.float3
     Taps that are too small to change a float32 sum are left out.
     """
     gaussian = (1 - epsilon) * np.exp(-(np.arange(levels, dtype=float) ** 2) / (2 * sigma**2))
-    reach = int(np.flatnonzero(gaussian > 2.0**-26 * max(epsilon, _SMALLEST)).max(initial=0))
+    reach = int(np.flatnonzero(gaussian > 2.0**-26 * max(epsilon, float(_SMALLEST))).max(initial=0))
     taps = gaussian[: reach + 1]
     distances = np.abs(np.arange(levels)[:, None] - np.arange(levels))
     table = np.where(distances <= reach, taps[np.minimum(distances, reach)], 0) + epsilon
@@ -186,7 +187,7 @@ def _kernel(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
-def _sum(values: NDArray[np.float32]) -> float:
+def _sum(values: NDArray[np.float32]) -> Any:
     total = np.float32(0)
     for i in range(values.shape[0]):
         total += values[i]
@@ -194,7 +195,7 @@ def _sum(values: NDArray[np.float32]) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _exp(x: float) -> float:
+def _exp(x: Any) -> Any:
     """e^x of a float32 x <= 0; 0 below -87."""
     x = x if x > np.float32(-88) else np.float32(-88)
     n = np.int32(x * np.float32(1.44269504) - np.float32(0.5))
@@ -209,7 +210,7 @@ def _exp(x: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _log(x: float) -> float:
+def _log(x: Any) -> Any:
     """Natural logarithm of a normal, positive float32."""
     bits = np.float32(x).view(np.int32)
     # Mantissa in sqrt(1/2)..sqrt(2), so that the series converges fast on both sides of 1.

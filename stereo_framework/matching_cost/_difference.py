@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numba import njit
@@ -32,7 +32,8 @@ def difference_volume(
         raise ParameterError(f"truncation: {truncation!r} is not a number > 0 or null")
     rows, columns = reference.shape[:2]
     power = 2 if squared else 1
-    cutoff = np.float32(np.inf if truncation is None else truncation**power)
+    # Squares of larger truncations, which bound nothing, would overflow float32.
+    cutoff = np.float32(np.inf if truncation is None else min(truncation, 1e18) ** power)
     # Colour counts a fourth, empty channel, as the original test bed does.
     outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
     costs = np.empty((rows, columns, search.levels), np.float32)
@@ -64,7 +65,7 @@ def _check(reference: Image, match: Image) -> None:
     for name, image in (("reference", reference), ("match", match)):
         if image.dtype not in (np.uint8, np.float32):
             raise DataError(f"{name} image: {image.dtype} intensities; expected uint8 or float32 in 0..255")
-        if image.ndim not in (2, 3) or 0 in image.shape:
+        if image.ndim not in (2, 3) or 0 in image.shape or image.shape[2:] not in ((), (3,)):
             raise DataError(f"{name} image: shape {image.shape}; expected (rows, columns) or (rows, columns, 3)")
     if reference.shape != match.shape or reference.dtype != match.dtype:
         raise DataError(
@@ -155,7 +156,8 @@ def _upsample(row: NDArray, denominator: int, cubic: bool, whole: bool, line: ND
         for i in range(1, denominator):
             t = i / denominator
             value = v1 + t * (s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1))))
-            line[x * denominator + i] = np.trunc(value) if whole else value
+            # i / denominator may be rounded down: a whole value just missed must not lose one.
+            line[x * denominator + i] = np.trunc(value + (1e-9 if value > 0 else -1e-9)) if whole else value
     line[(columns - 1) * denominator] = row[columns - 1]
 
 
@@ -260,7 +262,7 @@ def _grey_row(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _gap(value: float, low: float, high: float) -> float:
+def _gap(value: Any, low: Any, high: Any) -> Any:
     """Distance of a value to the interval low..high; 0 inside."""
     below, above = low - value, value - high
     gap = below if below > above else above

@@ -17,7 +17,7 @@ from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store
 from stereo_framework.sweep import run as run_function
-from stereo_framework.sweep.run import execute, plan, scenes_of
+from stereo_framework.sweep.runs import execute, plan, scenes_of
 
 SWEEP = {
     "name": "sweep",
@@ -95,7 +95,9 @@ def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
 
 def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
     first = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)
-    monkeypatch.setattr(sys.modules["stereo_framework.sweep.run"], "_measure", lambda *_: pytest.fail("a stored result was computed again"))
+    monkeypatch.setattr(
+        sys.modules["stereo_framework.sweep.runs"], "_measure", lambda *_: pytest.fail("a stored result was computed again")
+    )
     assert _numbers(stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)) == _numbers(first)
 
 

@@ -1,0 +1,103 @@
+"""Box filter and minimum filter, which share their kernels' conventions."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from kernel_inputs import in_threads, volumes
+
+from stereo_framework import CostVolume, Search
+from stereo_framework.aggregation import box, min_filter
+from stereo_framework.errors import ParameterError
+
+sizes = st.integers(1, 11)
+"""Mostly larger than the images."""
+
+
+def one_row(*values):
+    """A volume of one row whose two levels are equal."""
+    return CostVolume(np.array([values], np.float32)[..., None].repeat(2, axis=2), Search(0, 1), 255.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(volume=volumes(), size=sizes, iterations=st.integers(1, 3), threads=st.integers(1, 3))
+def test_box_agrees_with_twin(volume, size, iterations, threads):
+    before = volume.costs.copy()
+    with in_threads(threads):
+        result = box(volume, size=size, iterations=iterations)
+    np.testing.assert_array_equal(result.costs, naive.box(volume.costs, size, iterations))
+    np.testing.assert_array_equal(volume.costs, before)
+    assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
+
+
+@settings(max_examples=40, deadline=None)
+@given(costs=hnp.arrays(np.float32, (3, 6, 2), elements=st.floats(0, 260100, width=32)), size=sizes)
+def test_box_of_any_costs_is_as_exact_as_double_sums(costs, size):
+    result = box(CostVolume(costs, Search(0, 1), 255.0), size=size).costs
+    np.testing.assert_allclose(result, naive.box(costs, size), rtol=1e-6, atol=1e-12 * costs.max())
+
+
+def test_box_forgets_large_costs_that_left_the_window():
+    # In float32 the sum 260100 + 0.01 - 260100 is 0.
+    costs = np.full((9, 9, 2), 0.01, np.float32)
+    costs[:2, :2] = 260100
+    result = box(CostVolume(costs, Search(0, 1), 260100.0), size=3).costs
+    np.testing.assert_allclose(result[3:], 0.01, rtol=1e-6)
+    np.testing.assert_allclose(result[:, 3:], 0.01, rtol=1e-6)
+
+
+def test_even_windows_reach_further_right_and_down():
+    costs = np.zeros((5, 5, 2), np.float32)
+    costs[2, 2] = 16
+    volume = CostVolume(costs, Search(0, 1), 255.0)
+    # A window of 4 covers one sample before and two after its centre: the centres 0..3 see sample 2.
+    expected = np.zeros((5, 5))
+    expected[:4, :4] = 1
+    np.testing.assert_array_equal(box(volume, size=4).costs[..., 0], expected)
+    lowest = min_filter(CostVolume(16 - costs, Search(0, 1), 255.0), size=4).costs[..., 0]
+    np.testing.assert_array_equal(lowest, 16 * (1 - expected))
+
+
+def test_box_replicates_the_border():
+    assert box(one_row(9, 0, 0), size=5).costs[0, :, 1].tolist() == pytest.approx([27 / 5, 18 / 5, 9 / 5])
+
+
+def test_each_level_stands_alone():
+    costs = np.stack([np.eye(4), np.full((4, 4), 7)], axis=2).astype(np.float32)
+    volume = CostVolume(costs, Search(0, 1), 255.0)
+    assert (box(volume, size=3).costs[..., 1] == 7).all()
+    assert (min_filter(volume, size=2).costs[..., 1] == 7).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(volume=volumes(), size=sizes, threads=st.integers(1, 3))
+def test_min_filter_agrees_with_twin(volume, size, threads):
+    before = volume.costs.copy()
+    with in_threads(threads):
+        result = min_filter(volume, size=size)
+    np.testing.assert_array_equal(result.costs, naive.min_filter(volume.costs, size))
+    np.testing.assert_array_equal(volume.costs, before)
+    assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
+
+
+@settings(max_examples=30, deadline=None)
+@given(costs=hnp.arrays(np.float32, (11, 1, 2), elements=st.integers(-3, 3)), size=st.integers(1, 5), threads=st.integers(1, 4))
+def test_min_filter_of_many_rows(costs, size, threads):
+    # More rows than two windows: the kernel works on blocks of rows.
+    with in_threads(threads):
+        result = min_filter(CostVolume(costs, Search(0, 1), 255.0), size=size)
+    np.testing.assert_array_equal(result.costs, naive.min_filter(costs, size))
+
+
+@pytest.mark.parametrize("size", [0, -3])
+def test_windows_without_a_pixel_are_refused(size):
+    for stage in (box, min_filter):
+        with pytest.raises(ParameterError, match=rf"{stage.__name__}.size: {size} is not a whole number >= 1"):
+            stage(one_row(1, 2), size=size)
+
+
+def test_no_iteration_is_refused():
+    with pytest.raises(ParameterError, match=r"box.iterations: 0 is not a whole number >= 1"):
+        box(one_row(1, 2), iterations=0)

@@ -1,0 +1,78 @@
+"""Small inputs of the kernels' tests, degenerate ones among them.
+
+Hypothesis tends to the first of several choices and to small numbers. The first choices are therefore the rich ones, and values come
+from a seeded generator, so that most examples can show a mistake.
+"""
+
+import contextlib
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import stereo_framework
+from stereo_framework import CostVolume, Search, Smoothness, _parallel
+
+shapes = st.tuples(st.sampled_from([3, 4, 2, 1]), st.sampled_from([7, 8, 6, 5, 4, 3, 2, 1]))
+STEPS = (1 / 2, 1, 2, 1 / 4, 3, 1 / 3)
+
+
+@contextlib.contextmanager
+def in_threads(count):
+    """Small arrays too are spread over `count` threads."""
+    with pytest.MonkeyPatch.context() as patch, stereo_framework.threads(count):
+        patch.setattr(_parallel, "_WORTH_A_THREAD", 1)
+        yield
+
+
+@st.composite
+def filled(draw, shape, values):
+    """An array float64 of any of `values`, of two of them with many ties, or of one."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    count = draw(st.sampled_from([len(values), 2, 1]))
+    return rng.choice(rng.choice(values, count, replace=False), shape).astype(float)
+
+
+@st.composite
+def searches(draw, steps=STEPS):
+    """Ranges on the grid of their step, of 2 to 7 levels: below, around and above 0, wider than small images, either direction."""
+    step = draw(st.sampled_from(steps))
+    minimum = draw(st.sampled_from([-2, 0, 1, -1, 3, -4, -9, 6])) * min(step, 1)
+    levels = draw(st.sampled_from([6, 7, 5, 4, 3, 2]))
+    # The maximum need not be a level.
+    maximum = minimum + (levels - 1 + draw(st.sampled_from([0, 0.4]))) * step
+    return Search(minimum, maximum, step, draw(st.sampled_from([1, -1])))
+
+
+@st.composite
+def image_pairs(draw, dtypes=(np.uint8, np.float32)):
+    """Two images of one shape and type, grey or in colour."""
+    dtype = draw(st.sampled_from(dtypes))
+    shape = draw(shapes) + draw(st.sampled_from([(3,), ()]))
+    fraction = draw(st.sampled_from([1, 3.7])) if dtype == np.float32 else 1
+    return tuple((draw(filled(shape, np.arange(256))) / fraction).astype(dtype) for _ in range(2))
+
+
+@st.composite
+def volumes(draw, searches=searches()):  # noqa: B008
+    """Volumes of costs with some of the large ones that cells out of view have; sums of them are exact in float64."""
+    search = draw(searches)
+    outside = draw(st.sampled_from([1020, 260100, 255]))
+    values = np.append(np.arange(256) / draw(st.sampled_from([16, 1])), [outside] * 30)
+    return CostVolume(draw(filled((*draw(shapes), search.levels), values)).astype(np.float32), search, float(outside))
+
+
+@st.composite
+def priors(draw, rows, columns, levels):
+    """Edge weights and a penalty table."""
+    right, down = (draw(filled((rows, columns), np.arange(40))).astype(np.float32) for _ in range(2))
+    right[:, -1] = down[-1] = 0
+    rho = draw(filled(levels, np.arange(10))).astype(np.float32)
+    rho[0] = 0
+    return Smoothness(right, down, rho)
+
+
+def labellings(rows, columns, levels, lowest=0):
+    """Labels of `levels` levels; with `lowest` -1 some are unassigned."""
+    return hnp.arrays(np.int16, (rows, columns), elements=st.integers(lowest, levels - 1))

@@ -1,0 +1,172 @@
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import STEPS, image_pairs, in_threads, searches
+
+from stereo_framework import Search
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.matching_cost import absolute_difference, squared_difference
+
+COSTS = [absolute_difference, squared_difference]
+parameters = st.fixed_dictionaries(
+    {
+        "truncation": st.none() | st.sampled_from([1, 20, 50.5, 1000]),
+        "interval": st.booleans(),
+        "interpolation": st.sampled_from(["linear", "cubic"]),
+    }
+)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("cost", COSTS)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), images=image_pairs(), parameters=parameters, threads=st.integers(1, 3))
+def test_agrees_with_twin(cost, step, data, images, parameters, threads):
+    squared, search = cost is squared_difference, data.draw(searches([step]))
+    with in_threads(threads):
+        volume = cost(*images, search, **parameters)
+    expected, outside = naive.difference(*images, search, squared=squared, **parameters)
+    assert volume.costs.dtype == np.float32
+    assert volume.search == search
+    assert volume.outside == outside
+    if images[0].dtype == np.uint8:
+        np.testing.assert_array_equal(volume.costs, expected)
+    else:
+        # Float images: the kernel rounds samples and differences to float32, the twin its result alone.
+        np.testing.assert_allclose(volume.costs, expected, rtol=1e-5, atol=1e-6 * 1020 ** (2 if squared else 1))
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@settings(max_examples=30, deadline=None)
+@given(images=image_pairs([np.uint8]), search=searches(), parameters=parameters)
+def test_cells_out_of_view_hold_outside_and_no_cell_costs_more(cost, images, search, parameters):
+    volume = cost(*images, search, **parameters)
+    assert (volume.costs[:, ~volume.inside] == volume.outside).all()
+    assert (volume.costs <= volume.outside).all()
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@settings(max_examples=30, deadline=None)
+@given(images=image_pairs([np.uint8]), search=searches(), parameters=parameters)
+def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(cost, images, search, parameters):
+    mirrored = Search(search.minimum, search.maximum, search.step, -search.direction)
+    expected = cost(*images, search, **parameters).costs[:, ::-1]
+    np.testing.assert_array_equal(cost(*(image[:, ::-1].copy() for image in images), mirrored, **parameters).costs, expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(images=image_pairs([np.uint8]), stride=st.integers(2, 4), direction=st.sampled_from([1, -1]))
+def test_coarser_steps_give_a_subset_of_the_levels(images, stride, direction):
+    fine = absolute_difference(*images, Search(-4, 8, 1, direction)).costs
+    coarse = absolute_difference(*images, Search(-4, 8, stride, direction)).costs
+    np.testing.assert_array_equal(coarse, fine[..., ::stride])
+    halves = absolute_difference(*images, Search(-4, 8, 1 / stride, direction)).costs
+    np.testing.assert_array_equal(halves[..., ::stride], fine)
+
+
+def grey(*values):
+    return np.array([values], np.uint8)
+
+
+def test_truncation_bounds_the_sum_over_channels():
+    reference, match = np.zeros((1, 1, 3), np.uint8), np.full((1, 1, 3), [[[10, 5, 20]]], np.uint8)
+    search = Search(0, 1)
+    for cost, values in ((absolute_difference, (35, 20, 35)), (squared_difference, (525, 400, 525))):
+        costs = [cost(reference, match, search, truncation=t).costs[0, 0, 0] for t in (None, 20, 36)]
+        assert tuple(costs) == values
+
+
+@pytest.mark.parametrize(
+    ("cost", "shape", "truncation", "outside"),
+    [
+        (absolute_difference, (2, 3), None, 255),
+        (absolute_difference, (2, 3, 3), None, 1020),
+        (squared_difference, (2, 3), None, 65025),
+        (squared_difference, (2, 3, 3), None, 260100),
+        (absolute_difference, (2, 3, 3), 1000, 1000),
+        (absolute_difference, (2, 3), 20, 20),
+        (squared_difference, (2, 3, 3), 20, 400),
+        (squared_difference, (2, 3, 3), 1000, 260100),
+    ],
+)
+def test_outside_is_the_worst_cost_or_the_truncation(cost, shape, truncation, outside):
+    # Colour counts four channels: 4 * 255 and 4 * 255^2.
+    image = np.zeros(shape, np.uint8)
+    volume = cost(image, image, Search(0, 1), truncation=truncation)
+    assert volume.outside == outside
+    assert (volume.costs[:, 0] == [0, outside]).all()
+
+
+def test_cubic_samples_are_neither_halved_nor_clipped():
+    # Weights half-way: -1/8 5/8 5/8 -1/8, that is 318.75 and -63.75, truncated toward zero.
+    search = Search(-0.5, 0, 0.5)
+    black = grey(0, 0, 0, 0)
+    assert absolute_difference(black, grey(0, 255, 255, 0), search).costs[0, 1, 0] == 318
+    assert absolute_difference(black, grey(255, 0, 0, 255), search).costs[0, 1, 0] == 63
+    floats = [image.astype(np.float32) for image in (black, grey(0, 255, 255, 0))]
+    assert absolute_difference(*floats, search).costs[0, 1, 0] == 318.75
+    assert absolute_difference(*floats, search, interpolation="linear").costs[0, 1, 0] == 255
+
+
+def test_linear_samples_are_truncated():
+    # 10 -> 21 in quarters: 12.75, 15.5, 18.25.
+    costs = absolute_difference(grey(0, 0), grey(10, 21), Search(-1, 0, 0.25), interpolation="linear").costs
+    assert costs[0, 0].tolist() == [21, 18, 15, 12, 10]
+
+
+def test_intervals_are_one_sided():
+    # Around the match's 20: (10 + 20 + 1) div 2 = 15 to (20 + 40 + 1) div 2 = 30. The reference pixel has none.
+    match, search = grey(10, 20, 40), Search(0, 1)
+    for value, cost in ((12, 3), (15, 0), (29, 0), (33, 3)):
+        reference = grey(0, value, 90)
+        assert absolute_difference(reference, match, search, interval=True).costs[0, 1, 0] == cost
+        assert squared_difference(reference, match, search, interval=True).costs[0, 1, 0] == cost**2
+
+
+def test_intervals_of_colour_channels_are_independent():
+    match = np.array([[[0, 40, 7], [10, 20, 7]]], np.uint8)
+    reference = np.array([[[0, 0, 0], [3, 33, 9]]], np.uint8)
+    # Intervals of the right pixel: 5..10, 20..30, 7..7; gaps 2, 3, 2.
+    assert absolute_difference(reference, match, Search(0, 1), interval=True).costs[0, 1, 0] == 7
+    assert squared_difference(reference, match, Search(0, 1), interval=True).costs[0, 1, 0] == 17
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize(
+    ("reference", "match", "message"),
+    [
+        (np.zeros((2, 3)), np.zeros((2, 3)), "reference image: float64 intensities; expected uint8 or float32"),
+        (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.int32), "match image: int32"),
+        (np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), r"\(2, 3\) uint8 and match image \(2, 4\) uint8 differ"),
+        (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.float32), "differ"),
+        (np.zeros((2, 3), np.uint8), np.zeros((2, 3, 3), np.uint8), "differ"),
+        (np.zeros(3, np.uint8), np.zeros(3, np.uint8), r"shape \(3,\); expected \(rows, columns\)"),
+        (np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8), r"shape \(0, 3\)"),
+        (np.zeros((2, 3, 2), np.uint8), np.zeros((2, 3, 2), np.uint8), r"shape \(2, 3, 2\)"),
+        (np.zeros((2, 3, 1), np.uint8), np.zeros((2, 3, 1), np.uint8), r"shape \(2, 3, 1\)"),
+        (np.zeros((2, 3, 4), np.uint8), np.zeros((2, 3, 4), np.uint8), r"shape \(2, 3, 4\)"),
+    ],
+)
+def test_unsuitable_images_are_refused(cost, reference, match, message):
+    with pytest.raises(DataError, match=message):
+        cost(reference, match, Search(0, 1))
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("truncation", [0, -1, float("nan")])
+def test_truncation_must_be_positive(cost, truncation):
+    with pytest.raises(ParameterError, match=f"truncation: {truncation} is not a number > 0 or null"):
+        cost(grey(1, 2), grey(1, 2), Search(0, 1), truncation=truncation)
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_minimum_must_lie_on_the_grid(cost):
+    with pytest.raises(ParameterError, match=r"search.minimum: 0.25 is not a multiple of 1/2 pixel"):
+        cost(grey(1, 2), grey(1, 2), Search(0.25, 3, 0.5))
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_huge_truncation_is_none(cost):
+    assert cost(grey(9), grey(9), Search(0, 1), truncation=1e300).outside == cost(grey(9), grey(9), Search(0, 1)).outside

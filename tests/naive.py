@@ -1,0 +1,190 @@
+"""Slow, obvious twins of the kernels: plain loops, written from the papers' formulas and the rules of the 2002 test bed.
+
+Positions between pixels and whatever an integer image is truncated from are exact fractions, sums are exact, and every result is
+rounded to float32 once at the end.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+
+def window(centre, size, length):
+    """Indices covered by a window along one axis: an even one reaches further right; beyond the ends the last sample repeats."""
+    before, after = (size - 1) // 2, size // 2
+    return [min(max(i, 0), length - 1) for i in range(centre - before, centre + after + 1)]
+
+
+def sample(row, position, cubic):
+    """One channel of a row at a fractional position; the cubic by the weights of Keys' kernel with a = -1, not as a spline."""
+    left = min(int(position), len(row) - 1)
+    t = position - left
+    if t == 0:
+        return row[left]
+    v1, v2 = row[left], row[left + 1]
+    if not cubic:
+        return v1 + t * (v2 - v1)
+    v0 = row[left - 1] if left > 0 else v1 - (v2 - v1)
+    v3 = row[left + 2] if left + 2 < len(row) else v2 + (v2 - v1)
+
+    def near(x):
+        return x**3 - 2 * x**2 + 1
+
+    def far(x):
+        return -(x**3) + 5 * x**2 - 8 * x + 4
+
+    return far(1 + t) * v0 + near(t) * v1 + near(1 - t) * v2 + far(2 - t) * v3
+
+
+def fine_row(row, denominator, cubic, whole):
+    """A row of one channel at steps of 1/denominator; integer images are truncated toward zero."""
+    values = [Fraction(float(v)) for v in row]
+    line = [sample(values, Fraction(i, denominator), cubic) for i in range((len(row) - 1) * denominator + 1)]
+    return [Fraction(math.trunc(v)) if whole else Fraction(float(np.float32(float(v)))) for v in line]
+
+
+def intervals(line, whole):
+    """Per sample of a line: the lowest and highest value within half a step to either side."""
+    found = []
+    for i, value in enumerate(line):
+        values = [value]
+        for j in (i - 1, i + 1):
+            if 0 <= j < len(line):
+                middle = (value + line[j] + (1 if whole else 0)) / 2
+                values.append(Fraction(math.trunc(middle)) if whole else middle)
+        found.append((min(values), max(values)))
+    return found
+
+
+def difference(reference, match, search, *, squared=False, truncation=None, interval=False, interpolation="cubic"):
+    """Absolute or squared differences: costs float32 (rows, columns, levels) and the cost of cells out of view."""
+    rows, columns = reference.shape[:2]
+    whole, power = reference.dtype == np.uint8, 2 if squared else 1
+    denominator = round(1 / search.step) if search.step < 1 else 1
+    cutoff = math.inf if truncation is None else truncation**power
+    # The channels of a colour image count as four: the fourth is an alpha channel without differences.
+    outside = min(255**power * (4 if reference.ndim == 3 else 1), cutoff)
+    left, right = (np.reshape(image, (rows, columns, -1)) for image in (reference, match))
+    costs = np.zeros((rows, columns, search.levels), np.float32)
+    for y in range(rows):
+        ranges = []
+        for c in range(right.shape[2]):
+            line = fine_row(right[y, :, c], denominator, interpolation == "cubic", whole)
+            ranges.append(intervals(line, whole) if interval else [(v, v) for v in line])
+        for x in range(columns):
+            for k in range(search.levels):
+                disparity = Fraction(round((search.minimum + k * search.step) * denominator), denominator)
+                position = int((x - search.direction * disparity) * denominator)
+                if not 0 <= position <= (columns - 1) * denominator:
+                    costs[y, x, k] = outside
+                    continue
+                total = Fraction(0)
+                for c, line in enumerate(ranges):
+                    low, high = line[position]
+                    value = Fraction(float(left[y, x, c]))
+                    total += max(low - value, value - high, 0) ** power
+                costs[y, x, k] = min(float(total), cutoff)
+    return costs, outside
+
+
+def box(costs, size, iterations=1):
+    for _ in range(iterations):
+        result = np.empty_like(costs)
+        for y, x, k in np.ndindex(costs.shape):
+            values = [float(costs[j, i, k]) for j in window(y, size, costs.shape[0]) for i in window(x, size, costs.shape[1])]
+            result[y, x, k] = math.fsum(values) / size**2
+        costs = result
+    return costs
+
+
+def min_filter(costs, size):
+    result = np.empty_like(costs)
+    for y, x, k in np.ndindex(costs.shape):
+        result[y, x, k] = min(costs[j, i, k] for j in window(y, size, costs.shape[0]) for i in window(x, size, costs.shape[1]))
+    return result
+
+
+def inside(columns, search):
+    """Cells whose match position lies in the match image."""
+    found = np.zeros((columns, search.levels), bool)
+    for x in range(columns):
+        for k in range(search.levels):
+            found[x, k] = 0 <= x - search.direction * (search.minimum + k * search.step) <= columns - 1
+    return found
+
+
+def restore_outside(costs, search, outside):
+    """Cells out of view reset; with steps of 1/N the test is made N - 1 fine samples further, on the side larger disparities leave by.
+
+    The original shifts to the left whatever the direction; here a direction of -1 is the mirror image of +1.
+    """
+    costs = costs.copy()
+    columns = costs.shape[1]
+    shift = 1 - search.step if search.step < 1 else 0
+    for x in range(columns):
+        for k in range(search.levels):
+            position = x - search.direction * (search.minimum + k * search.step + shift)
+            if not -1e-9 <= position <= columns - 1 + 1e-9:
+                costs[:, x, k] = outside
+    return costs
+
+
+def winner_take_all(costs):
+    """Level and cost of the lowest cost; the first of equal ones."""
+    labels, lowest = np.zeros(costs.shape[:2], np.int16), np.zeros(costs.shape[:2], np.float32)
+    for y, x in np.ndindex(labels.shape):
+        for k in range(costs.shape[2]):
+            if k == 0 or costs[y, x, k] < lowest[y, x]:
+                labels[y, x], lowest[y, x] = k, costs[y, x, k]
+    return labels, lowest
+
+
+def parabola(disparity, costs, search, limit):
+    """Vertex of the parabola through three costs, as disparity; float64. What is not on a level stays."""
+    result = disparity.astype(float)
+    if search.levels < 3:
+        return result
+    for y, x in np.ndindex(disparity.shape):
+        level = (float(disparity[y, x]) - search.minimum) / search.step
+        if math.isnan(level) or abs(level - round(level)) > 1e-3 or not 0 <= round(level) < search.levels:
+            continue
+        centre = min(max(round(level), 1), search.levels - 2)
+        below, middle, above = (Fraction(float(costs[y, x, centre + u])) for u in (-1, 0, 1))
+        # C(u) = a u^2 + b u + middle through u = -1 and 1.
+        a, b = (below + above) / 2 - middle, (above - below) / 2
+        if a > 0 and abs(-b / (2 * a)) <= limit:
+            result[y, x] = search.minimum + (centre + float(-b / (2 * a))) * search.step
+    return result
+
+
+def smoothness_of(smoothness, labels):
+    """Sum over the edges to the right and lower neighbours of weight times rho."""
+    rows, columns = labels.shape
+    terms = []
+    for y in range(rows):
+        for x in range(columns):
+            if x + 1 < columns:
+                terms.append(
+                    float(smoothness.right[y, x]) * float(smoothness.rho[abs(int(labels[y, x]) - int(labels[y, x + 1]))])
+                )
+            if y + 1 < rows:
+                terms.append(float(smoothness.down[y, x]) * float(smoothness.rho[abs(int(labels[y, x]) - int(labels[y + 1, x]))]))
+    return math.fsum(terms)
+
+
+def energy_of(costs, smoothness, labels):
+    labels = fill_labels(labels)
+    data = math.fsum(float(costs[y, x, labels[y, x]]) for y, x in np.ndindex(labels.shape))
+    return data + (smoothness_of(smoothness, labels) if smoothness else 0.0)
+
+
+def fill_labels(labels):
+    """Unassigned pixels get the farther, that is lower, of the nearest assigned labels to their left and right; else 0."""
+    filled = labels.copy()
+    for y, x in np.ndindex(labels.shape):
+        if labels[y, x] < 0:
+            left = [v for v in labels[y, :x] if v >= 0][-1:]
+            right = [v for v in labels[y, x + 1 :] if v >= 0][:1]
+            filled[y, x] = min([*left, *right], default=0)
+    return filled

@@ -1,0 +1,59 @@
+import naive
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from kernel_inputs import in_threads, volumes
+
+from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework.optimization import winner_take_all
+
+
+@settings(max_examples=60, deadline=None)
+@given(volume=volumes(), threads=st.integers(1, 3))
+def test_agrees_with_twin(volume, threads):
+    with in_threads(threads):
+        result = winner_take_all(Energy(volume))
+    labels, lowest = naive.winner_take_all(volume.costs)
+    np.testing.assert_array_equal(result.labels, labels)
+    np.testing.assert_array_equal(result.costs, lowest)
+    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    costs=hnp.arrays(
+        np.float32,
+        (1, 4, 3),
+        elements=st.floats(width=32, allow_nan=False) | st.sampled_from([0.0, -0.0, float("inf"), float("-inf"), 1e-45, -1e-45]),
+    )
+)
+@example(costs=np.array([[[0.0, -0.0, 1], [-0.0, 0.0, 1], [1, 0.0, -0.0], [-1, -2, -2]]], np.float32))
+def test_any_costs_are_ordered(costs):
+    result = winner_take_all(Energy(CostVolume(costs, Search(0, 2), 255.0)))
+    labels, lowest = naive.winner_take_all(costs)
+    np.testing.assert_array_equal(result.labels, labels)
+    np.testing.assert_array_equal(result.costs, lowest)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 15, 16, 17, 33, 300])
+def test_lowest_level_wins_ties(levels):
+    volume = CostVolume(np.full((2, 3, levels), 5, np.float32), Search(0, levels - 1), 255.0)
+    assert (winner_take_all(Energy(volume)).labels == 0).all()
+    volume.costs[..., levels - 2 :] = 4
+    result = winner_take_all(Energy(volume))
+    assert (result.labels == levels - 2).all()
+    assert (result.costs == 4).all()
+
+
+def test_smoothness_is_not_used():
+    costs = np.array([[[0, 1], [1, 0], [0, 1]]], np.float32)
+    strong = Smoothness(np.full((1, 3), 100, np.float32), np.zeros((1, 3), np.float32), np.array([0, 1], np.float32))
+    assert winner_take_all(Energy(CostVolume(costs, Search(0, 1), 255.0), strong)).labels.tolist() == [[0, 1, 0]]
+
+
+def test_costs_need_not_be_contiguous():
+    costs = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    flipped = CostVolume(costs[..., ::-1], Search(0, 3), 255.0)
+    assert (winner_take_all(Energy(flipped)).labels == 3).all()

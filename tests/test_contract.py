@@ -1,0 +1,213 @@
+"""What every registered stage keeps to, whoever wrote it."""
+
+import dataclasses
+import inspect
+import re
+
+import numpy as np
+import pytest
+from kernel_inputs import in_threads
+
+import stereo_framework.pipeline  # noqa: F401  registers the stages
+from stereo_framework import Bound, CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.scene import Frame
+from stereo_framework.stage import stages
+from stereo_framework.volume import Status
+
+ROWS, COLUMNS = 11, 17
+STAGES = [pytest.param(stage, id=f"{stage.slot}.{stage.name}") for stage in stages()]
+every_stage = pytest.mark.parametrize("stage", STAGES)
+both_kinds = pytest.mark.parametrize("kind", ["grey uint8", "colour float32"])
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    """Per kind of image, an instance of everything that a stage may name, all of one small textured pair with two surfaces."""
+    return {kind: _world(kind) for kind in ("grey uint8", "colour float32")}
+
+
+def _world(kind):
+    rng = np.random.default_rng(5)
+    texture = rng.integers(0, 256, (ROWS, COLUMNS + 8, 3))
+    match = texture[:, 4 : 4 + COLUMNS]
+    reference = texture[:, 2 : 2 + COLUMNS].copy()
+    reference[3:8, 6:12] = texture[3:8, 6:12]
+    noisy = [np.clip(image + rng.integers(-3, 4, image.shape), 0, 255) for image in (reference, match)]
+    if kind == "grey uint8":
+        reference, match = (image[..., 0].astype(np.uint8) for image in noisy)
+    else:
+        reference, match = ((image / 1.1).astype(np.float32) for image in noisy)
+    frames = Frame("left", reference.copy, 0), Frame("right", match.copy, 1)
+    scene, search = Scene("made", frames, search=Search(0, 5)), Search(0, 5)
+    volume = absolute_difference(reference, match, search)
+    matcher = Pipeline(absolute_difference, winner_take_all)
+    disparity = matcher(scene).disparity
+    disparity[rng.random(disparity.shape) < 0.2] = np.nan
+    weights = rng.integers(1, 30, (2, ROWS, COLUMNS)).astype(np.float32)
+    weights[0, :, -1] = weights[1, -1] = 0
+    smoothness = Smoothness(weights[0], weights[1], np.minimum(np.arange(6), 2).astype(np.float32))
+    world = {
+        "image": reference,
+        "reference": reference,
+        "match": match,
+        "search": search,
+        "volume": volume,
+        "raw": dataclasses.replace(volume, costs=volume.costs.copy()),
+        "energy": Energy(volume, smoothness),
+        "disparity": disparity,
+        "status": np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8),
+        "other": matcher(scene.pair(1, 0), keep_volume=True),
+    }
+    for _, array in arrays(world):
+        array.flags.writeable = False
+    return world
+
+
+def arrays(value, name=""):
+    """(name, array) of everything in a stage's data or result."""
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from arrays(getattr(value, field.name), f"{name}.{field.name}")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from arrays(item, f"{name}[{key}]")
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            yield from arrays(item, f"{name}[{i}]")
+
+
+def rows_of(value, start, stop):
+    """The same data or result on fewer rows."""
+    if isinstance(value, np.ndarray):
+        return value[start:stop]
+    if isinstance(value, dict):
+        return {key: rows_of(item, start, stop) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(rows_of(item, start, stop) for item in value)
+    if isinstance(value, Smoothness):
+        return Smoothness(value.right[start:stop], value.down[start:stop], value.rho)
+    if isinstance(value, CostVolume | Energy | Labeling | Match):
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        # Traces hold times and whole-image energies; search and numbers are no arrays.
+        cut = {k: v if k in ("trace", "warnings") else rows_of(v, start, stop) for k, v in fields.items()}
+        return type(value)(**cut)
+    return value
+
+
+def run(stage, world):
+    return Bound(stage.function)({name: world[name] for name in stage.data})
+
+
+def assert_same(result, expected):
+    result, expected = dict(arrays(result)), dict(arrays(expected))
+    assert result.keys() == expected.keys()
+    for name, array in result.items():
+        np.testing.assert_array_equal(array, expected[name], err_msg=name, strict=True)
+
+
+def documented(function):
+    """Names under "Parameters" of a numpydoc docstring, each with (type, description)."""
+    section = re.search(r"^Parameters\n-{10}\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", inspect.getdoc(function), re.MULTILINE | re.DOTALL)
+    assert section, f"{function.__name__} documents no parameters"
+    entries = re.findall(r"^(\S[^\n]*?) : ([^\n]+)\n((?:[ ]{4}[^\n]*\n?|\n)*)", section[1], re.MULTILINE)
+    return {name: (kind, text.strip()) for names, kind, text in entries for name in names.split(", ")}
+
+
+@every_stage
+def test_has_a_source(stage):
+    assert re.search(r"[A-Z]\w+.* (19|20)\d\d", stage.source), "no author and year"
+
+
+@every_stage
+def test_summary_is_one_line(stage):
+    summary, _, rest = inspect.getdoc(stage.function).partition("\n")
+    assert summary.endswith("."), "the first line is no sentence"
+    assert rest.startswith("\n"), "the summary is longer than a line"
+
+
+@every_stage
+def test_documents_its_parameters_and_no_others(stage):
+    found = documented(stage.function)
+    assert set(found) == set(inspect.signature(stage.function).parameters)
+    for name in stage.parameters:
+        kind, text = found[name]
+        assert kind, f"{name} has no type"
+        assert len(text.split()) >= 3, f"{name}: neither a unit nor a meaning"
+
+
+@every_stage
+@both_kinds
+def test_keeps_shape_and_type(stage, kind, worlds):
+    world = worlds[kind]
+    result = run(stage, world)
+    shape, levels = (ROWS, COLUMNS), world["search"].levels
+    if stage.slot == "preprocessing":
+        assert (result.shape, result.dtype) == (world["image"].shape, world["image"].dtype)
+    elif stage.slot in ("matching_cost", "aggregation"):
+        assert (result.costs.shape, result.costs.dtype) == ((*shape, levels), np.float32)
+        assert result.costs.flags.c_contiguous
+        assert result.search == world["search"]
+        assert np.isfinite(result.outside)
+        assert np.isfinite(result.costs).all()
+    elif stage.slot == "smoothness":
+        for weights in (result.right, result.down):
+            assert (weights.shape, weights.dtype) == (shape, np.float32)
+            assert (weights >= 0).all()
+        assert (result.right[:, -1] == 0).all()
+        assert (result.down[-1] == 0).all()
+        assert (result.rho.shape, result.rho.dtype, result.rho[0]) == ((levels,), np.float32, 0)
+    elif stage.slot == "optimization":
+        assert (result.labels.shape, result.labels.dtype) == (shape, np.int16)
+        assert (result.costs.shape, result.costs.dtype) == (shape, np.float32)
+        assert ((result.labels >= -1) & (result.labels < levels)).all()
+        chosen = np.take_along_axis(world["volume"].costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
+        np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
+    else:
+        disparity, status = result if isinstance(result, tuple) else (result, world["status"])
+        assert (disparity.shape, disparity.dtype) == (shape, np.float32)
+        assert (status.shape, status.dtype) == (shape, np.uint8)
+        assert np.isin(status, list(Status)).all()
+        assert not np.isinf(disparity).any()
+
+
+@every_stage
+@both_kinds
+def test_leaves_its_inputs_unchanged(stage, kind, worlds):
+    # The arrays are read-only; the copies catch who gets around that.
+    world = worlds[kind]
+    before = {name: array.copy() for name, array in arrays(world)}
+    result = run(stage, world)
+    for name, array in arrays(world):
+        np.testing.assert_array_equal(array, before[name], err_msg=name, strict=True)
+    if stage.slot == "aggregation":
+        # The pipeline resets cells of the result in place.
+        assert not np.may_share_memory(result.costs, world["volume"].costs)
+
+
+@every_stage
+@both_kinds
+def test_threads_do_not_change_the_result(stage, kind, worlds):
+    with in_threads(1):
+        expected = run(stage, worlds[kind])
+    with in_threads(2):
+        assert_same(run(stage, worlds[kind]), expected)
+    assert_same(run(stage, worlds[kind]), expected)
+
+
+@both_kinds
+@pytest.mark.parametrize("stage", [p for p in STAGES if p.values[0].halo])
+def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
+    world = worlds[kind]
+    # Small windows leave rows out of reach; the defaults may span the whole image.
+    for parameters in ({}, {name: 2 for name in ("size", "iterations") if name in stage.parameters}):
+        bound = Bound(stage.function, parameters)
+        data = {name: world[name] for name in stage.data}
+        expected = bound(data)
+        for start, stop in ((0, 3), (3, 4), (4, 9), (9, ROWS)):
+            top, bottom = max(0, start - bound.halo), min(ROWS, stop + bound.halo)
+            part = bound(rows_of(data, top, bottom))
+            assert_same(rows_of(part, start - top, stop - top), rows_of(expected, start, stop))

@@ -1,0 +1,251 @@
+import numpy as np
+import pytest
+
+from stereo_framework import Scene, Search
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.scene import Frame
+
+
+def image(value=0, shape=(2, 3), dtype=np.uint8):
+    return np.full(shape, value, dtype)
+
+
+def frame(position, load=image):
+    return Frame(f"im{position}.png", load, position)
+
+
+def scene(*positions, loaders=(), **others):
+    """A scene "made" of frames at these positions."""
+    loaders = loaders or [image] * len(positions)
+    return Scene("made", tuple(map(frame, positions, loaders)), **others)
+
+
+# --- Search -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "disparities"),
+    [
+        ((0, 3), [0, 1, 2, 3]),
+        ((-2, 0), [-2, -1, 0]),
+        ((0, 5, 2), [0, 2, 4]),
+        ((0, 6, 3), [0, 3, 6]),
+        ((-0.5, 0.5, 0.5), [-0.5, 0, 0.5]),
+        ((0, 1, 0.25), [0, 0.25, 0.5, 0.75, 1]),
+        ((0, 1, 1 / 3), [0, 1 / 3, 2 / 3, 1]),
+        ((0, 0.3, 0.1), [0, 0.1, 0.2, 0.3]),
+        ((1.5, 2.9), [1.5, 2.5]),
+    ],
+)
+def test_levels(arguments, disparities):
+    search = Search(*arguments)
+    assert search.levels == len(disparities)
+    assert search.disparities.dtype == np.float32
+    np.testing.assert_allclose(search.disparities, disparities, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("step", "snapped", "denominator", "stride"),
+    [
+        (1, 1, 1, 1),
+        (1.0009, 1, 1, 1),
+        (0.9995, 1, 1, 1),
+        (2.9995, 3, 1, 3),
+        (0.5, 1 / 2, 2, 1),
+        (0.333, 1 / 3, 3, 1),
+        (0.2502, 1 / 4, 4, 1),
+        (0.001, 1 / 1000, 1000, 1),
+        (0.0005, 1 / 2000, 2000, 1),
+    ],
+)
+def test_step_snaps_to_n_or_its_inverse(step, snapped, denominator, stride):
+    search = Search(0, 8, step)
+    assert (search.step, search.denominator, search.stride) == (snapped, denominator, stride)
+
+
+def test_first_level_in_fine_units():
+    assert Search(-3, 4).first == -3
+    assert Search(-1.5, 4, 0.5).first == -3
+    assert Search(2 / 3, 4, 1 / 3).first == 2
+
+
+def test_first_level_off_the_grid_is_refused():
+    with pytest.raises(ParameterError, match=r"search.minimum: 0.5 is not a multiple of 1/1 pixel; choose a minimum on the grid"):
+        _ = Search(0.5, 4).first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3, 3), r"search.maximum: 3 is not above search.minimum, 3"),
+        ((0, -16), r"search.maximum: -16 is not above search.minimum, 0"),
+        (("0", 3), r"search.minimum: '0' is not a finite number"),
+        ((0, True), r"search.maximum: True is not a finite number"),
+        ((0, None), r"search.maximum: None is not a finite number"),
+        ((0, float("inf")), r"search.maximum: inf is not a finite number"),
+        ((0, float("nan")), r"search.maximum: nan is not a finite number"),
+        ((0, 3, "1"), r"search.step: '1' is not a finite number"),
+        ((0, 3, 0), r"search.step: 0 is not above 0"),
+        ((0, 3, -1), r"search.step: -1 is not above 0"),
+        ((0, 3, 1.5), r"search.step: 1.5 is neither a whole number of pixels nor 1/N of one"),
+        ((0, 3, 0.4), r"search.step: 0.4 is neither"),
+        ((0, 3, 0.2507), r"search.step: 0.2507 is neither"),
+        ((0, 3, 4), r"search.step: 4 leaves one level between 0 and 3; at least two are needed"),
+        ((0, 40000), r"search: 40001 levels; at most 32767 are possible"),
+        ((0, 3, 1, 0), r"search.direction: 0 is neither 1 nor -1"),
+        ((0, 3, 1, "left"), r"search.direction: 'left' is neither 1 nor -1"),
+    ],
+)
+def test_bad_ranges_are_refused(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        Search(*arguments)
+
+
+def test_numpy_numbers_are_numbers():
+    assert Search(np.int64(0), np.float32(3)) == Search(0, 3)
+
+
+def test_range_prints_short():
+    assert str(Search(-4, 12.5, 0.5)) == "-4..12.5 step 0.5"
+
+
+# --- Scene ------------------------------------------------------------------------------------------------------------
+
+
+def test_everything_loads_on_first_use_and_once():
+    loads = []
+
+    def loader(name, array):
+        return lambda: loads.append(name) or array
+
+    made = scene(
+        0,
+        1,
+        loaders=[loader("left", image(1)), loader("right", image(2))],
+        truths={(0, 1): loader("truth", np.ones((2, 3), np.float32))},
+        masks={"nonocc": loader("mask", np.ones((2, 3), bool))},
+    )
+    assert loads == []
+    assert (made.match.max(), made.reference.max(), made.match.max(), made.truth.max(), made.truth.max()) == (2, 1, 2, 1, 1)
+    assert loads == ["right", "left", "truth"]
+    assert made.mask("nonocc").all()
+
+
+def test_what_a_scene_gives_is_read_only_and_the_loaders_arrays_are_not_touched():
+    original, truth = image(), np.zeros((2, 3), np.float32)
+    made = scene(0, 1, loaders=[lambda: original, lambda: original], truths={(0, 1): lambda: truth})
+    for given in (made.reference, made.match, made.image(1), made.truth):
+        with pytest.raises(ValueError, match="read-only"):
+            given[0, 0] = 1
+    original[0, 0] = truth[0, 0] = 1
+
+
+@pytest.mark.parametrize(("positions", "direction"), [((0, 1), 1), ((4, 1.5), -1)])
+def test_direction_comes_from_the_frames(positions, direction):
+    made = scene(*positions, search=Search(0, 4, 1, -direction))
+    assert made.direction == made.search.direction == direction
+
+
+@pytest.mark.parametrize(
+    ("positions", "others", "message"),
+    [
+        ((0, 1), {"match_index": 2}, r"scene made: match_index 2 is not one of its frames 0..1"),
+        ((0, 1), {"reference_index": -1}, r"scene made: reference_index -1 is not one of its frames 0..1"),
+        ((0,), {}, r"scene made: match_index 1 is not one of its frames 0..0"),
+        ((2, 2), {}, "scene made: reference frame 0 and match frame 1 have the same position"),
+        ((0, 1), {"match_index": 0}, "reference frame 0 and match frame 0 have the same position"),
+    ],
+)
+def test_bad_frame_pairs_are_refused(positions, others, message):
+    with pytest.raises(DataError, match=message):
+        scene(*positions, **others)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (image(shape=(2, 3, 4)), r"scene made: im1.png has shape \(2, 3, 4\); expected \(rows, columns\[, 3\]\)"),
+        (image(shape=(6,)), r"has shape \(6,\)"),
+        (image(shape=(0, 3)), r"has shape \(0, 3\)"),
+        (image(dtype=np.uint16), "im1.png is uint16; expected uint8 or float32"),
+        (image(dtype=np.float64), "im1.png is float64"),
+        (image(np.nan, dtype=np.float32), "im1.png contains NaN or infinite intensities"),
+        (image(shape=(3, 2)), r"im0.png is 3x2 and im1.png is 2x3; both images must be of one size"),
+        (image(shape=(2, 3, 3)), r"im0.png is 3x2 and im1.png is 3x2 in colour; both"),
+    ],
+)
+def test_bad_images_are_refused(bad, message):
+    made = scene(0, 1, loaders=[image, lambda: bad])
+    with pytest.raises(DataError, match=message):
+        _ = made.match
+
+
+def test_truth_belongs_to_its_frame_pair():
+    def constant(value):
+        return lambda: np.full((2, 3), value, np.float32)
+
+    made = scene(0, 1, 2, truths={(0, 1): constant(1), (1, 0): constant(2), (0, 2): constant(3)})
+    assert (made.truth.max(), made.match_truth.max()) == (1, 2)
+    exchanged = made.pair(1, 0)
+    assert (exchanged.truth.max(), exchanged.match_truth.max()) == (2, 1)
+    wider = made.pair(0, 2)
+    assert wider.truth.max() == 3
+    assert wider.match_truth is None
+    assert made.pair(1, 2).truth is None
+
+
+def test_unknown_truth_is_nan_but_not_all_of_it():
+    some = np.array([[np.nan, 1, 2], [np.nan] * 3], np.float32)
+    assert np.isnan(scene(0, 1, truths={(0, 1): lambda: some}).truth).sum() == 4
+    with pytest.raises(DataError, match=r"scene made: truth of im0.png holds no known disparity"):
+        _ = scene(0, 1, truths={(0, 1): lambda: some * np.float32(np.nan)}).truth
+
+
+def test_truth_and_masks_have_the_images_size():
+    made = scene(
+        0,
+        1,
+        truths={(0, 1): lambda: np.zeros((3, 2), np.float32), (1, 0): lambda: np.zeros((2, 3, 1), np.float32)},
+        masks={"nonocc": lambda: np.ones((2, 2), bool)},
+    )
+    with pytest.raises(DataError, match=r"scene made: truth of im0.png is 2x3, its images are 3x2"):
+        _ = made.truth
+    with pytest.raises(DataError, match=r"truth of im1.png is 3x2"):
+        _ = made.match_truth
+    with pytest.raises(DataError, match=r"scene made: mask nonocc is 2x2, its images are 3x2"):
+        made.mask("nonocc")
+
+
+def test_missing_masks_are_named():
+    with pytest.raises(DataError, match=r"scene made: no mask 'nonocc'; it has none"):
+        scene(0, 1).mask("nonocc")
+    with pytest.raises(DataError, match=r"no mask 'nonocc'; it has all, disc"):
+        scene(0, 1, masks={"disc": image, "all": image}).mask("nonocc")
+
+
+def test_another_pair():
+    made = scene(0, 1, 4, search=Search(-1, 3), masks={"nonocc": image}, border=7)
+    exchanged = made.pair(1, 0)
+    assert exchanged.search == Search(-1, 3, 1, -1)
+    assert (exchanged.masks, exchanged.border) == ({}, 7)
+    assert "nonocc" in made.pair(0, 1).masks
+    assert scene(0, 1, search=Search(-0.5, 1.5, 0.5)).pair(1, 0).search == Search(-0.5, 1.5, 0.5, -1)
+    # Four times, three times as far.
+    assert made.pair(0, 2).search == Search(-4, 12)
+    assert made.pair(2, 1).search == Search(-3, 9, 1, -1)
+    assert made.pair(0, 2).pair(0, 1).search == Search(-1, 3)
+    assert made.pair(2, 1, Search(0, 5)).search == Search(0, 5, 1, -1)
+    assert scene(0, 1).pair(1, 0).search is None
+
+
+def test_scaled_ranges_end_on_whole_pixels():
+    # A third of -1..4 is -0.33..1.33.
+    assert scene(0, 3, 1, search=Search(-1, 4, 0.5)).pair(0, 2).search == Search(-1, 2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"), [((0, 9), "match_index 9"), ((-1, 0), "reference_index -1"), ((1, 1), "same position")]
+)
+def test_impossible_pairs_are_refused(pair, message):
+    with pytest.raises(DataError, match=message):
+        scene(0, 1, search=Search(0, 4)).pair(*pair)

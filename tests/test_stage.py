@@ -1,0 +1,422 @@
+import functools
+import pickle
+import re
+import sys
+from typing import Annotated, Literal
+
+import numpy as np
+import pytest
+from annotated_types import Ge, Le, Lt
+
+import stereo_framework.pipeline  # noqa: F401  registers the stages
+from stereo_framework import Bound, Search, StereoFrameworkError
+from stereo_framework.aggregation import box
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.stage import (
+    SLOTS,
+    Fraction01,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    describe,
+    faults,
+    find,
+    load_plugin,
+    model,
+    of,
+    resolve,
+    stage,
+    stages,
+)
+
+aggregation = functools.partial(stage, "aggregation", source="a test")
+
+
+# --- registration -----------------------------------------------------------------------------------------------------
+
+
+def test_a_stage_is_the_function_itself_with_a_record(registry):
+    def double(volume, raw, *, factor: Positive = 2.0):
+        """Double.
+
+        More.
+        """
+
+    assert aggregation(halo=lambda: 0)(double) is double
+    record = of(double)
+    assert find("aggregation", "double") is record
+    assert record in stages()
+    assert record in stages("aggregation")
+    assert record not in stages("refinement")
+    assert (record.name, record.slot, record.source, record.summary) == ("double", "aggregation", "a test", "Double.")
+    assert record.data == ("volume", "raw")
+    assert record.parameters["factor"].annotation == Positive
+    assert record.parameters["factor"].default == 2.0
+
+
+def test_stages_are_listed_by_slot_and_name():
+    order = list(SLOTS)
+    keys = [(order.index(s.slot), s.name) for s in stages()]
+    assert keys == sorted(keys)
+    assert {"box", "min_filter"} <= {s.name for s in stages("aggregation")}
+
+
+def _no_annotation(volume, *, size=3): ...
+def _no_default(volume, *, size: int): ...
+def _wrong_first(costs, *, size: int = 3): ...
+def _nothing(): ...
+def _too_few(reference, match): ...
+def _parameter_before_star(volume, size, *, limit: int = 3): ...
+def _from_later(volume, disparity): ...
+def _status_too_early(volume, status): ...
+def _variable(volume, *others): ...
+def _keywords(volume, **others): ...
+
+
+@pytest.mark.parametrize(
+    ("slot", "function", "message"),
+    [
+        (
+            "agregation",
+            _nothing,
+            r"@stage('agregation'): no such slot; legal slots: aggregation, .*; did you mean 'aggregation'?",
+        ),
+        ("aggregation", _no_annotation, "stage aggregation._no_annotation: parameter 'size' needs an annotation and a default"),
+        ("aggregation", _no_default, "parameter 'size' needs an annotation and a default"),
+        ("aggregation", _wrong_first, "_wrong_first: takes (costs); stages of aggregation start with (volume)"),
+        ("aggregation", _nothing, "takes (); stages of aggregation start with (volume)"),
+        ("matching_cost", _too_few, "takes (reference, match); stages of matching_cost start with (reference, match, search)"),
+        ("aggregation", _parameter_before_star, "there is no 'size' for it; .*; parameters stand after '*'"),
+        ("aggregation", _from_later, "there is no 'disparity' for it; legal data: match, raw, reference, search;"),
+        ("aggregation", _status_too_early, "there is no 'status' for it"),
+        ("aggregation", _variable, "*others is neither a data argument nor keyword-only"),
+        ("aggregation", _keywords, "**others is neither a data argument nor keyword-only"),
+    ],
+)
+def test_unfit_signatures_are_refused(registry, slot, function, message):
+    pattern = re.escape(message).replace(r"\.\*", ".*")
+    with pytest.raises(StereoFrameworkError, match=pattern):
+        stage(slot, source="a test")(function)
+    assert all(s.function is not function for s in stages())
+
+
+TOO_EARLY = {
+    "preprocessing": ["reference", "match", "volume", "raw", "status", "other"],
+    "matching_cost": ["volume", "raw", "status", "other"],
+    "aggregation": ["status", "other"],
+    "smoothness": ["volume", "raw", "status", "other"],
+    "optimization": ["status", "other"],
+    "refinement": [],
+}
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_only_what_exists_by_then_can_be_named(registry, slot):
+    for name in ["reference", "match", "search", "volume", "raw", "status", "other"]:
+        if name in SLOTS[slot].first:
+            continue
+        asks = _function("asks", *SLOTS[slot].first, name)
+        if name in TOO_EARLY[slot]:
+            with pytest.raises(StereoFrameworkError, match=f"stage {slot}.asks: there is no '{name}' for it"):
+                stage(slot, source="a test")(asks)
+        else:
+            assert stage(slot, source="a test")(asks) is find(slot, "asks").function
+
+
+def _function(name, *arguments):
+    namespace = {}
+    exec(f"def {name}({', '.join(arguments)}): ...", namespace)
+    return namespace[name]
+
+
+def test_a_taken_name_is_refused_but_the_same_code_may_come_again(registry):
+    with pytest.raises(
+        StereoFrameworkError, match=r"stage aggregation.box: already registered by stereo_framework.aggregation.box;"
+    ):
+
+        @aggregation()
+        def box(volume): ...
+
+    def define():
+        @aggregation()
+        def again(volume): ...
+
+        return again
+
+    define()
+    second = define()
+    assert find("aggregation", "again").function is second
+
+
+def test_slots_have_names_of_their_own(registry):
+    other_box = stage("refinement", source="a test")(_function("box", "disparity"))
+    assert find("refinement", "box").function is other_box
+    assert find("aggregation", "box").function is box
+
+
+@pytest.mark.parametrize(
+    ("slot", "name", "message"),
+    [
+        ("agregation", "box", r"agregation: no such slot; legal slots: .*; did you mean 'aggregation'\?"),
+        ("aggregation", "bocks", r"aggregation: no stage 'bocks'; legal stages: .*box, .*; did you mean 'box'\?"),
+        ("aggregation", "Box", r"did you mean 'box'\?"),
+        ("aggregation", "parabola", r"no stage 'parabola'; legal stages: .*; 'parabola' is a stage of refinement"),
+    ],
+)
+def test_unknown_stages_are_refused(slot, name, message):
+    with pytest.raises(ParameterError, match=message):
+        find(slot, name)
+
+
+@pytest.mark.parametrize(("thing", "name"), [(len, "len"), (3, "3"), (None, "None"), ({}, "{}")])
+def test_what_is_no_stage_is_refused(thing, name):
+    for call in (of, Bound):
+        with pytest.raises(ParameterError, match=rf"{name}: not a stage; register it with @stage\(slot, source=...\)"):
+            call(thing)
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+
+def every_kind(
+    volume,
+    *,
+    count: PositiveInt = 3,
+    ratio: Fraction01 = 0.5,
+    bound: Positive | None = None,
+    flag: bool = False,
+    mode: Literal["linear", "cubic"] = "cubic",
+    name: str = "a",
+    sizes: list[int] = [1, 2],  # noqa: B006  never changed
+): ...
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("count", True, "true is not a whole number >= 1"),
+        ("count", "20", "'20' is not a whole number >= 1"),
+        ("count", 2.0, "2.0 is not a whole number >= 1"),
+        ("count", 0, "0 is not a whole number >= 1"),
+        ("count", None, "null is not a whole number >= 1"),
+        ("count", [3], "[3] is not a whole number >= 1"),
+        ("ratio", 1.5, "1.5 is not a number >= 0 and <= 1"),
+        ("ratio", float("nan"), "nan is not a number >= 0 and <= 1"),
+        ("bound", 0, "0 is not a number > 0 or null"),
+        ("bound", False, "false is not a number > 0 or null"),
+        ("bound", "20", "'20' is not a number > 0 or null"),
+        ("bound", float("inf"), "inf is not a number > 0 or null"),
+        ("flag", 1, "1 is not true or false"),
+        ("flag", "no", "'no' is not true or false"),
+        ("mode", "qubic", "'qubic' is not one of linear, cubic"),
+        ("name", 5, "5 is not a text"),
+        ("sizes", [1, "2"], "[1, '2'] is not a list of a whole number"),
+        ("cuont", 3, "no such parameter of every_kind; legal parameters: bound, count, .*; did you mean 'count'?"),
+        ("volume", 3, "no such parameter of every_kind; legal parameters: "),
+    ],
+)
+def test_illegal_parameters_are_named(name, value, message):
+    pattern = re.escape(message).replace(r"\.\*", ".*")
+    found = faults(every_kind, {"ratio": 0.25, name: value})
+    assert list(found) == [name]
+    assert re.match(pattern, found[name])
+    with pytest.raises(ParameterError, match=rf"^every_kind\.{name}: {pattern}"):
+        resolve(every_kind, {name: value})
+
+
+def test_all_faults_are_told_together():
+    found = faults(every_kind, {"count": 0, "mode": 1, "wrong": 2})
+    assert set(found) == {"count", "mode", "wrong"}
+    with pytest.raises(ParameterError) as error:
+        resolve(every_kind, {"count": 0, "mode": 1})
+    assert len(str(error.value).splitlines()) == 2
+
+
+def test_defaults_fill_what_is_not_given():
+    assert faults(every_kind, {}) == {}
+    resolved = resolve(every_kind, {"mode": "linear", "bound": 20})
+    assert resolved == {
+        "count": 3,
+        "ratio": 0.5,
+        "bound": 20,
+        "flag": False,
+        "mode": "linear",
+        "name": "a",
+        "sizes": [1, 2],
+    }
+    assert list(resolved) == ["count", "ratio", "bound", "flag", "mode", "name", "sizes"]
+    assert isinstance(resolved["bound"], float)
+
+
+def test_parameter_models_are_built_once():
+    assert model(every_kind) is model(every_kind)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (int, "a whole number"),
+        (float, "a number"),
+        (bool, "true or false"),
+        (str, "a text"),
+        (Positive, "a number > 0"),
+        (NonNegativeInt, "a whole number >= 0"),
+        (Positive | None, "a number > 0 or null"),
+        (Annotated[int, Ge(1), Le(9)], "a whole number >= 1 and <= 9"),
+        (Annotated[float, Lt(0.5)], "a number < 0.5"),
+        (Literal["a", "b"], "one of a, b"),
+        (Literal["a"] | int, "one of a or a whole number"),
+        (list[int], "a list of a whole number"),
+        (tuple[float, ...], "a list of a number"),
+        (Search, "Search"),
+    ],
+)
+def test_annotations_in_words(annotation, words):
+    assert describe(annotation) == words
+
+
+# --- Bound ------------------------------------------------------------------------------------------------------------
+
+
+def test_bound_prints_all_parameters():
+    assert str(Bound(box, {"size": 21})) == repr(Bound(box, {"size": 21})) == "box(size=21, iterations=1)"
+    assert str(Bound(winner_take_all)) == "winner_take_all()"
+
+
+def test_bound_is_immutable():
+    bound = Bound(box, {"size": 5})
+    with pytest.raises(AttributeError, match="a Bound is immutable"):
+        bound.stage = None
+    with pytest.raises(AttributeError, match="a Bound is immutable"):
+        bound.size = 3
+    bound.parameters["size"] = 7
+    given = {"size": 9}
+    other = Bound(box, given)
+    given["size"] = 11
+    assert (bound.parameters["size"], other.parameters["size"]) == (5, 9)
+
+
+def test_bounds_are_equal_when_stage_and_parameters_are():
+    assert Bound(box, {"size": 9}) == Bound(box)
+    assert hash(Bound(box, {"size": 9})) == hash(Bound(box))
+    assert Bound(absolute_difference, {"truncation": 20}) == Bound(absolute_difference, {"truncation": 20.0})
+    assert Bound(box, {"size": 7}) != Bound(box)
+    assert Bound(box, {"size": 1, "iterations": 3}) != Bound(box, {"size": 3, "iterations": 1})
+    assert Bound(winner_take_all) != Bound(box)
+    assert Bound(box) != "box(size=9, iterations=1)"
+    assert len({Bound(box), Bound(box, {"size": 9}), Bound(box, {"size": 7})}) == 2
+
+
+def test_one_and_true_are_different_parameters(registry):
+    def either(volume, *, value: int | bool = 1): ...
+
+    aggregation()(either)
+    assert Bound(either, {"value": 1}) != Bound(either, {"value": True})
+
+
+def test_bounds_with_lists_are_hashable(registry):
+    aggregation()(every_kind)
+    assert len({Bound(every_kind), Bound(every_kind, {"sizes": [1, 2]}), Bound(every_kind, {"sizes": [2]})}) == 2
+
+
+def test_bound_pickles():
+    bound = Bound(absolute_difference, {"truncation": 20, "interval": True})
+    copy = pickle.loads(pickle.dumps(bound))
+    assert copy == bound
+    assert copy.parameters == bound.parameters
+
+
+def test_bound_calls_with_the_data_that_the_stage_names(registry):
+    @stage("refinement", source="a test")
+    def add(disparity, search, status, *, amount: Positive = 1.0):
+        return disparity + amount, search, status
+
+    data = {"disparity": np.zeros(2), "search": "range", "status": "map", "volume": None, "reference": None}
+    disparity, *others = Bound(add, {"amount": 2})(data)
+    assert (disparity.tolist(), others) == ([2, 2], ["range", "map"])
+
+
+def test_halo_comes_from_the_parameters(registry):
+    assert Bound(box, {"size": 9, "iterations": 3}).halo == 12
+    assert Bound(winner_take_all).halo == 0
+
+    @aggregation()
+    def everywhere(volume): ...
+
+    assert Bound(everywhere).halo is None
+
+
+# --- plug-ins ---------------------------------------------------------------------------------------------------------
+
+PLUGIN = """
+from stereo_framework.stage import stage
+
+@stage("aggregation", source="a test")
+def from_a_plugin(volume, *, strength: float = 1.0):
+    return volume
+"""
+
+
+def test_plugin_from_a_file(registry, tmp_path, monkeypatch):
+    path = tmp_path / "sub" / "my stage.py"
+    path.parent.mkdir()
+    path.write_text(PLUGIN)
+    assert load_plugin("sub/my stage.py", tmp_path) == str(path)
+    function = find("aggregation", "from_a_plugin").function
+    assert Bound(function).parameters == {"strength": 1.0}
+    # However it is spelt, one file is loaded once.
+    monkeypatch.chdir(path.parent)
+    for spelling in (str(path), "my stage.py", "../sub/my stage.py"):
+        assert load_plugin(spelling) == str(path)
+        assert find("aggregation", "from_a_plugin").function is function
+
+
+def test_plugin_from_a_module(registry, tmp_path, monkeypatch):
+    (tmp_path / "plugin_of_a_test.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        assert load_plugin("plugin_of_a_test") == str(tmp_path / "plugin_of_a_test.py")
+        assert find("aggregation", "from_a_plugin").function.__module__ == "plugin_of_a_test"
+    finally:
+        del sys.modules["plugin_of_a_test"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def broken(:", r"plugins: broken.py cannot be imported: SyntaxError: .*broken.py, line 1"),
+        ("1 / 0", r"plugins: broken.py cannot be imported: ZeroDivisionError: division by zero"),
+        ("import no_such_module_anywhere", r"broken.py cannot be imported: ModuleNotFoundError: No module named"),
+        (PLUGIN.replace("aggregation", "agregation"), r"^@stage\('agregation'\): no such slot"),
+        (PLUGIN.replace("from_a_plugin", "box"), r"^stage aggregation.box: already registered by"),
+    ],
+)
+def test_broken_plugin_files_are_told_in_one_line_and_can_be_mended(registry, tmp_path, text, message):
+    (tmp_path / "broken.py").write_text(text)
+    with pytest.raises(StereoFrameworkError, match=message) as error:
+        load_plugin("broken.py", tmp_path)
+    assert "\n" not in str(error.value)
+    (tmp_path / "broken.py").write_text(PLUGIN + "# mended, and of another length\n")
+    load_plugin("broken.py", tmp_path)
+    assert find("aggregation", "from_a_plugin")
+
+
+def test_two_plugins_cannot_share_a_name(registry, tmp_path):
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text(PLUGIN)
+    load_plugin("one.py", tmp_path)
+    with pytest.raises(StereoFrameworkError, match=r"from_a_plugin: already registered by stereo_framework_plugin_one_"):
+        load_plugin("two.py", tmp_path)
+
+
+def test_missing_plugins_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(ParameterError, match=rf"plugins: no file {re.escape(str(tmp_path / 'none.py'))}"):
+        load_plugin("none.py", tmp_path)
+    with pytest.raises(ParameterError, match=r"plugins: no_such_module cannot be imported: ModuleNotFoundError"):
+        load_plugin("no_such_module")
+    (tmp_path / "folder_of_a_test").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ParameterError, match=r"plugins: folder_of_a_test is a folder or built in, not a module"):
+        load_plugin("folder_of_a_test")

@@ -1,0 +1,102 @@
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import STEPS, labellings, priors, searches, volumes
+
+from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework.volume import fill_labels, restore_outside, restore_outside_inplace
+
+
+@settings(max_examples=60)
+@given(volume=volumes())
+def test_inside_agrees_with_twin(volume):
+    np.testing.assert_array_equal(volume.inside, naive.inside(volume.costs.shape[1], volume.search))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_restore_outside_agrees_with_twin(step, data):
+    volume = data.draw(volumes(searches([step])))
+    before = volume.costs.copy()
+    restored = restore_outside(volume)
+    np.testing.assert_array_equal(restored.costs, naive.restore_outside(volume.costs, volume.search, volume.outside))
+    np.testing.assert_array_equal(volume.costs, before)
+    assert (restored.search, restored.outside) == (volume.search, volume.outside)
+    restore_outside_inplace(volume)
+    np.testing.assert_array_equal(volume.costs, restored.costs)
+
+
+@settings(max_examples=30)
+@given(volume=volumes())
+def test_restore_outside_of_the_other_direction_is_the_mirror_image(volume):
+    search = volume.search
+    exchanged = Search(search.minimum, search.maximum, search.step, -search.direction)
+    mirrored = restore_outside(CostVolume(volume.costs[:, ::-1], exchanged, volume.outside))
+    np.testing.assert_array_equal(mirrored.costs, restore_outside(volume).costs[:, ::-1])
+
+
+def test_restore_outside_clears_a_wider_zone_at_fractional_steps():
+    # Levels 0, 1/2, 1: out of view are 0, 1 and 1 columns at the left, cleared 1, 1 and 2.
+    volume = CostVolume(np.zeros((1, 4, 3), np.float32), Search(0, 1, 0.5), 9.0)
+    assert volume.inside.T.tolist() == [[True] * 4, [False, True, True, True], [False, True, True, True]]
+    assert restore_outside(volume).costs[0].T.tolist() == [[9, 0, 0, 0], [9, 0, 0, 0], [9, 9, 0, 0]]
+
+
+def test_range_beyond_the_image_is_all_outside():
+    volume = CostVolume(np.zeros((2, 3, 2), np.float32), Search(5, 6), 9.0)
+    assert not volume.inside.any()
+    assert (restore_outside(volume).costs == 9).all()
+
+
+@settings(max_examples=60)
+@given(data=st.data(), volume=volumes(), smooth=st.booleans())
+def test_energy_agrees_with_twin(data, volume, smooth):
+    rows, columns, levels = volume.costs.shape
+    labels = data.draw(labellings(rows, columns, levels, lowest=-1))
+    smoothness = data.draw(priors(rows, columns, levels)) if smooth else None
+    assert Energy(volume, smoothness).of(labels) == pytest.approx(naive.energy_of(volume.costs, smoothness, labels), rel=1e-12)
+
+
+@settings(max_examples=40)
+@given(data=st.data(), rows=st.integers(1, 4), columns=st.integers(1, 6), levels=st.integers(2, 5))
+def test_smoothness_agrees_with_twin(data, rows, columns, levels):
+    smoothness, labels = data.draw(priors(rows, columns, levels)), data.draw(labellings(rows, columns, levels))
+    assert smoothness.of(labels) == pytest.approx(naive.smoothness_of(smoothness, labels), rel=1e-12)
+
+
+def test_smoothness_of_a_step():
+    # Edges right of columns 0 and 1; rho of 0, 1, 2 levels: 0, 1, 5.
+    smoothness = Smoothness(np.array([[2, 3, 0]], np.float32), np.zeros((1, 3), np.float32), np.array([0, 1, 5], np.float32))
+    assert smoothness.of(np.array([[0, 1, 1]], np.int16)) == 2
+    assert smoothness.of(np.array([[0, 0, 2]], np.int16)) == 15
+    assert smoothness.of(np.array([[2, 0, 1]], np.int16)) == 13
+
+
+def test_energy_adds_in_double_precision():
+    # In float32, 2^24 + 1 is 2^24.
+    costs = np.full((1, 2, 2), 1, np.float32)
+    costs[0, 0] = 2**24
+    assert Energy(CostVolume(costs, Search(0, 1), 255.0)).of(np.zeros((1, 2), np.int16)) == 2**24 + 1
+
+
+@settings(max_examples=60)
+@given(labels=st.tuples(st.integers(1, 3), st.integers(1, 9)).flatmap(lambda shape: labellings(*shape, 4, lowest=-1)))
+def test_fill_labels_agrees_with_twin(labels):
+    before = labels.copy()
+    filled = fill_labels(labels)
+    np.testing.assert_array_equal(filled, naive.fill_labels(labels))
+    np.testing.assert_array_equal(labels, before)
+    assert filled.dtype == np.int16
+
+
+def test_fill_labels_takes_the_background():
+    labels = np.array([[-1, 3, -1, 1, -1, -1, 2, -1], [-1] * 8], np.int16)
+    assert fill_labels(labels).tolist() == [[3, 3, 1, 1, 1, 1, 2, 2], [0] * 8]
+
+
+def test_fill_labels_returns_what_is_full():
+    labels = np.zeros((2, 3), np.int16)
+    assert fill_labels(labels) is labels
