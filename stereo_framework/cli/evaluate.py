@@ -35,7 +35,7 @@ def evaluate(
     from stereo_framework.evaluation import doubts, resolve
     from stereo_framework.evaluation import evaluate as measure
     from stereo_framework.evaluation.protocols import of_scene
-    from stereo_framework.io.disparity import read_disparity
+    from stereo_framework.io import read_disparity
     from stereo_framework.report.result_pictures import write_pictures
     from stereo_framework.sweep import Result
 

@@ -13,7 +13,9 @@ from stereo_framework.errors import ParameterError
 
 def import_(
     old: Annotated[Path, typer.Argument(help="A script file of the original 2002 program.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the YAML scripts, one a scene; default: print the only one.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the YAML scripts, one a scene; default: print the only one.")
+    ] = None,
 ) -> int:
     """Convert a script of the original 2002 program to YAML; what cannot be carried over is told line by line.
 

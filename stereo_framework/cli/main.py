@@ -71,7 +71,9 @@ _VERBS: tuple[Callable[..., int], ...] = (
     import_.import_,
 )
 for _verb in _VERBS:
-    app.command(_verb.__name__.rstrip("_"), help=inspect.cleandoc(_verb.__doc__ or "").replace("\n    ", "\n\n    "))(_exits(_verb))
+    app.command(_verb.__name__.rstrip("_"), help=inspect.cleandoc(_verb.__doc__ or "").replace("\n    ", "\n\n    "))(
+        _exits(_verb)
+    )
 
 
 def main() -> None:

@@ -50,7 +50,7 @@ def run(
     """
     from stereo_framework.cli import _output
     from stereo_framework.script import load
-    from stereo_framework.sweep.run import execute, plan, scenes_of
+    from stereo_framework.sweep.runs import execute, plan, scenes_of
 
     pair = _pair(left, right, disparity_range, truth, truth_scale)
     if pair is not None and scene:

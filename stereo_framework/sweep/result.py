@@ -62,7 +62,7 @@ class Result:
     def disparity(self) -> Disparity | None:
         """The disparity map in pixels, NaN = no estimate; None when it was not kept."""
         if self._disparity is None and self.map is not None and self.map.is_file():
-            from stereo_framework.io.disparity import read_disparity
+            from stereo_framework.io import read_disparity
 
             return read_disparity(self.map)
         return self._disparity

@@ -18,7 +18,7 @@ from stereo_framework.errors import DataError, ParameterError, ScriptError, Ster
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.sanity import doubts
-from stereo_framework.io.pfm import write_pfm
+from stereo_framework.io import write_disparity
 from stereo_framework.pipeline import Match
 from stereo_framework.scene import Scene, Search
 from stereo_framework.script import Run, Script, load
@@ -236,7 +236,7 @@ def _measure(task: Task, maps: Path | None) -> list[Result]:
         return measured
     maps.mkdir(parents=True, exist_ok=True)
     path = maps / f"{task.stem}.pfm"
-    write_pfm(path, match.disparity)
+    write_disparity(path, match.disparity)
     return [replace(result, map=path) for result in measured]
 
 
