@@ -48,13 +48,14 @@ def evaluate(
     if loaded.truth is None:
         print(f"warning: scene {loaded.name} has no truth; only the density can be measured", file=sys.stderr)
     results = []
+    names = _names(maps)
     for path in maps:
         disparity = read_disparity(path, scale=scale, unknown=unknown)
         results.append(
             Result(
                 id="",
                 scene=loaded.name,
-                method=path.stem if len({p.stem for p in maps}) == len(maps) else str(path),
+                method=names[path],
                 parameters={"map": str(path)},
                 axes={},
                 protocol=chosen.name,
@@ -64,9 +65,18 @@ def evaluate(
             )
         )
         if out is not None:
-            write_pictures(out / path.stem, disparity, loaded)
+            write_pictures(out / names[path], disparity, loaded, chosen)
     if json:
         _output.print_json([r.record() for r in results])
     else:
         _output.print_results(results)
     return 0
+
+
+def _names(maps: list[Path]) -> dict[Path, str]:
+    """Each map's file name without its ending, with as many of its folders as it takes to tell all maps apart."""
+    for depth in range(1, max(len(p.parts) for p in maps) + 1):
+        names = {p: "-".join(p.with_suffix("").parts[-depth:]) for p in maps}
+        if len(set(names.values())) == len(names):
+            return names
+    return {p: p.name for p in maps}

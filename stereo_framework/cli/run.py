@@ -14,6 +14,7 @@ from stereo_framework.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from stereo_framework.scene import Scene
     from stereo_framework.sweep import Result
+    from stereo_framework.sweep.runs import Task
 
 
 def run(
@@ -61,14 +62,14 @@ def run(
         overrides += [f"search.minimum={low:g}", f"search.maximum={high:g}"]
     scripts = [load(name, overrides=overrides) for name in script]
     tasks = [task for s in scripts for task in plan(s, [pair] if pair else scenes_of(s, scene or None, data))]
-    by_id = {task.id: task.scene for task in tasks}
+    by_id = {task.id: task for task in tasks}
     results: list[Result] = []
     total = sum(len(task.keys) for task in tasks)
     try:
         for result in _output.progress(execute(scripts, tasks, out=out, workers=workers, maps=maps), total):
             results.append(result)
-            if result.map is not None:
-                _pictures(result, by_id[result.id])
+            if result.map is not None and result.id in by_id:
+                _pictures(result, by_id.pop(result.id))
     except KeyboardInterrupt:
         hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
         print(f"interrupted after {len(results)} of {total} results; {hint}", file=sys.stderr)
@@ -99,9 +100,10 @@ def _pair(
     return pair_scene(left, right, Search(low, high), truth=truth, truth_scale=truth_scale)
 
 
-def _pictures(result: Result, scene: Scene) -> None:
+def _pictures(result: Result, task: Task) -> None:
     from stereo_framework.report.result_pictures import write_pictures
 
     if result.map is None or result.disparity is None:
         raise DataError(f"{result.scene} {result.method}: the map {result.map} cannot be read")
-    write_pictures(result.map.parents[1] / "pictures" / result.map.stem, result.disparity, scene)
+    stem = result.map.parents[1] / "pictures" / result.map.stem
+    write_pictures(stem, result.disparity, task.scene, task.protocols[0])

@@ -48,6 +48,6 @@ def _range(disparity: Disparity, scene: Scene) -> tuple[float, float]:
     if scene.search is not None:
         return scene.search.minimum, scene.search.maximum
     for values in (scene.truth, disparity):
-        if values is not None and np.isfinite(values).any():
-            return float(np.nanmin(values)), float(np.nanmax(values))
+        if values is not None and (known := values[np.isfinite(values)]).size:
+            return float(known.min()), float(known.max())
     return 0.0, 1.0

@@ -147,6 +147,12 @@ def test_evaluate(cli, tmp_path):
         == 0
     )
     assert (tmp_path / "p").is_dir()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write_disparity(tmp_path / folder / "planes.pfm", scene.truth)
+    pictures = ("--out", tmp_path / "q", "--threshold", 3)
+    assert cli("evaluate", tmp_path / "a/planes.pfm", tmp_path / "b/planes.pfm", *arguments[3:], *pictures).exit_code == 0
+    assert {p.name.split("_")[0] for p in (tmp_path / "q").iterdir()} == {"a-planes", "b-planes"}
 
 
 @pytest.mark.parametrize(

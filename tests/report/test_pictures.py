@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io import read_image
-from stereo_framework.report._figures import disparity_figure, overview_figure
+from stereo_framework.report._figures import _figure, disparity_figure, overview_figure
 from stereo_framework.report.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
 
 NAN, INF = np.nan, np.inf
@@ -89,7 +90,7 @@ def test_bad_pixel_border_is_white(tmp_path, border):
 def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
     levels = np.random.default_rng(0).integers(0, 3, shape)
     disparity = np.choose(levels, [np.float32(-2), np.float32(6), np.float32(NAN)])
-    disparity_picture(tmp_path / "d.png", disparity, (-2, 6), title="a scene")
+    disparity_picture(tmp_path / "d.png", disparity, (-2, 6), title=r"a scene, not a $\formula$")
     picture = read_image(tmp_path / "d.png")
     box = disparity_figure(disparity, (-2, 6), "a scene").axes[0].get_window_extent()
     factor = round(box.height) // shape[0]
@@ -100,6 +101,11 @@ def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
     assert grey[0] == grey[1] == grey[2]
     expected = np.array([DARK, BRIGHT, grey], float)[levels].repeat(factor, 0).repeat(factor, 1)
     np.testing.assert_allclose(shown, expected, atol=1)  # the map is defined in fractions
+
+
+def test_figures_have_the_size_asked_for():
+    for width in range(150, 2000, 3):
+        assert FigureCanvasAgg(_figure(width, width + 1)).get_width_height() == (width, width + 1)
 
 
 def test_disparity_figure_labels():
@@ -122,7 +128,12 @@ def test_the_bar_tells_what_lies_beyond(shown, extend):
     assert figure.axes[0].images[0].get_clim() == shown
 
 
-def test_a_range_of_one_value_and_a_map_without_estimates(tmp_path):
+def test_a_range_of_one_value_still_tells_values_apart():
+    picture = disparity_figure(_map([3, 5]), (3, 3), "").axes[0].images[0]
+    np.testing.assert_allclose(255 * picture.to_rgba(picture.get_array())[0, :, :3], [DARK, BRIGHT], atol=1)
+
+
+def test_a_map_without_estimates(tmp_path):
     disparity_picture(tmp_path / "d.png", np.full((5, 5), NAN, np.float32), (3, 3))
     picture = read_image(tmp_path / "d.png").astype(int)
     for end in (DARK, BRIGHT):  # of the bar
