@@ -50,8 +50,8 @@ def values(node: Node, faults: Faults) -> list[Node]:
     Returns
     -------
     list of Node
-        Generated values are whole numbers where all of them are and the ends were written so; decimals come out as they
-        are spelt: steps of 0.1 give 0.1, 0.2, 0.3.
+        Generated values between whole numbers are whole numbers where they can be; decimals come out as they are spelt:
+        steps of 0.1 give 0.1, 0.2, 0.3.
     """
     if isinstance(node.value, list):
         if not node.value:
@@ -75,8 +75,8 @@ def values(node: Node, faults: Faults) -> list[Node]:
     except ValueError as error:
         faults.add(arguments.place, str(error))
         return []
-    whole = all(isinstance(end, int) for end in given[:2]) and all(value.denominator == 1 for value in found)
-    return [Node(int(value) if whole else float(value), node.place) for value in found]
+    whole = all(isinstance(end, int) for end in given[:2])
+    return [Node(int(value) if whole and value.denominator == 1 else float(value), node.place) for value in found]
 
 
 def _finite(value: object) -> bool:

@@ -152,7 +152,7 @@ class _Builder:
                 self.slots[key] = self._slot(slot, choice, seed)
             chosen[slot], shown, seeded_indices[slot] = self.slots[key]
             values.update(shown)
-        key = tuple(map(id, itertools.chain.from_iterable(chosen.values()))), tuple(map(len, chosen.values()))
+        key = (*((*map(id, bounds), seeded_indices[slot]) for slot, bounds in chosen.items()),)
         if key not in self.pipelines:
             stages = {slot: bounds if SLOTS[slot].many else (bounds or (None,))[0] for slot, bounds in chosen.items()}
             pipeline = Pipeline(**stages)  # type: ignore[arg-type]

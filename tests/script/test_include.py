@@ -1,0 +1,181 @@
+"""Scripts that build on others: what is merged, what is replaced, which file a fault is in."""
+
+import os
+
+import pytest
+
+from stereo_framework.errors import ScriptError
+from stereo_framework.script import load
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(**files):
+        for name, text in files.items():
+            path = tmp_path / f"{name.replace('__', '/')}.yaml"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+
+    return write
+
+
+BASE = """\
+name: base
+matching_cost: {use: absolute_difference, truncation: 20, interval: true}
+aggregation: [{use: box, size: 5}, min_filter]
+optimization: winner_take_all
+search: {minimum: 0, maximum: 16}
+"""
+
+
+def _parameters(name):
+    [run] = load(name).runs
+    return run.parameters
+
+
+def test_the_same_stage_merges_its_parameters(write):
+    write(base=BASE, mine="include: base.yaml\nmatching_cost: {use: absolute_difference, truncation: 5}\n")
+    found = _parameters("mine.yaml")
+    assert (found["matching_cost.truncation"], found["matching_cost.interval"]) == (5, True)
+
+
+def test_another_stage_replaces(write):
+    write(base=BASE, mine="include: base.yaml\nmatching_cost: squared_difference\n")
+    found = _parameters("mine.yaml")
+    assert found["matching_cost.use"] == "squared_difference"
+    assert (found["matching_cost.truncation"], found["matching_cost.interval"]) == (None, False)
+
+
+def test_a_list_is_replaced_whole(write):
+    write(base=BASE, mine="include: base.yaml\naggregation: [{use: box, iterations: 2}]\n")
+    found = _parameters("mine.yaml")
+    assert (found["aggregation.use"], found["aggregation.box.size"], found["aggregation.box.iterations"]) == ("box", 9, 2)
+
+
+@pytest.mark.parametrize("nothing", ["[]", "null", ""])
+def test_a_list_can_be_emptied(write, nothing):
+    write(base=BASE, mine=f"include: base.yaml\naggregation: {nothing}\n")
+    assert "aggregation.use" not in _parameters("mine.yaml")
+
+
+def test_the_search_range_merges_and_the_name_is_ones_own(write):
+    write(base=BASE, mine="include: base.yaml\nsearch: {step: 0.5}\n")
+    script = load("mine.yaml")
+    assert script.runs[0].search == {"minimum": 0, "maximum": 16, "step": 0.5}
+    assert script.name == script.runs[0].method == "mine"
+
+
+def test_later_wins_over_all_depths(write):
+    write(
+        base=BASE,
+        other="include: base.yaml\nmatching_cost: {use: absolute_difference, truncation: 7}\nseed: 3\n",
+        sub__last="seed: 4\n",
+        mine="include: [other.yaml, sub/last.yaml, base.yaml]\n",
+    )
+    script = load("mine.yaml")
+    assert script.runs[0].seed == 4
+    assert script.runs[0].parameters["matching_cost.truncation"] == 20
+
+
+def test_paths_start_from_the_including_file_and_names_are_found(write, tmp_path):
+    write(sub__mine="include: [window, ../top.yaml]\n", top="seed: 9\n")
+    assert load(tmp_path / "sub/mine.yaml").runs[0].seed == 9
+
+
+def test_sweeps_merge_axis_by_axis(write):
+    write(
+        base=BASE + "sweep: {grid: {matching_cost.truncation: [1, 2], aggregation.box.size: [3]}}\n",
+        mine="include: base.yaml\nsweep: {grid: {matching_cost.truncation: [5]}, zip: {aggregation.box.size: [7, 9]}}\n",
+    )
+    assert [tuple(run.axes.items()) for run in load("mine.yaml").runs] == [
+        (("matching_cost.truncation", 5.0), ("aggregation.box.size", size)) for size in (7, 9)
+    ]
+
+
+def test_a_fault_names_the_file_it_is_in(write):
+    write(sub__base="optimization: winner_take_all\nmatching_cost:\n  use: absolute_difference\n  truncation: abc\n")
+    write(mine="include: sub/base.yaml\nseed: -1\n")
+    with pytest.raises(ScriptError) as caught:
+        load("mine.yaml")
+    assert set(caught.value.faults) == {
+        f"sub{os.sep}base.yaml:4:15: matching_cost.truncation: 'abc' is not a number > 0 or null",
+        "mine.yaml:2:7: seed: -1 is not a whole number >= 0",
+    }
+
+
+def test_what_was_overridden_is_checked_too(write):
+    write(base=BASE.replace("20", "-20"), mine="include: base.yaml\nmatching_cost: squared_difference\n")
+    with pytest.raises(ScriptError, match=r"^base\.yaml:2:55: matching_cost\.truncation: -20 is not a number > 0 or null$"):
+        load("mine.yaml")
+
+
+def test_loops(write):
+    write(a="include: b.yaml\n", b="methods: {m: {include: [window, sub/c.yaml]}}\n", sub__c="include: ../a.yaml\n")
+    with pytest.raises(ScriptError) as caught:
+        load("a.yaml")
+    loop = " > ".join(["a.yaml", "b.yaml", os.path.join("sub", "c.yaml"), "a.yaml"])
+    assert caught.value.faults == (f"{os.path.join('sub', 'c.yaml')}:1:10: include: an include loop: {loop}",)
+    write(self="include: self.yaml\n")
+    with pytest.raises(ScriptError, match=r"self\.yaml > self\.yaml$"):
+        load("self.yaml")
+
+
+def test_including_a_file_twice_is_no_loop(write):
+    write(base=BASE, a="include: base.yaml\n", b="include: base.yaml\nseed: 2\n", mine="include: [a.yaml, b.yaml]\n")
+    assert load("mine.yaml").runs[0].seed == 2
+
+
+def test_a_missing_include_is_the_only_fault(write):
+    write(mine="include: windw\n")
+    with pytest.raises(
+        ScriptError, match=r"^mine\.yaml:1:10: include: script 'windw': .*did you mean 'methods/window'"
+    ) as caught:
+        load("mine.yaml")
+    assert len(caught.value.faults) == 1
+
+
+def test_files_that_are_no_scripts(write, tmp_path):
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ScriptError, match=r"^binary\.yaml:1:1: not a text in UTF-8"):
+        load("binary.yaml")
+    write(list="- box\n")
+    with pytest.raises(ScriptError, match=r"^list\.yaml:1:1: not a script: expected keys and values"):
+        load("list.yaml")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path):
+    (tmp_path / "mine.yaml").write_bytes(b"\xef\xbb\xbf" + BASE.replace("\n", "\r\n").encode())
+    assert load(tmp_path / "mine.yaml").name == "base"
+
+
+def test_methods_merge_with_the_top_and_with_their_includes(write):
+    write(
+        base=BASE.replace("search: {minimum: 0, maximum: 16}", "scenes: venus\nevaluation: {protocol: taxonomy2002}"),
+        mine="""\
+scenes: tsukuba
+matching_cost: {use: absolute_difference, truncation: 50}
+methods:
+  plain: {optimization: winner_take_all}
+  based: {include: base.yaml, seed: 3}
+  own: {include: base.yaml, matching_cost: {use: absolute_difference, truncation: 2}}
+""",
+    )
+    script = load("mine.yaml")
+    plain, based, own = script.runs
+    assert script.scenes == ("tsukuba",)
+    assert [run.method for run in script.runs] == ["plain", "based", "own"]
+    assert [run.parameters["matching_cost.truncation"] for run in script.runs] == [50, 20, 2]
+    assert (plain.parameters["matching_cost.interval"], own.parameters["matching_cost.interval"]) == (False, True)
+    assert (plain.seed, based.seed) == (0, 3)
+    assert plain.protocols == ()
+
+
+@pytest.mark.parametrize("key", ["search: {step: 2}", "methods: {a: {seed: 1}}"])
+def test_a_method_does_not_include_what_it_cannot_say(write, key):
+    write(base="include: window\n" + key, mine="methods:\n  m: {include: base.yaml}\n")
+    with pytest.raises(
+        ScriptError, match=rf"^mine\.yaml:2:3: methods\.m: base\.yaml sets '{key.partition(':')[0]}' and cannot be"
+    ):
+        load("mine.yaml")

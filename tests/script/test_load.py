@@ -1,0 +1,298 @@
+"""Scripts as Python sees them: runs, parameters, seeds, plug-ins, and scripts written out again."""
+
+import numpy as np
+import pytest
+import yaml
+
+from stereo_framework import Bound, Pipeline, stage
+from stereo_framework.aggregation import box, min_filter
+from stereo_framework.errors import ScriptError
+from stereo_framework.evaluation import protocols
+from stereo_framework.matching_cost import squared_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.script import load
+from stereo_framework.stage import NonNegativeInt, Positive
+from stereo_framework.volume import Labeling
+
+WINDOW = {
+    "matching_cost": "absolute_difference",
+    "aggregation": [{"use": "box", "size": 9}],
+    "optimization": "winner_take_all",
+}
+
+
+@pytest.fixture
+def random_stages(registry):
+    """An optimizer and a refinement that draw random numbers."""
+
+    @stage.stage("optimization", source="a test")
+    def guess(energy, *, heat: Positive = 1.0, seed: NonNegativeInt = 0) -> Labeling:
+        """Guess."""
+
+    @stage.stage("refinement", source="a test")
+    def jitter(disparity, *, seed: NonNegativeInt = 0, on: bool = True):
+        """Jitter."""
+        return disparity
+
+
+def _again(mapping):
+    """A mapping after a trip through a YAML file."""
+    return yaml.safe_load(yaml.safe_dump(mapping, sort_keys=False))
+
+
+def _content(script):
+    return [(run.method, run.parameters, run.axes, run.search, run.seed, run.protocols, run.pipeline) for run in script.runs]
+
+
+def _typed(values):
+    return {name: (type(value), value) for name, value in values.items()}
+
+
+def test_ssd_is_the_papers():
+    # Scharstein & Szeliski 2002, Table 4: SSD, 21x21 windows, shiftable by a 21x21 minimum, winner-take-all.
+    [run] = load("ssd").runs
+    shiftable = [Bound(box, {"size": 21}), Bound(min_filter, {"size": 21})]
+    assert run.pipeline == Pipeline(Bound(squared_difference), Bound(winner_take_all), aggregation=shiftable)
+    assert (run.method, run.search, run.protocols, run.axes, run.seed) == ("ssd", {}, (), {}, 0)
+
+
+def test_all_parameters_stand_under_dotted_names():
+    [run] = load({**WINDOW, "search": {"step": 0.5}, "refinement": {"use": "parabola", "limit": 1}}).runs
+    assert _typed(run.parameters) == _typed(
+        {
+            "search.step": 0.5,
+            "matching_cost.use": "absolute_difference",
+            "matching_cost.truncation": None,
+            "matching_cost.interval": False,
+            "matching_cost.interpolation": "cubic",
+            "aggregation.use": "box",
+            "aggregation.box.size": 9,
+            "aggregation.box.iterations": 1,
+            "optimization.use": "winner_take_all",
+            "refinement.use": "parabola",
+            "refinement.parabola.limit": 1.0,
+        }
+    )
+
+
+def test_the_order_of_stages_counts():
+    one, other = (load({**WINDOW, "aggregation": chain}).runs[0] for chain in (["box", "min_filter"], ["min_filter", "box"]))
+    assert one.parameters["aggregation.use"] == "box > min_filter"
+    assert one.parameters != other.parameters
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "expected"),
+    [
+        ("box", [Bound(box)]),
+        ({"use": "box", "size": 5}, [Bound(box, {"size": 5})]),
+        (["box", "min_filter"], [Bound(box), Bound(min_filter)]),
+        (("box",), [Bound(box)]),
+        ([], []),
+        (None, []),
+    ],
+)
+def test_short_forms(aggregation, expected):
+    assert load({**WINDOW, "aggregation": aggregation}).runs[0].pipeline.aggregation == tuple(expected)
+
+
+def test_numbers_of_numpy_are_numbers():
+    [run] = load({**WINDOW, "aggregation": [{"use": "box", "size": np.int64(5)}], "seed": np.int32(3)}).runs
+    assert (run.parameters["aggregation.box.size"], run.seed) == (5, 3)
+    assert _again(run.mapping)["seed"] == 3
+
+
+@pytest.mark.parametrize(("word", "value"), [("no", False), ("off", False), ("yes", True), ("On", True)])
+def test_an_unquoted_no_is_false_only_where_true_or_false_is_expected(tmp_path, word, value):
+    script = "methods: {no: {include: window, matching_cost: {use: absolute_difference, interval: %s}}}\nscenes: [no, on]\n"
+    (tmp_path / "mine.yaml").write_text(script % word)
+    loaded = load(tmp_path / "mine.yaml")
+    assert loaded.runs[0].parameters["matching_cost.interval"] is value
+    assert (loaded.runs[0].method, loaded.scenes) == ("no", ("no", "on"))
+    for quoted in (f"'{word}'", "'true'", "1"):
+        (tmp_path / "mine.yaml").write_text(script % quoted)
+        with pytest.raises(ScriptError, match=r"interval: ('\w+'|1) is not true or false$"):
+            load(tmp_path / "mine.yaml")
+
+
+def test_numbers_may_be_names(tmp_path):
+    (tmp_path / "mine.yaml").write_text("include: window\nname: 2002\nscenes: [1e-3, 07]\n")
+    assert load(tmp_path / "mine.yaml").name == "2002"
+    assert load(tmp_path / "mine.yaml").scenes == ("1e-3", "07")
+
+
+def test_names_of_methods(tmp_path):
+    path = tmp_path / "stem.yaml"
+    path.write_text("include: window\n")
+    assert load(path).runs[0].method == "stem"
+    assert load(path).path == path
+    path.write_text("include: window\nname: own\n")
+    assert load(path).runs[0].method == "own"
+    path.write_text("include: window\nname: own\nmethods: {a: {}, b: }\n")
+    assert (load(path).name, [run.method for run in load(path).runs]) == ("own", ["a", "b"])
+    assert (load(WINDOW).name, load(WINDOW).path) == ("script", None)
+
+
+def test_scenes():
+    assert load(WINDOW).scenes == ()
+    assert load({**WINDOW, "scenes": "tsukuba"}).scenes == ("tsukuba",)
+    assert load({**WINDOW, "scenes": "tsukuba"}, scenes=["venus", "map"]).scenes == ("venus", "map")
+    assert load({**WINDOW, "scenes": "tsukuba"}, scenes="venus").scenes == ("venus",)
+
+
+def test_protocols():
+    derived = {"base": "taxonomy2002", "threshold": 0.5}
+    [run] = load({**WINDOW, "evaluation": {"protocol": ["taxonomy2002", derived]}}).runs
+    assert run.protocols == (protocols.resolve("taxonomy2002"), protocols.resolve(derived))
+    assert load({**WINDOW, "evaluation": {"protocol": derived}}).runs[0].protocols == (protocols.resolve(derived),)
+
+
+def test_report_is_kept():
+    assert load({**WINDOW, "report": {"plots": [{"x": "truncation"}]}}).report == {"plots": [{"x": "truncation"}]}
+
+
+def test_the_seed_fills_stages_that_have_none(random_stages):
+    script = {**WINDOW, "optimization": "guess", "refinement": [{"use": "jitter", "seed": 7}], "seed": 3}
+    [run] = load(script).runs
+    wanted = {"optimization.seed": 3, "refinement.jitter.seed": 7, "seed": 3}
+    assert {name: run.parameters[name] for name in wanted} == wanted
+    assert load(script | {"seed": None}).runs[0].parameters["optimization.seed"] == 0
+    # A seed that no stage takes is no parameter: it changes nothing.
+    assert "seed" not in load({**WINDOW, "seed": 3}).runs[0].parameters
+    fixed = {"use": "guess", "seed": 1}
+    assert "seed" not in load({**script, "optimization": fixed}).runs[0].parameters
+
+
+def test_a_given_seed_is_told_from_a_filled_one(random_stages):
+    optimizers = ["guess", {"use": "guess", "seed": 5}]
+    script = {**WINDOW, "seed": 5, "sweep": {"grid": {"optimization": optimizers}}}
+    filled, given = load(script).runs
+    assert filled.pipeline == given.pipeline
+    assert ("seed" in filled.parameters, "seed" in given.parameters) == (True, False)
+    assert ("seed" in filled.mapping["optimization"], "seed" in given.mapping["optimization"]) == (False, True)
+
+
+def test_swept_seeds(random_stages):
+    runs = load({**WINDOW, "optimization": "guess", "sweep": {"grid": {"seed": [1, 2]}}}).runs
+    assert [(run.seed, run.axes, run.parameters["optimization.seed"]) for run in runs] == [
+        (1, {"seed": 1}, 1),
+        (2, {"seed": 2}, 2),
+    ]
+
+
+def test_top_axes_are_outer_and_a_methods_own_are_inner():
+    script = {
+        **WINDOW,
+        "sweep": {"grid": {"matching_cost.truncation": [1, 2]}},
+        "methods": {
+            "a": {"sweep": {"grid": {"aggregation.box.size": [3, 5]}}},
+            "b": {"sweep": {"grid": {"matching_cost.truncation": [9]}}},
+            "c": {"aggregation": []},
+        },
+    }
+    found = [(run.method, tuple(run.axes.items())) for run in load(script).runs]
+    truncation, size = "matching_cost.truncation", "aggregation.box.size"
+    assert found == [
+        *[("a", ((truncation, t), (size, s))) for t in (1, 2) for s in (3, 5)],
+        ("b", ((truncation, 9),)),
+        *[("c", ((truncation, t),)) for t in (1, 2)],
+    ]
+
+
+ROUND_TRIPS = {
+    "plain": WINDOW,
+    "sweep": {
+        **WINDOW,
+        "scenes": ["tsukuba"],
+        "search": {"minimum": -2, "maximum": 15},
+        "evaluation": {"protocol": [{"base": "taxonomy2002", "threshold": 0.5}]},
+        "report": {"a": [1]},
+        "sweep": {
+            "grid": {
+                "matching_cost": ["absolute_difference", {"use": "squared_difference", "interval": True}],
+                "matching_cost.truncation": {"geomspace": [1, 100, 3]},
+                "aggregation": [["box"], ["box", "min_filter"]],
+                "search.step": [1, 0.5],
+            },
+            "zip": {"aggregation.box.size": {"range": [3, 7, 2]}, "aggregation.box.iterations": [3, 2, 1]},
+        },
+    },
+    "methods": {
+        **WINDOW,
+        "seed": 5,
+        "sweep": {
+            "grid": {"matching_cost.truncation": [1, None]},
+            "zip": {"aggregation.box.size": [3, 5], "search.step": [1, 2]},
+        },
+        "methods": {
+            "random": {"optimization": {"use": "guess", "heat": 2}, "sweep": {"grid": {"seed": [1, 2]}}},
+            "fixed": {"optimization": {"use": "guess", "seed": 8}, "refinement": ["jitter", "jitter"], "seed": 6},
+            "own": {"sweep": {"zip": {"aggregation.box.size": [7, 9], "aggregation.box.iterations": [1, 2]}}},
+            "inclusive": {"include": "ssd"},
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("name", ROUND_TRIPS)
+def test_a_run_is_a_script_of_its_own(random_stages, name):
+    for run in load(ROUND_TRIPS[name]).runs:
+        [again] = load(_again(run.mapping)).runs
+        assert _typed(again.parameters) == _typed(run.parameters)
+        assert list(again.parameters) == list(run.parameters)
+        assert (again.pipeline, again.method, again.search) == (run.pipeline, run.method, run.search)
+        assert (again.seed, again.protocols, again.mapping) == (run.seed, run.protocols, run.mapping)
+
+
+@pytest.mark.parametrize("name", ROUND_TRIPS)
+def test_the_resolved_script_has_the_same_runs(random_stages, name):
+    script = load(ROUND_TRIPS[name])
+    again = load(_again(script.resolved))
+    assert _content(again) == _content(script)
+    assert again.resolved == script.resolved
+    assert (again.scenes, again.report) == (script.scenes, script.report)
+
+
+def test_the_resolved_script_has_its_defaults_filled_in():
+    assert load(WINDOW, scenes=["venus"]).resolved == {
+        "name": "script",
+        "scenes": ["venus"],
+        "seed": 0,
+        "matching_cost": {"use": "absolute_difference", "truncation": None, "interval": False, "interpolation": "cubic"},
+        "aggregation": [{"use": "box", "size": 9, "iterations": 1}],
+        "optimization": {"use": "winner_take_all"},
+    }
+
+
+PLUGIN = '''
+from stereo_framework.stage import PositiveInt, stage
+
+@stage("aggregation", source="a test")
+def {name}(volume, *, size: PositiveInt = 3):
+    """Nothing."""
+    return volume
+'''
+
+
+def test_plugins_are_found_from_the_file_that_names_them(registry, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/mine.py").write_text(PLUGIN.format(name="plugged_in"))
+    (tmp_path / "sub/base.yaml").write_text("plugins: mine.py\ninclude: window\naggregation: [{use: plugged_in, size: 4}]\n")
+    (tmp_path / "top.yaml").write_text("include: sub/base.yaml\n")
+    script = load(tmp_path / "top.yaml")
+    assert script.plugins == (str(tmp_path / "sub/mine.py"),)
+    assert script.runs[0].parameters["aggregation.plugged_in.size"] == 4
+    for mapping in (script.runs[0].mapping, script.resolved):
+        assert mapping["plugins"] == [str(tmp_path / "sub/mine.py")]
+        assert load(_again(mapping)).runs[0].parameters == script.runs[0].parameters
+
+
+def test_faulty_plugins(registry, tmp_path):
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "mine.yaml").write_text("include: window\nplugins: [nowhere.py, broken.py, no_such_module]\n")
+    with pytest.raises(ScriptError) as caught:
+        load(tmp_path / "mine.yaml")
+    nowhere, broken, module = caught.value.faults
+    assert ":2:11: plugins[0]: no file " in nowhere
+    assert ":2:23: plugins[1]: broken.py cannot be imported: ZeroDivisionError" in broken
+    assert ":2:34: plugins[2]: no_such_module cannot be imported" in module

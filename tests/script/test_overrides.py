@@ -1,0 +1,149 @@
+"""``--set KEY=VALUE``."""
+
+import pytest
+
+from stereo_framework.errors import ScriptError
+from stereo_framework.script import load
+
+SWEPT = {
+    "include": "window",
+    "sweep": {
+        "grid": {"matching_cost": ["absolute_difference", "squared_difference"], "matching_cost.truncation": [1, 2]},
+        "zip": {"aggregation.box.size": [3, 5], "search.step": [1, 2]},
+    },
+}
+METHODS = {
+    "include": "window",
+    "sweep": {"grid": {"matching_cost.truncation": [1, 2]}},
+    "methods": {
+        "plain": {},
+        "v1.5": {"matching_cost": "squared_difference", "seed": 4, "sweep": {"grid": {"aggregation.box.size": [3, 5]}}},
+    },
+}
+
+
+def _one(*overrides, script="ssd"):
+    [run] = load(script, overrides=overrides).runs
+    return run
+
+
+def test_parameters_and_stages():
+    run = _one("aggregation.box.size=9", "matching_cost = absolute_difference", "matching_cost.truncation=1e1")
+    assert run.parameters["aggregation.box.size"] == 9
+    assert run.parameters["aggregation.min_filter.size"] == 21
+    assert run.parameters["matching_cost.use"] == "absolute_difference"
+    assert run.parameters["matching_cost.truncation"] == 10
+
+
+def test_whole_slots():
+    run = _one("aggregation=[{use: box, size: 5}]", "refinement=parabola")
+    assert (run.parameters["aggregation.use"], run.parameters["aggregation.box.size"]) == ("box", 5)
+    assert run.parameters["refinement.use"] == "parabola"
+    assert "aggregation.use" not in _one("aggregation=[]").parameters
+
+
+def test_the_same_stage_merges():
+    script = {"include": "window", "matching_cost": {"use": "absolute_difference", "truncation": 5}}
+    assert (
+        _one("matching_cost={use: absolute_difference, interval: true}", script=script).parameters["matching_cost.truncation"]
+        == 5
+    )
+
+
+def test_the_rest_of_a_script():
+    run = _one(
+        "name=mine", "seed=3", "search.step=0.5", "search.maximum=16", "evaluation.protocol={base: taxonomy2002, border: 3}"
+    )
+    assert (run.method, run.seed, run.search) == ("mine", 3, {"step": 0.5, "maximum": 16})
+    assert run.protocols[0].border == 3
+    assert load("ssd", overrides=["scenes=[venus, map]", "scenes=tsukuba"]).scenes == ("tsukuba",)
+
+
+def test_a_value_replaces_the_axis():
+    runs = load(SWEPT, overrides=["matching_cost.truncation=20", "search.step=1"]).runs
+    assert [tuple(run.axes.items()) for run in runs] == [
+        (("matching_cost", f"{cost}(truncation=20)"), ("aggregation.box.size", size))
+        for cost in ("absolute_difference", "squared_difference")
+        for size in (3, 5)
+    ]
+    assert {run.parameters["matching_cost.truncation"] for run in runs} == {20}
+    assert {run.search["step"] for run in runs} == {1}
+
+
+def test_a_stage_replaces_the_axis_over_stages():
+    runs = load(SWEPT, overrides=["matching_cost=squared_difference"]).runs
+    assert {run.parameters["matching_cost.use"] for run in runs} == {"squared_difference"}
+    assert list(runs[0].axes) == ["matching_cost.truncation", "aggregation.box.size", "search.step"]
+
+
+def test_axes_can_be_set():
+    runs = load("ssd", overrides=["sweep.grid.aggregation.box.size={range: [3, 7, 2]}"]).runs
+    assert [run.axes for run in runs] == [{"aggregation.box.size": size} for size in (3, 5, 7)]
+    runs = load(METHODS, overrides=["sweep.grid.aggregation.box.size=[7]"]).runs
+    assert {run.parameters["aggregation.box.size"] for run in runs} == {7}
+
+
+def test_overrides_win_over_every_method():
+    runs = load(METHODS, overrides=["matching_cost=absolute_difference", "matching_cost.interval=true", "seed=9"]).runs
+    assert {run.method for run in runs} == {"plain", "v1.5"}
+    for run in runs:
+        assert run.parameters["matching_cost.use"] == "absolute_difference"
+        assert run.parameters["matching_cost.interval"] is True
+        assert run.seed == 9
+
+
+def test_one_method_alone():
+    overrides = ["methods.v1.5.aggregation.box.size=11", "methods.v1.5.matching_cost.interval=true", "methods.plain.seed=2"]
+    runs = load(METHODS, overrides=overrides).runs
+    plain, other = ([run for run in runs if run.method == name] for name in ("plain", "v1.5"))
+    assert {run.parameters["aggregation.box.size"] for run in plain} == {9}
+    assert [run.parameters["aggregation.box.size"] for run in other] == [11, 11]
+    assert [run.axes for run in other] == [{"matching_cost.truncation": 1}, {"matching_cost.truncation": 2}]
+    assert {run.parameters["matching_cost.interval"] for run in plain} == {False}
+    assert {run.parameters["matching_cost.interval"] for run in other} == {True}
+    assert (plain[0].seed, other[0].seed) == (2, 4)
+
+
+def test_the_resolved_script_holds_them():
+    for script, overrides in (
+        (SWEPT, ["matching_cost.truncation=20", "aggregation.box.iterations=2"]),
+        (METHODS, ["matching_cost.interval=true", "methods.v1.5.aggregation.box.size=11"]),
+    ):
+        loaded = load(script, overrides=overrides)
+        again = load(loaded.resolved)
+        assert [(run.parameters, run.axes) for run in again.runs] == [(run.parameters, run.axes) for run in loaded.runs]
+
+
+@pytest.mark.parametrize(
+    ("override", "fault"),
+    [
+        ("aggregation.box.size=0", r"--set aggregation\.box\.size: 0 is not a whole number >= 1"),
+        ("aggregation.box.sise=3", r"--set aggregation\.box\.sise: no such parameter 'sise' of box; .*did you mean 'size'\?"),
+        ("aggregation.bx.size=3", r"--set aggregation\.bx\.size: addresses nothing: .*did you mean 'box'\? \(method 'ssd'\)"),
+        ("aggregation.box=3", r"--set aggregation\.box: addresses the whole stage box"),
+        ("aggregation.2.size=3", r"--set aggregation\.2\.size: addresses nothing: aggregation has 2 stages"),
+        ("smoothness.weight=3", r"--set smoothness\.weight: addresses nothing: there is no smoothness stage"),
+        ("matching_cost.use=x", r"--set matching_cost\.use: 'use' is no parameter; give the stages at matching_cost itself"),
+        ("matching_cost=absolute", r"--set matching_cost: no stage 'absolute'; .*did you mean 'absolute_difference'\?"),
+        ("matching_cost.truncation", r"--set 'matching_cost\.truncation': not KEY=VALUE; for example"),
+        ("=3", r"--set '=3': not KEY=VALUE"),
+        ("matching_cost.truncation=[1", r"--set matching_cost\.truncation: not YAML"),
+        ("sed=3", r"--set sed: no such key 'sed' to set; legal keys: .*; did you mean 'seed'\?"),
+        ("include=window", r"--set include: no such key 'include' to set"),
+        ("search.step=0.3", r"--set search\.step: 0\.3 is neither a whole number of pixels nor 1/N of one"),
+        ("search.stp=1", r"--set search: no such key 'stp'; .*did you mean 'step'\?"),
+        ("methods.a.seed=1", r"--set methods\.a\.seed: no such method 'a'; legal methods: none"),
+        ("sweep.grid.seed=[1]", r"--set sweep\.grid\.seed: addresses nothing: no stage of method 'ssd' draws random numbers"),
+    ],
+)
+def test_faults(override, fault):
+    with pytest.raises(ScriptError, match=f"^{fault}") as caught:
+        load("ssd", overrides=[override])
+    assert len(caught.value.faults) == 1
+
+
+def test_what_is_swept_for_all_is_not_set_for_one():
+    with pytest.raises(
+        ScriptError, match=r"matching_cost\.truncation is swept for all methods; set it for all, or move the axis"
+    ):
+        load(METHODS, overrides=["methods.plain.matching_cost.truncation=3"])

@@ -1,0 +1,127 @@
+"""The JSON Schema of scripts agrees with `load` about what is right."""
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from stereo_framework import stage
+from stereo_framework.script import find_script, load, schema, script_names
+from stereo_framework.script.schema import parameter_texts
+from stereo_framework.stage import SLOTS, PositiveInt
+
+WINDOW = {
+    "matching_cost": "absolute_difference",
+    "aggregation": [{"use": "box", "size": 9}],
+    "optimization": "winner_take_all",
+}
+
+
+@pytest.fixture(scope="module")
+def validator():
+    return Draft202012Validator(schema())
+
+
+def test_the_schema_is_one(validator):
+    Draft202012Validator.check_schema(validator.schema)
+
+
+@pytest.mark.parametrize("name", script_names())
+def test_shipped_scripts_are_accepted(validator, name):
+    validator.validate(yaml.safe_load(find_script(name).read_text()))
+    validator.validate(load(name).resolved)
+    validator.validate(load(name).runs[0].mapping)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"aggregation": "box"},
+        {"aggregation": {"use": "box"}},
+        {"aggregation": None, "smoothness": None},
+        {"include": ["ssd"], "plugins": "mine.py", "scenes": "venus", "seed": 3, "name": "x", "report": {"a": 1}},
+        {"search": {"minimum": -3, "step": 0.5}},
+        {"evaluation": {"protocol": ["taxonomy2002", {"base": "taxonomy2002", "threshold": 0.5}]}},
+        {"methods": {"a": None, "b": {"aggregation": [], "sweep": {"grid": {"matching_cost": ["squared_difference"]}}}}},
+        {"sweep": {"grid": {"aggregation": [[], ["box"]], "matching_cost.truncation": [1, None], "search.step": [1, 0.5]}}},
+        {"sweep": {"zip": {"aggregation.box.size": {"range": [1, 9, 2]}}}},
+        {"aggregation": ["box", "box"], "sweep": {"grid": {"aggregation.0.size": [1, 2]}}},
+    ],
+)
+def test_right_scripts_are_accepted(validator, more):
+    validator.validate({**WINDOW, **more})
+    if "plugins" not in more:
+        load({**WINDOW, **more})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"agregation": []},
+        {"matching_cost": "absolute"},
+        {"matching_cost": None},
+        {"matching_cost": {"use": "absolute_difference", "trunc": 1}},
+        {"matching_cost": {"use": "absolute_difference", "truncation": 0}},
+        {"matching_cost": {"use": "absolute_difference", "truncation": "20"}},
+        {"matching_cost": {"use": "absolute_difference", "truncation": True}},
+        {"matching_cost": {"use": "absolute_difference", "interpolation": "nearest"}},
+        {"matching_cost": {"truncation": 3}},
+        {"aggregation": [{"use": "box", "sise": 9}]},
+        {"aggregation": [{"use": "box", "size": 9.5}]},
+        {"search": {"min": 0}},
+        {"scenes": []},
+        {"seed": -1},
+        {"methods": {}},
+        {"methods": {"a": {"scenes": "venus"}}},
+        {"evaluation": {"protocols": "taxonomy2002"}},
+        {"sweep": {"grid": {"matching_cost.truncation": []}}},
+        {"sweep": {"grid": {"matching_cost.trunc": [1]}}},
+        {"sweep": {"grid": {"aggregation.box.size": [0]}}},
+        {"sweep": {"grid": {"aggregation.box.size": {"rnge": [1, 2, 3]}}}},
+        {"sweep": {"grid": {"aggregation.box.sise": [1]}}},
+        {"sweep": {"grid": {"aggregation": ["boxx"]}}},
+        {"sweep": {"grd": {}}},
+    ],
+)
+def test_wrong_scripts_are_refused_as_load_refuses_them(validator, more):
+    assert not validator.is_valid({**WINDOW, **more})
+    with pytest.raises(Exception, match=r"\w"):
+        load({**WINDOW, **more})
+
+
+def test_every_parameter_is_described_with_its_default(validator):
+    for one in stage.stages():
+        about = validator.schema["$defs"][f"{one.slot}.{one.name}"]["properties"]
+        assert about.keys() == {"use", *one.parameters}
+        for name, parameter in one.parameters.items():
+            assert about[name]["default"] == parameter.default
+            assert len(about[name]["description"]) > 10, f"{one.name}.{name}"
+    assert validator.schema["$defs"]["aggregation.box"]["properties"]["size"]["minimum"] == 1
+
+
+def test_stages_of_plugins_are_in(registry):
+    @stage.stage("aggregation", source="a test")
+    def added(volume, *, size: PositiveInt = 3, other: PositiveInt = 4):
+        """Add.
+
+        Parameters
+        ----------
+        volume : CostVolume
+        size, other : int
+            Pixels, for a window
+            on two lines.
+
+        Returns
+        -------
+        CostVolume
+            Not a parameter.
+        """
+        return volume
+
+    assert parameter_texts(added) == {"size": "Pixels, for a window on two lines.", "other": "Pixels, for a window on two lines."}
+    validator = Draft202012Validator(schema())
+    assert validator.is_valid({**WINDOW, "aggregation": [{"use": "added", "size": 2}]})
+    assert not validator.is_valid({**WINDOW, "aggregation": [{"use": "added", "sise": 2}]})
+
+
+def test_all_slots_are_described(validator):
+    assert all(validator.schema["$defs"][slot]["description"] for slot in SLOTS)

@@ -1,0 +1,100 @@
+"""YAML with places and without traps."""
+
+import datetime
+
+import pytest
+
+from stereo_framework.errors import ScriptError
+from stereo_framework.script.places import Faults
+from stereo_framework.script.yaml_loader import parse
+
+
+def _read(text):
+    faults = Faults()
+    node = parse(text, "my.yaml", faults)
+    faults.raise_if_any()
+    return node
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-3", 0.001),
+        ("1E+3", 1000.0),
+        (".5", 0.5),
+        ("-3", -3),
+        ("010", 10),  # ten, not eight
+        ("true", True),
+        ("False", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("no", "no"),
+        ("Yes", "Yes"),
+        ("on", "on"),
+        ("off", "off"),
+        ("1:30", "1:30"),
+        ("1_000", "1_000"),
+        ("0x10", "0x10"),
+        ("0o10", "0o10"),
+        ("2002-05-01", "2002-05-01"),
+        ("'20'", "20"),
+        ("'true'", "true"),
+        ("!!str 20", "20"),
+    ],
+)
+def test_scalars(text, value):
+    read = _read(f"key: {text}").data()["key"]
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_dates_are_texts():
+    assert not isinstance(_read("2002-05-01").data(), datetime.date)
+
+
+def test_aliases_and_block_texts():
+    text = "a: &box {use: box, size: 3}\nb: [*box, *box]\nc: |\n  two\n  lines\n"
+    assert _read(text).data() == {"a": {"use": "box", "size": 3}, "b": [{"use": "box", "size": 3}] * 2, "c": "two\nlines\n"}
+
+
+def test_places_of_keys_and_values():
+    node = _read(
+        "matching_cost:\n  use: absolute_difference\n  truncation:   20\naggregation:\n- {use: box, size: 9}\n- {use: box}\n"
+    )
+    cost = node.entries["matching_cost"]
+    assert str(cost.entries["truncation"].place) == "my.yaml:3:17: matching_cost.truncation"
+    assert str(cost.keys["truncation"]) == "my.yaml:3:3: matching_cost"
+    # A stage that occurs twice is told by its index.
+    assert str(node.entries["aggregation"].items[0].entries["size"].place) == "my.yaml:5:20: aggregation[0].size"
+
+
+def test_a_stage_of_a_list_is_told_by_its_name():
+    node = _read("aggregation: [{use: box, size: 9}, {use: min_filter}]")
+    assert node.entries["aggregation"].items[0].entries["size"].place.path == "aggregation.box.size"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("seed: 1\nseed: 2\n", r"my\.yaml:2:1: the key 'seed' stands twice; first in line 1"),
+        ("a:\n  b: 1\n  c: 2\n  b: 3\n", r"my\.yaml:4:3: a: the key 'b' stands twice; first in line 2"),
+        ("a: [1, 2\n", r"my\.yaml:2:1: not YAML: expected ',' or '\]'"),
+        ("a:\n\tb: 1\n", r"my\.yaml:2:1: not YAML: .*indent with spaces"),
+        ("a: 1\n---\nb: 2\n", r"my\.yaml:2:1: not YAML: expected a single document"),
+        ("a: !!python/object:os.system x\n", r"my\.yaml:1:4: a: the tag !!python/object:os\.system is not used"),
+        ("a: !mine {b: 1}\n", r"my\.yaml:1:4: a: the tag !mine is not used"),
+        ("a: &x {b: 1}\nc: {<<: *x}\n", r"my\.yaml:2:5: c: merge keys \(<<\) are not used"),
+        ("a: &x [*x]\n", r"my\.yaml:1:4: a\[0\]: an alias inside its own anchor"),
+        ("[1, 2]: 3\n", r"my\.yaml:1:1: a key must be a text"),
+        ("a: x\x01\n", r"my\.yaml:1:5: not YAML: the character '\\x01' is not allowed"),
+        ("a: " + "[" * 1200 + "]" * 1200, r"my\.yaml:1:1: not a script: nested too deeply"),
+        ("a: " + "1" * 5000, r"my\.yaml:1:4: a: '1+' cannot be read as a whole number"),
+        ("a: 1e999", r"my\.yaml:1:4: a: '1e999' cannot be read as a number"),
+    ],
+)
+def test_faults(text, fault):
+    with pytest.raises(ScriptError, match=f"^{fault}") as caught:
+        _read(text)
+    assert len(caught.value.faults) == 1
+    assert "\n" not in caught.value.faults[0]
