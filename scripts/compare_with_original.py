@@ -22,6 +22,9 @@ BAD_TOLERANCE = 2e-4
 RMS_TOLERANCE = 1e-3
 """Pixels; for the same reason."""
 
+PREDICTION_TOLERANCE = 2e-4
+"""Grey levels; interpolated intensities exactly between two grey levels are rounded after float32 operations in another order."""
+
 _EXCEPTIONS = {
     "match_interpolated": "interpolates both images, which the paper does not",
     "aggr_subpixel": "refines during aggregation, which the paper does not",
@@ -29,8 +32,6 @@ _EXCEPTIONS = {
     "preproc_blur_iter": "blurs with another kernel along columns than along rows, and truncates",
     "frame_match": "a frame pair without truth: the original measures it against another pair's",
 }
-_WITHOUT_EFFECT = {"eval_partial_shuffle", "eval_lin_interp"}
-"""Parameters that change prediction errors only."""
 
 
 def exception(setting: Mapping[str, Any]) -> str | None:
@@ -48,36 +49,50 @@ def exception(setting: Mapping[str, Any]) -> str | None:
 
 
 def differences(setting: Mapping[str, Any], scene: Scene) -> dict[str, float]:
-    """Our statistics minus the original's, by name: fractions of bad pixels, RMS in pixels."""
-    parameters = {k: v for k, v in setting["params"].items() if k not in _WITHOUT_EFFECT}
-    [result] = run(translate(parameters), scenes=scene)
+    """Our statistics minus the original's, by name: fractions of bad pixels, RMS in pixels, prediction errors in grey levels."""
+    found = _differences(setting, scene, {}, setting["exact"])
+    inverse = _differences(setting, scene, {"eval_predict_type": 2}, setting["exact_inverse_prediction"])
+    return found | {f"inverse_{name}": value for name, value in inverse.items()}
+
+
+def _differences(
+    setting: Mapping[str, Any], scene: Scene, further: Mapping[str, Any], expected: Mapping[str, float]
+) -> dict[str, float]:
+    [result] = run(translate({**setting["params"], **further}), scenes=scene)
     if result.error:
         raise RuntimeError(f"{setting['name']} on {scene.name}: {result.error}")
-    found = {}
-    for name, value in result.statistics.items():
-        expected = setting["exact"].get(name)
-        # The original has -1 for an empty region, we have NaN.
-        if expected is not None and expected >= 0:
-            found[name] = (value / 100 if name.startswith("bad_pixels_") else value) - expected
-    return found
+    # The original has -1 for an empty region or a missing frame, we have NaN or nothing.
+    return {
+        name: (value / 100 if name.startswith("bad_pixels_") else value) - expected[name]
+        for name, value in result.statistics.items()
+        if name != "fraction_matched" and expected.get(name, -1) >= 0
+    }
 
 
-def worst(found: Mapping[str, float]) -> tuple[float, float]:
-    """Largest absolute difference of bad-pixel fractions and of RMS errors."""
-    bad = max(abs(v) for k, v in found.items() if k.startswith("bad_pixels_"))
-    return bad, max(abs(v) for k, v in found.items() if k.startswith("rms_error_"))
+def worst(found: Mapping[str, float]) -> tuple[float, float, float]:
+    """Largest absolute difference of bad-pixel fractions, of RMS errors and of prediction errors."""
+
+    def largest(part: str) -> float:
+        return max(abs(v) for k, v in found.items() if part in k)
+
+    return largest("bad_pixels_"), largest("rms_error_"), largest("predict_err_")
 
 
-def rows(settings: list[Mapping[str, Any]], scenes: Mapping[str, Scene]) -> Iterator[tuple[str, str, str, str, str]]:
-    """Name, scene, both largest differences and a verdict for each run."""
+def agrees(bad: float, rms: float, prediction: float) -> bool:
+    """Whether a run's largest differences are within the tolerances."""
+    return bad <= BAD_TOLERANCE and rms <= RMS_TOLERANCE and prediction <= PREDICTION_TOLERANCE
+
+
+def rows(settings: list[Mapping[str, Any]], scenes: Mapping[str, Scene]) -> Iterator[tuple[str, ...]]:
+    """Name, scene, the largest differences and a verdict for each run."""
     for setting in settings:
         why = exception(setting)
         if why is not None:
-            yield setting["name"], setting["dataset"], "", "", f"excepted: {why}"
+            yield setting["name"], setting["dataset"], "", "", "", f"excepted: {why}"
             continue
-        bad, rms = worst(differences(setting, scenes[setting["dataset"]]))
-        verdict = "agrees" if bad <= BAD_TOLERANCE and rms <= RMS_TOLERANCE else "DIFFERS"
-        yield setting["name"], setting["dataset"], f"{bad:.1e}", f"{rms:.1e}", verdict
+        largest = worst(differences(setting, scenes[setting["dataset"]]))
+        verdict = "agrees" if agrees(*largest) else "DIFFERS"
+        yield setting["name"], setting["dataset"], *(f"{value:.1e}" for value in largest), verdict
 
 
 def main() -> None:
@@ -89,12 +104,13 @@ def main() -> None:
     settings = json.loads(arguments.runs.read_text())["runs"]
     scenes = {name: load_scene(name, data=arguments.data) for name in {s["dataset"] for s in settings}}
     count: dict[str, int] = {}
-    print(f"{'run':36} {'scene':9} {'bad':>8} {'rms':>8}  verdict")
-    for name, scene, bad, rms, verdict in rows(settings, scenes):
-        print(f"{name:36} {scene:9} {bad:>8} {rms:>8}  {verdict}")
+    print(f"{'run':36} {'scene':9} {'bad':>8} {'rms':>8} {'predict':>8}  verdict")
+    for name, scene, bad, rms, prediction, verdict in rows(settings, scenes):
+        print(f"{name:36} {scene:9} {bad:>8} {rms:>8} {prediction:>8}  {verdict}")
         kind = verdict.partition(":")[0]
         count[kind] = count.get(kind, 0) + 1
-    print(", ".join(f"{n} {kind}" for kind, n in count.items()), f"(tolerances: bad {BAD_TOLERANCE:g}, rms {RMS_TOLERANCE:g} px)")
+    tolerances = f"bad {BAD_TOLERANCE:g}, rms {RMS_TOLERANCE:g} px, predict {PREDICTION_TOLERANCE:g} grey levels"
+    print(", ".join(f"{n} {kind}" for kind, n in count.items()), f"(tolerances: {tolerances})")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from compare_with_original import BAD_TOLERANCE, RMS_TOLERANCE, differences, exception, worst
+from compare_with_original import agrees, differences, exception, worst
 
 import stereo_framework
 from stereo_framework import load_scene
@@ -25,7 +25,7 @@ def scenes(data):
 def test_all_runs_agree(runs, scenes):
     compared = [run for run in runs if exception(run) is None]
     found = [(run["name"], run["dataset"], *worst(differences(run, scenes[run["dataset"]]))) for run in compared]
-    assert [f for f in found if not (f[2] <= BAD_TOLERANCE and f[3] <= RMS_TOLERANCE)] == []
+    assert [f for f in found if not agrees(*f[2:])] == []
     # Of 235 runs 28 are random or have no exact sums; the exceptions among the rest are few.
     assert len(found) > 160
 

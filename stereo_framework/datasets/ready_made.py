@@ -1,6 +1,6 @@
 """The built-in scenes, which need no data: ``synthetic/planes``, ``synthetic/slanted``, ``synthetic/occlusions``.
 
-All are 320x240 in colour with seven frames at quarters of the baseline.
+All are 320x240 in colour with seven frames: reference and match, three between them, and one half a baseline beyond each.
 """
 
 from __future__ import annotations

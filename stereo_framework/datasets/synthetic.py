@@ -16,7 +16,7 @@ from stereo_framework.datasets.textures import Pattern, Texture
 from stereo_framework.errors import ParameterError
 from stereo_framework.scene import Disparity, Frame, Mask, Scene, Search
 
-SEVEN_FRAMES = (-0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+SEVEN_FRAMES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
 """Camera positions of the ready-made scenes: reference frame 1, match frame 5."""
 
 _NOISE = 1

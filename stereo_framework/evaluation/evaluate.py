@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.disparity_error import bad_pixels, fraction_matched, rms_error
+from stereo_framework.evaluation.prediction import (
+    forward_prediction,
+    frame_shift,
+    inverse_prediction,
+    predicted_frames,
+    prediction_error,
+)
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, shortest
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.scene import Disparity, Scene
@@ -32,7 +39,8 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     dict of str to float
         ``rms_error_REGION`` in pixels, ``bad_pixels_REGION`` in percent at the main threshold; with several thresholds
         ``bad0.5_REGION``, ``bad2_REGION``, ... besides; ``fraction_matched``, the fraction of evaluated pixels with an estimate.
-        An empty region gives NaN. Without truth only ``fraction_matched``.
+        An empty region gives NaN. ``predict_err_near``, ``_middle``, ``_match`` and ``_far`` in grey levels, for those frames that the
+        sequence has. Without truth only ``fraction_matched`` and the prediction errors.
 
     Raises
     ------
@@ -69,7 +77,21 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
             for region in protocol.regions:
                 statistics[f"{name}_{region}"] = bad_pixels(disparity, truth, masks[region], threshold)
     statistics["fraction_matched"] = fraction_matched(disparity, masks["all"])
+    if protocol.prediction != "none":
+        for name, index in predicted_frames(scene).items():
+            statistics[f"predict_err_{name}"] = _prediction_error(disparity, scene, index, protocol)
     return statistics
+
+
+def _prediction_error(disparity: Disparity, scene: Scene, index: int, protocol: Protocol) -> float:
+    frame, shift, gap = scene.image(index), frame_shift(scene, index), protocol.disparity_gap
+    if protocol.prediction == "forward":
+        lines = gap if protocol.prediction_lines else 0.0
+        prediction, real = forward_prediction(scene.reference, disparity, shift, gap=lines), frame
+    else:
+        prediction, real = inverse_prediction(frame, disparity, shift, gap=gap), scene.reference
+    holes = protocol.count_grey_holes and real.ndim == 2
+    return prediction_error(prediction, real, partial_shuffle=protocol.partial_shuffle, count_holes=holes)
 
 
 def _checked(disparity: NDArray, scene: Scene) -> Disparity:

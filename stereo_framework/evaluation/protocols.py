@@ -53,6 +53,10 @@ _LEGAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "textureless_width": (lambda v: _is_whole(v, 0, _WIDEST), f"a whole number from 0 to {_WIDEST} (pixels)"),
     "textureless_threshold": (_is_number, "a number >= 0 (grey levels)"),
     "discontinuity_width": (lambda v: _is_whole(v, 1, _WIDEST), f"a whole number from 1 to {_WIDEST} (pixels)"),
+    "prediction": (lambda v: v in ("forward", "inverse", "none"), "legal; legal: forward, inverse, none"),
+    "partial_shuffle": (lambda v: _is_number(v) and v <= 1, "a number from 0 to 1"),
+    "prediction_lines": (lambda v: isinstance(v, bool), "true or false"),
+    "count_grey_holes": (lambda v: isinstance(v, bool), "true or false"),
 }
 """Per field: is a value legal, and what is, in words."""
 
@@ -104,6 +108,15 @@ class Protocol:
         Grey levels: RMS differences below are textureless.
     discontinuity_width : int
         Side in pixels of the window around a pixel in which a discontinuity counts.
+    prediction : str
+        ``"forward"``: other frames of the sequence are drawn from the reference image; ``"inverse"``: the reference image is
+        drawn from them; ``"none"``: no prediction errors.
+    partial_shuffle : float
+        0..1: how far prediction errors forgive misplacements of a pixel (Szeliski 1999); 0 = not at all.
+    prediction_lines : bool
+        Forward prediction draws lines between neighbours of one surface, not single pixels only.
+    count_grey_holes : bool
+        In grey images, holes of a prediction count with intensity 255, as in the authors' program; in colour they never count.
 
     Raises
     ------
@@ -121,6 +134,10 @@ class Protocol:
     textureless_width: int = 3
     textureless_threshold: float = 4.0
     discontinuity_width: int = 9
+    prediction: str = "forward"
+    partial_shuffle: float = 0.0
+    prediction_lines: bool = True
+    count_grey_holes: bool = True
 
     def __post_init__(self) -> None:
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -130,7 +147,7 @@ class Protocol:
         # One form for each value, so that protocols that measure the same are equal.
         object.__setattr__(self, "thresholds", tuple(map(float, _items(self.thresholds))))
         object.__setattr__(self, "regions", tuple(self.regions))
-        for name in ("disparity_gap", "textureless_threshold"):
+        for name in ("disparity_gap", "textureless_threshold", "partial_shuffle"):
             object.__setattr__(self, name, float(getattr(self, name)))
         for name in ("border", "textureless_width", "discontinuity_width"):
             if getattr(self, name) is not None:
@@ -145,7 +162,16 @@ class Protocol:
             f"border {'of the scene' if self.border is None else f'{self.border} px'}; regions {', '.join(self.regions)}; textured, textureless, discont without occluded pixels; "
             f"occlusions and discontinuities: gap {shortest(self.disparity_gap)} px; "
             f"textureless: squared horizontal difference {window} < {shortest(self.textureless_threshold)}^2; "
-            f"discont: {self.discontinuity_width}x{self.discontinuity_width} window"
+            f"discont: {self.discontinuity_width}x{self.discontinuity_width} window; {self._prediction_text()}"
+        )
+
+    def _prediction_text(self) -> str:
+        if self.prediction == "none":
+            return "no prediction errors"
+        drawn = "" if self.prediction == "inverse" or self.prediction_lines else " of single pixels"
+        holes = "grey holes count as 255" if self.count_grey_holes else "holes do not count"
+        return (
+            f"{self.prediction} prediction{drawn}: rms in grey levels, partial shuffle {shortest(self.partial_shuffle)}, {holes}"
         )
 
 

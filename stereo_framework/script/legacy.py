@@ -86,7 +86,6 @@ _LOST: Mapping[str, str] = {
     "evaluate_only": "measuring a stored map; use 'stereo-framework evaluate MAP'",
 }
 
-_PREDICTION = frozenset({"eval_lin_interp", "eval_predict_type", "eval_partial_shuffle"})
 _RULES = {1: "metropolis", 2: "flip_gibbs", 3: "full_gibbs"}
 
 
@@ -133,9 +132,6 @@ def translate(
     for name, what in _LOST.items():
         if value[name]:
             tell(f"{name}={value[name]:g}: {what}")
-    for name in sorted(_PREDICTION & set(parameters)):
-        if value[name] != DEFAULTS[name]:
-            tell(f"{name}={value[name]:g}: prediction errors are not part of a parameter script")
     script: dict[str, Any] = {}
     if scene is not None:
         script["scenes"] = [scene]
@@ -250,6 +246,11 @@ def _protocol(parameters: Mapping[str, Any]) -> dict[str, Any]:
         "eval_textureless_thresh": "textureless_threshold",
         "eval_discont_width": "discontinuity_width",
         "eval_ignore_border": "border",
+        "eval_partial_shuffle": "partial_shuffle",
     }
     changed = {ours: parameters[theirs] for theirs, ours in names.items() if theirs in parameters}
+    if "eval_lin_interp" in parameters:
+        changed["prediction_lines"] = bool(parameters["eval_lin_interp"])
+    if "eval_predict_type" in parameters:
+        changed["prediction"] = _choose(parameters, "eval_predict_type", {0: "none", 1: "forward", 2: "inverse"})
     return {k: [v] if k == "thresholds" else v for k, v in changed.items()}

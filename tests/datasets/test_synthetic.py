@@ -268,7 +268,7 @@ def test_wrong_parameters(options, message):
 def test_ready_made(name):
     scene = load_scene(f"synthetic/{name}")
     assert scene.name == f"synthetic/{name}"
-    assert [f.position for f in scene.frames] == [-0.25, 0, 0.25, 0.5, 0.75, 1, 1.25]
+    assert [f.position for f in scene.frames] == [-0.5, 0, 0.25, 0.5, 0.75, 1, 1.5]
     assert (scene.reference_index, scene.match_index, scene.direction) == (1, 5, 1)
     for image in (scene.reference, scene.match):
         assert (image.shape, image.dtype) == ((240, 320, 3), np.uint8)

@@ -28,7 +28,10 @@ def test_the_truth_has_no_error(scene):
         *(f"rms_error_{r}" for r in REGIONS),
         *(f"bad_pixels_{r}" for r in REGIONS),
         "fraction_matched",
+        "predict_err_match",
     ]
+    # The images of this scene are made up: they say nothing about its truth.
+    del statistics["predict_err_match"]
     assert statistics.pop("fraction_matched") == 1
     assert set(statistics.values()) == {0}
 
@@ -76,21 +79,26 @@ def test_missing_estimates(scene):
 
 
 def test_an_empty_map(scene):
-    statistics = evaluate(np.full(scene.truth.shape, np.nan, np.float32), scene)
+    statistics = evaluate(
+        np.full(scene.truth.shape, np.nan, np.float32), scene, {"base": "taxonomy2002", "count_grey_holes": False}
+    )
     assert statistics.pop("fraction_matched") == 0
     assert all(v == 100 if k.startswith("bad") else math.isnan(v) for k, v in statistics.items())
 
 
 def test_an_empty_region_gives_nan(scene):
-    statistics = evaluate(scene.truth, scene, {"base": "taxonomy2002", "border": 15})
+    statistics = evaluate(scene.truth, scene, {"base": "taxonomy2002", "border": 15, "prediction": "none"})
     assert all(math.isnan(v) for v in statistics.values())
 
 
-def test_without_truth_only_the_density_remains():
+def test_without_truth_density_and_prediction_remain():
     scene = make_scene(image=np.zeros((10, 12), np.uint8), border=1)
     disparity = np.zeros((10, 12), np.float32)
     disparity[1:5] = np.nan
-    assert evaluate(disparity, scene) == {"fraction_matched": 0.5}
+    # Both frames are black. Four of ten rows are holes, which count as 255 in grey images unless told otherwise.
+    assert evaluate(disparity, scene) == {"fraction_matched": 0.5, "predict_err_match": pytest.approx(255 * 0.4**0.5)}
+    honest = {"base": "taxonomy2002", "count_grey_holes": False}
+    assert evaluate(disparity, scene, honest) == {"fraction_matched": 0.5, "predict_err_match": 0}
 
 
 def test_the_protocol_defaults_to_the_scenes_own(scene):
@@ -100,6 +108,7 @@ def test_the_protocol_defaults_to_the_scenes_own(scene):
         "rms_error_occ",
         "bad_pixels_occ",
         "fraction_matched",
+        "predict_err_match",
     ]
 
 

@@ -68,6 +68,10 @@ def test_the_line_changes_with_every_choice():
         "textureless_width": 0,
         "textureless_threshold": 2.5,
         "discontinuity_width": 5,
+        "prediction": "inverse",
+        "partial_shuffle": 0.2,
+        "prediction_lines": False,
+        "count_grey_holes": False,
         "name": "mine",
     }
     lines = {str(resolve(BASE | {"name": "other"} | {field: value})) for field, value in different.items()}

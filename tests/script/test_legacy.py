@@ -31,6 +31,8 @@ def test_a_long_line_of_parameters():
             "preproc_blur_iter": 2,
             "eval_bad_thresh": 0.5,
             "eval_disp_gap": 3,
+            "eval_predict_type": 2,
+            "eval_lin_interp": 0,
         },
         scene="venus",
     )
@@ -42,7 +44,15 @@ def test_a_long_line_of_parameters():
         "aggregation": [{"use": "min_filter", "size": 5}],
         "optimization": {"use": "winner_take_all"},
         "refinement": [{"use": "parabola", "limit": 1.0}],
-        "evaluation": {"protocol": {"base": "taxonomy2002", "thresholds": [0.5], "disparity_gap": 3}},
+        "evaluation": {
+            "protocol": {
+                "base": "taxonomy2002",
+                "thresholds": [0.5],
+                "disparity_gap": 3,
+                "prediction_lines": False,
+                "prediction": "inverse",
+            }
+        },
     }
     assert len(load(script).runs) == 1
 
@@ -75,7 +85,7 @@ def test_every_method_becomes_a_script_that_loads(parameters, use):
         ({"aggr_subpixel": 1}, "use refinement: parabola"),
         ({"aggr_colapse": 1}, "did you mean 'aggr_collapse'?"),
         ({"opt_fn": 9}, "opt_fn=9: no such method of the original; legal: 1, 2, 3, 4, 5"),
-        ({"eval_partial_shuffle": 0.2}, "prediction errors are not part"),
+        ({"eval_predict_type": 3}, "eval_predict_type=3: no such method of the original; legal: 0, 1, 2"),
     ],
 )
 def test_what_cannot_be_carried_over(parameters, message):

@@ -1,0 +1,218 @@
+"""Prediction error: how well a disparity map predicts other frames of the sequence. Needs no ground truth.
+
+Conventions: images hold intensities 0..255; a frame's shift is its distance from the reference frame in units of the distance of
+reference and match frame, negative on the left: ``x_frame = x - shift * disparity``. Errors are RMS differences in grey levels.
+
+Metrics: `forward_prediction` draws the frame and compares it with the real one; `inverse_prediction` draws the reference frame from
+the real one (Szeliski 1999; Scharstein & Szeliski 2002, section 5.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework.evaluation.rendering import render
+from stereo_framework.scene import Disparity, Image, Mask, Scene
+
+EMPTY = (255, 192, 255)
+"""RGB of holes in predicted images; grey images have the last of them."""
+
+_PLACES = {"near": (-0.5, -1.0), "middle": (0.5,), "match": (1.0,), "far": (1.5, 2.0)}
+"""Shifts, in the direction of the match frame, of the frames that statistics are named after."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A predicted image.
+
+    Parameters
+    ----------
+    image : ndarray, uint8, (rows, columns) or (rows, columns, 3)
+        Holes have the colour `EMPTY`.
+    visible : ndarray, bool, (rows, columns)
+        Where something was predicted.
+    """
+
+    image: NDArray[np.uint8]
+    visible: Mask
+
+
+def predicted_frames(scene: Scene) -> dict[str, int]:
+    """Which frames of a sequence stand near, in the middle, at the match frame and far, by name; absent where there is none.
+
+    ``near`` lies half or a whole step before the reference frame, ``middle`` half-way to the match frame, ``far`` half or a whole step
+    beyond that. Where a sequence has both, the frame that comes last counts.
+    """
+    found = {}
+    for index in range(len(scene.frames)):
+        for name, shifts in _PLACES.items():
+            if any(abs(scene.direction * frame_shift(scene, index) - shift) < 1e-6 for shift in shifts):
+                found[name] = index
+    return {name: found[name] for name in _PLACES if name in found}
+
+
+def frame_shift(scene: Scene, index: int) -> float:
+    """Distance of frame `index` from the reference frame in units of the distance of reference and match frame; + = right."""
+    reference, match = (scene.frames[i].position for i in (scene.reference_index, scene.match_index))
+    return (scene.frames[index].position - reference) / abs(match - reference)
+
+
+def forward_prediction(image: Image, disparity: Disparity, shift: float, *, gap: float = 2.0) -> Prediction:
+    """Draw the frame at `shift` from the reference image: forward warping with lines between neighbours of one surface.
+
+    Parameters
+    ----------
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The reference image.
+    disparity : ndarray, float32, (rows, columns)
+        Pixels; what has no estimate draws nothing.
+    shift : float
+        Of the frame that is predicted.
+    gap : float
+        Neighbours whose disparities differ by less (pixels) belong to one surface; 0 draws single pixels only.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 5.1 and Figure 5.
+    """
+    return _finish(render(image, disparity, shift, gap=gap))
+
+
+def inverse_prediction(frame: Image, disparity: Disparity, shift: float, *, gap: float = 2.0) -> Prediction:
+    """Draw the reference frame from the real frame at `shift`: every pixel fetches its intensity from where it moves to.
+
+    Parameters
+    ----------
+    frame : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The real frame at `shift`.
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, of the reference frame.
+    shift : float
+    gap : float
+        A pixel is visible when the disparity drawn where it moves to differs from its own by less (pixels, scaled by `shift`).
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 5.1 and Figure 6. Sampled by cubic interpolation (a = -1), linearly where a neighbour is missing.
+    """
+    moved = np.float32(shift) * disparity
+    arrived = render(moved, disparity, shift, gap=gap)
+    layers = np.ascontiguousarray(frame, np.float32).reshape(*disparity.shape, -1)
+    drawn = np.full(layers.shape, np.nan, np.float32)
+    _fetch(layers, moved, arrived, np.float32(gap), drawn)
+    return _finish(drawn.reshape(frame.shape))
+
+
+def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: float = 0.0, count_holes: bool = False) -> float:
+    """RMS difference of a predicted image and the real one over visible pixels and channels, in grey levels.
+
+    Parameters
+    ----------
+    prediction : Prediction
+    image : ndarray, uint8 or float32, shape of the prediction
+        The real image.
+    partial_shuffle : float
+        0..1: both images become intervals between the extremes of 3x3 neighbourhoods, drawn towards the pixel itself by this
+        factor, and only gaps between intervals count: forgives small misplacements. 0 compares the pixels themselves.
+    count_holes : bool
+        Let holes count with their colour `EMPTY`.
+
+    Returns
+    -------
+    float
+        NaN when nothing is visible.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 5.1 (equations 6 and 7, with the partial shuffle of Szeliski 1999).
+    """
+    shape = (*prediction.visible.shape, -1)
+    real, drawn = image.reshape(shape), prediction.image.reshape(shape)
+    if partial_shuffle > 0:
+        low, high = _interval(real.astype(np.float64), partial_shuffle)
+        drawn_low, drawn_high = _interval(drawn.astype(np.float64), partial_shuffle)
+    else:
+        low, high, drawn_low, drawn_high = real, real, drawn, drawn
+    counted = np.ones_like(prediction.visible) if count_holes else prediction.visible
+    total, count = _sum_of_squared_gaps(low, high, drawn_low, drawn_high, counted)
+    return float(np.sqrt(total / count)) if count else float("nan")
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum_of_squared_gaps(
+    low: NDArray, high: NDArray, other_low: NDArray, other_high: NDArray, counted: Mask
+) -> tuple[float, int]:
+    """Squared distances of intervals low..high, summed over the pixels that count, and how many values that are."""
+    rows, columns, channels = low.shape
+    total, count = 0.0, 0
+    for y in range(rows):
+        for x in range(columns):
+            if counted[y, x]:
+                for c in range(channels):
+                    below = np.float64(low[y, x, c]) - np.float64(other_high[y, x, c])
+                    above = np.float64(other_low[y, x, c]) - np.float64(high[y, x, c])
+                    gap = max(below, above, 0.0)
+                    total += gap * gap
+                count += channels
+    return total, count
+
+
+def _interval(image: NDArray[np.float64], factor: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    kernel = np.ones((3, 3), np.uint8)
+    # cv2 drops a last axis of one channel.
+    lowest = cv2.erode(image, kernel, borderType=cv2.BORDER_REPLICATE).reshape(image.shape)
+    highest = cv2.dilate(image, kernel, borderType=cv2.BORDER_REPLICATE).reshape(image.shape)
+    return np.trunc(image + factor * (lowest - image)), np.trunc(image + factor * (highest - image) + 0.99)
+
+
+def _finish(drawn: NDArray[np.float32]) -> Prediction:
+    """Round to 8 bits; what is NaN becomes a hole in the empty colour."""
+    layers = drawn.reshape(*drawn.shape[:2], -1)
+    image, visible = np.empty(layers.shape, np.uint8), np.empty(layers.shape[:2], np.bool_)
+    _to_bytes(layers, np.array(EMPTY[-layers.shape[2] :], np.uint8), image, visible)
+    return Prediction(image.reshape(drawn.shape), visible)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _to_bytes(drawn: NDArray[np.float32], empty: NDArray[np.uint8], image: NDArray[np.uint8], visible: Mask) -> None:
+    rows, columns, channels = drawn.shape
+    for y in range(rows):
+        for x in range(columns):
+            visible[y, x] = not np.isnan(drawn[y, x, 0])
+            for c in range(channels):
+                value = np.floor(drawn[y, x, c] + np.float32(0.5))
+                image[y, x, c] = min(max(value, 0.0), 255.0) if visible[y, x] else empty[c]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fetch(frame: NDArray, moved: NDArray, arrived: NDArray, gap: float, drawn: NDArray) -> None:
+    """Sample each row of `frame` at ``x - moved``, where the pixel is visible."""
+    rows, columns, channels = frame.shape
+    for y in range(rows):
+        for x in range(columns):
+            if not np.isfinite(moved[y, x]):
+                continue
+            position = np.float32(x) - moved[y, x]
+            if position < 0 or position > columns - 1:
+                continue
+            left = int(np.floor(position))
+            # A comparison with a hole's NaN is false.
+            if not abs(arrived[y, left] - moved[y, x]) < gap:
+                continue
+            t = position - np.float32(left)
+            for c in range(channels):
+                v1 = frame[y, left, c]
+                if t == 0:
+                    drawn[y, x, c] = v1
+                    continue
+                v2 = frame[y, left + 1, c]
+                if left < 1 or left + 2 >= columns:
+                    drawn[y, x, c] = v1 + t * (v2 - v1)
+                    continue
+                s1, s2 = v2 - frame[y, left - 1, c], frame[y, left + 2, c] - v1
+                drawn[y, x, c] = v1 + t * (s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1))))

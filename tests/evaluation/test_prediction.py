@@ -1,0 +1,120 @@
+"""Prediction errors against slow versions, arithmetic and scenes of known geometry."""
+
+import math
+
+import naive_prediction
+import numpy as np
+import pytest
+from evaluation_inputs import disparity_maps
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from stereo_framework import load_scene
+from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.prediction import (
+    Prediction,
+    forward_prediction,
+    frame_shift,
+    inverse_prediction,
+    predicted_frames,
+    prediction_error,
+)
+from stereo_framework.scene import Frame, Scene
+
+shifts = st.sampled_from([-1.0, -0.5, 0.5, 1.0, 2.0])
+
+
+def _sequence(positions, reference, match):
+    image = np.zeros((3, 4), np.uint8)
+    return Scene("s", tuple(Frame(str(p), lambda: image, p) for p in positions), reference, match)
+
+
+@pytest.mark.parametrize(
+    ("positions", "reference", "match", "expected"),
+    [
+        (range(5), 2, 3, {"near": 1, "match": 3, "far": 4}),  # tsukuba
+        (range(9), 2, 6, {"near": 0, "middle": 4, "match": 6, "far": 8}),  # sawtooth, venus
+        (range(2), 0, 1, {"match": 1}),  # map
+        (range(2), 1, 0, {"match": 0}),
+        # Half and whole steps both there: the frame that comes last in the sequence.
+        (range(13), 4, 8, {"near": 2, "middle": 6, "match": 8, "far": 12}),
+    ],
+)
+def test_frames_are_chosen_by_their_place(positions, reference, match, expected):
+    scene = _sequence(positions, reference, match)
+    assert predicted_frames(scene) == expected
+    if len(scene.frames) > 4:
+        assert frame_shift(scene, match) == scene.direction
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), disparity=disparity_maps(), shift=shifts, gap=st.sampled_from([0.5, 2.0]))
+def test_inverse_prediction_agrees_with_the_slow_version(data, disparity, shift, gap):
+    frame = data.draw(hnp.arrays(np.uint8, disparity.shape))
+    prediction = inverse_prediction(frame, disparity, shift, gap=gap)
+    expected = naive_prediction.inverse(frame, disparity, shift, gap)
+    np.testing.assert_array_equal(prediction.visible, ~np.isnan(expected))
+    drawn = np.clip(expected[prediction.visible], 0, 255)
+    # Rounded to whole grey levels, from float32: half a level and a little.
+    np.testing.assert_allclose(prediction.image[prediction.visible], drawn, atol=0.501)
+    assert (prediction.image[~prediction.visible] == 255).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), factor=st.sampled_from([0.2, 0.5, 1.0]))
+def test_partial_shuffle_agrees_with_the_slow_version(data, factor):
+    shape = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 5)))
+    a, b = (data.draw(hnp.arrays(np.uint8, shape)) for _ in range(2))
+    visible = data.draw(hnp.arrays(np.bool_, shape))
+    error = prediction_error(Prediction(a, visible), b, partial_shuffle=factor)
+    gaps = naive_prediction.shuffled_gap(b, a, factor)[visible]
+    assert error == pytest.approx(np.sqrt(np.mean(gaps**2)) if gaps.size else math.nan, nan_ok=True)
+
+
+def test_errors_are_rms_grey_levels_over_visible_pixels_and_channels():
+    drawn = np.zeros((2, 2, 3), np.uint8)
+    real = drawn.copy()
+    real[0, 0] = (30, 0, 0)
+    real[1, 1] = 200
+    visible = np.array([[True, True], [True, False]])
+    assert prediction_error(Prediction(drawn, visible), real) == pytest.approx(math.sqrt(900 / 9))
+    counted = prediction_error(Prediction(drawn, visible), real, count_holes=True)
+    assert counted == pytest.approx(math.sqrt((900 + 3 * 200**2) / 12))
+    assert math.isnan(prediction_error(Prediction(drawn, visible & False), real))
+
+
+def test_a_plane_is_predicted_exactly():
+    random = np.random.default_rng(0)
+    world = random.integers(0, 256, (10, 60, 3), dtype=np.uint8)
+    reference, frame = world[:, 10:50], world[:, 14:54]  # seen from the right: disparity 4
+    disparity = np.full((10, 40), 4, np.float32)
+    forward = forward_prediction(reference, disparity, 1.0)
+    np.testing.assert_array_equal(forward.visible, np.arange(40) < 36 + np.zeros((10, 1)))
+    assert prediction_error(forward, frame) == 0
+    inverse = inverse_prediction(frame, disparity, 1.0)
+    np.testing.assert_array_equal(inverse.visible, np.arange(40) >= 4 + np.zeros((10, 1)))
+    assert prediction_error(inverse, reference) == 0
+    assert tuple(forward.image[0, 39]) == (255, 192, 255)
+
+
+@pytest.mark.parametrize("kind", ["forward", "inverse"])
+def test_the_truth_predicts_a_generated_sequence_better_than_wrong_maps(kind):
+    scene = load_scene("synthetic/slanted")
+    protocol = {"base": "taxonomy2002", "prediction": kind}
+    truth, shifted, flat = (
+        evaluate(d, scene, protocol)
+        for d in (scene.truth, scene.truth + np.float32(1), np.full_like(scene.truth, np.nanmean(scene.truth)))
+    )
+    names = [n for n in truth if n.startswith("predict_err_")]
+    assert names == ["predict_err_near", "predict_err_middle", "predict_err_match", "predict_err_far"]
+    for name in names:
+        assert truth[name] < shifted[name] < flat[name]
+
+
+def test_partial_shuffle_forgives():
+    scene = load_scene("synthetic/planes")
+    errors = [
+        evaluate(scene.truth, scene, {"base": "taxonomy2002", "partial_shuffle": s})["predict_err_match"] for s in (0, 0.2, 0.5)
+    ]
+    assert errors[0] > errors[1] > errors[2]
