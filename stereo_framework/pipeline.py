@@ -7,6 +7,7 @@ stage that reads a volume is local, no volume does.
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -126,9 +127,8 @@ class Pipeline:
         for name, slot in SLOTS.items():
             value = getattr(self, name)
             if slot.many:
-                checked: Any = tuple(
-                    _as_bound(v, name) for v in ([value] if isinstance(value, Bound) or callable(value) else value)
-                )
+                single = isinstance(value, Bound) or callable(value)
+                checked: Any = tuple(_as_bound(v, name) for v in ([value] if single else value or ()))
             else:
                 checked = None if value is None and slot.optional else _as_bound(value, name)
             object.__setattr__(self, name, checked)
@@ -301,7 +301,7 @@ def _run_optimization(bound: Bound, keep_raw: bool, state: State) -> None:
     state["disparity"][unassigned] = np.nan
     state["status"] = np.where(unassigned, Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
     state["volume"] = labeling.volume or volume
-    state.setdefault("labelings", []).append(labeling)
+    state["labelings"] = [labeling]
 
 
 def _run_refinement(bound: Bound, keep_raw: bool, state: State) -> None:
@@ -414,13 +414,20 @@ def _finish(state: State, clock: _Clock, keep_volume: bool) -> Match:
         labels=labels,
         search=state["search"],
         energy=energy,
-        objective=whole.objective if whole else None,
+        objective=_objective(labelings, labels.shape[0]),
         lower_bound=whole.lower_bound if whole else None,
         trace=whole.trace if whole else (),
         seconds=clock.seconds,
         warnings=tuple(_warnings(labels, state["disparity"], state["search"])),
         volume=state.get("volume") if keep_volume else None,
     )
+
+
+def _objective(labelings: list[Labeling], rows: int) -> float | None:
+    """The optimizer's own objective; those of local optimizers add up over slabs, unless halos make the slabs overlap."""
+    values = [labeling.objective for labeling in labelings if labeling.objective is not None]
+    once = sum(labeling.labels.shape[0] for labeling in labelings) == rows
+    return math.fsum(values) if once and len(values) == len(labelings) else None
 
 
 def _warnings(labels: Labels, disparity: Disparity, search: Search) -> list[str]:

@@ -20,6 +20,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
+import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
@@ -98,7 +99,8 @@ def stage(slot: str, *, source: str, halo: Callable[..., int | None] | None = No
         Where the method is defined: paper and section, equation or table.
     halo : callable, optional
         Takes the stage's parameters by name (those it names) and returns how many rows above and below a row the stage
-        needs to compute it. Declares the stage local: it may be run on a slice of rows. Without it the stage sees the whole.
+        needs to compute it. Declares the stage local: it may be run on a slice of rows. Without it, or where it returns None, the
+        stage sees the whole.
 
     Raises
     ------
@@ -148,6 +150,8 @@ def _origin(function: Callable[..., Any]) -> tuple[str, str]:
 
 def stages(slot: str | None = None) -> tuple[Stage, ...]:
     """The registered stages of one slot or of all, by slot and name. Plug-ins installed as packages are included."""
+    if slot is not None and slot not in SLOTS:
+        raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
     _load_installed_plugins()
     return tuple(_REGISTRY[s][n] for s in ([slot] if slot else SLOTS) for n in sorted(_REGISTRY[s]))
 
@@ -355,8 +359,10 @@ class Bound:
 
     def __init__(self, function: Callable[..., Any], parameters: Mapping[str, Any] | None = None):
         registered = of(function)
+        # Parameters computed with numpy are as good as those written down.
+        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in (parameters or {}).items()}
         object.__setattr__(self, "stage", registered)
-        object.__setattr__(self, "_parameters", tuple(resolve(function, parameters or {}).items()))
+        object.__setattr__(self, "_parameters", tuple(resolve(function, plain).items()))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Bound is immutable; make another")

@@ -47,7 +47,7 @@ def _world(kind):
     disparity[rng.random(disparity.shape) < 0.2] = np.nan
     weights = rng.integers(1, 30, (2, ROWS, COLUMNS)).astype(np.float32)
     weights[0, :, -1] = weights[1, -1] = 0
-    smoothness = Smoothness(weights[0], weights[1], np.minimum(np.arange(6), 2).astype(np.float32))
+    smoothness = Smoothness(weights[0], weights[1], np.array([0, 1, 1, 1, 1, 1], np.float32))
     world = {
         "image": reference,
         "reference": reference,
@@ -205,6 +205,8 @@ def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
     # Small windows leave rows out of reach; the defaults may span the whole image.
     for parameters in ({}, {name: 2 for name in ("size", "iterations") if name in stage.parameters}):
         bound = Bound(stage.function, parameters)
+        if bound.halo is None:
+            continue
         data = {name: world[name] for name in stage.data}
         expected = bound(data)
         for start, stop in ((0, 3), (3, 4), (4, 9), (9, ROWS)):

@@ -232,8 +232,10 @@ def test_other_is_the_exchanged_pair_so_far(registry, height):
     def add(disparity, *, amount: float = 10.0):
         return disparity + np.float32(amount)
 
-    @stage("refinement", **not_local)
-    def look(disparity, other):
+    # What names the other match sees the whole, halo or not.
+    @stage("refinement", **local)
+    def look(disparity, other, volume):
+        assert disparity.shape == other.disparity.shape == volume.costs.shape[:2]
         seen.append(other)
         return disparity
 
@@ -397,7 +399,7 @@ def test_smoothness_enters_the_energy(registry, height):
 
     @stage("optimization", **local)
     def with_gaps(energy):
-        assert energy.smoothness.right.shape == energy.volume.costs.shape[:2]
+        assert energy.smoothness.right.shape == energy.smoothness.down.shape == energy.volume.costs.shape[:2]
         labeling = winner_take_all(energy)
         labeling.labels[:, 4:6] = -1
         labeling.costs[:, 4:6] = 0
