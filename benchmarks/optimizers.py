@@ -1,0 +1,112 @@
+"""Time the iterative aggregations and the optimizers on one pair: ``python benchmarks/optimizers.py [SCENE] [--data DIR]``.
+
+Graph cuts are measured beside gco-wrapper in the same run where it is installed (extra ``bench``); for the rest the times of the original 2002
+program on tsukuba are given, with the time of cv2.boxFilter on that machine and on this one to compare the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from stereo_framework import Energy, Labeling, Smoothness, load_scene, threads
+from stereo_framework.aggregation import bayesian_diffusion, membrane_diffusion
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import (
+    dynamic_programming,
+    graph_cut,
+    scanline_optimization,
+    simulated_annealing,
+)
+from stereo_framework.smoothness import potts
+
+WEIGHT = 20
+ORIGINAL = {"SO": 14.4, "DP": 15.1, "Bayesian, 10 steps": 184, "SA, 10 sweeps": 274, "swap": 2800}
+"""Milliseconds of the original program on tsukuba (levels 0..15), built with -O3 for an AVX-512 x86-64, one thread."""
+
+BOX_THERE = 1.7
+"""Milliseconds of sixteen 21x21 cv2.boxFilter of 384x288 float32 on that machine."""
+
+
+def seconds(call: Callable[[], object], repeat: int = 3) -> tuple[float, object]:
+    """Shortest of some repetitions, and the last result; a first call, which compiles, does not count."""
+    call()
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        result = call()
+        times.append(time.perf_counter() - start)
+    return min(times), result
+
+
+def gco(costs: np.ndarray, smoothness: Smoothness, algorithm: str) -> np.ndarray | None:
+    """Labels of gco's swap or expansion for Potts weights; None where gco is not installed."""
+    try:
+        from gco import cut_grid_graph
+    except ImportError:
+        return None
+    levels = costs.shape[2]
+    pairwise = (1 - np.eye(levels)).astype(np.float64)
+    vertical, horizontal = smoothness.down[:-1].astype(np.float64), smoothness.right[:, :-1].astype(np.float64)
+    labels = cut_grid_graph(costs.astype(np.float64), pairwise, vertical, horizontal, n_iter=-1, algorithm=algorithm)
+    return labels.reshape(costs.shape[:2]).astype(np.int16)
+
+
+def box_here() -> float:
+    """`BOX_THERE` on this machine."""
+    cv2.setNumThreads(1)
+    image, out = np.random.default_rng(0).random((288, 384), np.float32), np.empty((288, 384), np.float32)
+
+    def boxes() -> None:
+        for _ in range(16):
+            cv2.boxFilter(image, -1, (21, 21), dst=out, borderType=cv2.BORDER_REPLICATE)
+
+    return seconds(boxes, 20)[0] * 1e3
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scene", nargs="?", default="tsukuba")
+    parser.add_argument("--data", type=Path)
+    arguments = parser.parse_args()
+    scene = load_scene(arguments.scene, data=arguments.data)
+    volume = absolute_difference(scene.reference, scene.match, scene.search)
+    energy = Energy(volume, potts(scene.reference, scene.search, weight=WEIGHT))
+    calls: dict[str, Callable[[], object]] = {
+        "membrane, 10 steps": lambda: membrane_diffusion(volume, iterations=10),
+        "Bayesian, 10 steps": lambda: bayesian_diffusion(volume, iterations=10),
+        "SO": lambda: scanline_optimization(energy),
+        "DP": lambda: dynamic_programming(energy),
+        "SA, 10 sweeps": lambda: simulated_annealing(energy, sweeps=10, start_temperature=200.0, visiting="checkerboard"),
+        "swap": lambda: graph_cut(energy, move="swap", order="fixed"),
+        "expansion": lambda: graph_cut(energy, move="expansion", order="fixed"),
+        "gco swap": lambda: gco(volume.costs, energy.smoothness, "swap"),
+        "gco expansion": lambda: gco(volume.costs, energy.smoothness, "expansion"),
+    }
+    table = Table("what", "1 thread, ms", "2 threads, ms", "original, ms", "energy", title=f"{scene.name}, Potts weight {WEIGHT}")
+    for name, call in calls.items():
+        times = []
+        for count in (1, 2):
+            with threads(count):
+                best, result = seconds(call)
+                times.append(f"{best * 1e3:.1f}")
+        labels = result.labels if isinstance(result, Labeling) else result if name.startswith("gco") else None
+        if name.startswith("gco") and labels is None:
+            times = ["not installed", ""]
+        value = "" if labels is None else f"{energy.of(labels):.0f}"
+        table.add_row(name, *times, f"{ORIGINAL[name]:g}" if name in ORIGINAL else "", value)
+    console = Console(width=110)
+    console.print(table)
+    console.print(f"cv2.boxFilter: {box_here():.2f} ms here, {BOX_THERE} ms on the machine of the original's times")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The smoothness term as iterative optimizers of the whole energy take it, and checks of what they are called with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.volume import Energy, Smoothness
+
+
+def required_smoothness(energy: Energy, stage: str) -> Smoothness:
+    """The energy's smoothness term.
+
+    Raises
+    ------
+    ParameterError
+        There is none, it does not fit the volume, or it holds what is negative or not finite.
+    """
+    smoothness = energy.smoothness
+    if smoothness is None:
+        raise ParameterError(
+            f"{stage}: the energy has no smoothness term, so every pixel would stand alone; "
+            "give one (smoothness: potts, linear or truncated_linear) or use winner_take_all"
+        )
+    rows, columns, levels = energy.volume.costs.shape
+    for name, array, shape in (
+        ("right", smoothness.right, (rows, columns)),
+        ("down", smoothness.down, (rows, columns)),
+        ("rho", smoothness.rho, (levels,)),
+    ):
+        if array.shape != shape:
+            raise ParameterError(f"{stage}: smoothness.{name} has shape {array.shape}; {shape} fits the volume")
+        if not (np.isfinite(array).all() and array.min() >= 0):
+            raise ParameterError(f"{stage}: smoothness.{name} holds {array.min():g}; all must be finite and >= 0")
+    if smoothness.rho[0] != 0:
+        raise ParameterError(f"{stage}: smoothness.rho[0] is {smoothness.rho[0]:g}; the penalty of no difference must be 0")
+    return smoothness
+
+
+def edge_weights(smoothness: Smoothness) -> NDArray[np.float32]:
+    """Weights of each pixel's edges to the right, left, lower and upper neighbour, 0 where there is none; (rows, columns, 4)."""
+    weights = np.zeros((*smoothness.right.shape, 4), np.float32)
+    weights[:, :-1, 0] = weights[:, 1:, 1] = smoothness.right[:, :-1]
+    weights[:-1, :, 2] = weights[1:, :, 3] = smoothness.down[:-1]
+    return weights
+
+
+def check_choice(parameter: str, value: str, legal: Iterable[str]) -> None:
+    """Refuse a value that is not one of the legal ones, for callers that no script has checked."""
+    if value not in legal:
+        raise ParameterError(f"{parameter}: {value!r} is not legal; {nearest(value, legal)}")
+
+
+def check_seed(stage: str, seed: int) -> None:
+    """Refuse a negative seed."""
+    if seed < 0:
+        raise ParameterError(f"{stage}.seed: {seed!r} is not a whole number >= 0")

@@ -1,0 +1,123 @@
+"""Dynamic programming along scan lines, with occlusions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stereo_framework._parallel import over_rows
+from stereo_framework.errors import ParameterError
+from stereo_framework.optimization._ground_control import control_points
+from stereo_framework.optimization._occlusion_path import occlusion_paths
+from stereo_framework.optimization._smoothness import required_smoothness
+from stereo_framework.stage import NonNegative, PositiveInt, stage
+from stereo_framework.volume import Energy, Labeling
+
+
+@stage(
+    "optimization",
+    source="Scharstein & Szeliski 2002, section 4.3; Bobick & Intille 1999",
+    halo=lambda ground_control_points: None if ground_control_points else 0,
+)
+def dynamic_programming(
+    energy: Energy,
+    *,
+    occlusion_cost: NonNegative = 20.0,
+    ground_control_points: bool = False,
+    control_window: PositiveInt = 9,
+    control_margin: NonNegative = 2.0,
+) -> Labeling:
+    """The cheapest ordered matching of every row, in which pixels of either image may be occluded.
+
+    Parameters
+    ----------
+    energy : Energy
+        Costs float32 (rows, columns, levels). Of the smoothness term, if there is one, the edges to the right are used; it must
+        be a Potts model.
+    occlusion_cost : float
+        Cost of an occluded pixel of either image, in units of the matching cost.
+    ground_control_points : bool
+        Make every row's path pass through its most reliable matches: see Notes.
+    control_window : int
+        Width and height in pixels of the shiftable window in which these matches are sought; 1: in the volume as it is.
+    control_margin : float
+        How much more than a control point any other level more than a pixel away must cost in that window, on average, in units of
+        the matching cost.
+
+    Returns
+    -------
+    Labeling
+        Labels int16 (rows, columns), -1 where the reference is occluded; the first and the last column are always matched. `objective` is
+        the summed cost of the rows' paths: matching costs, occlusion costs and the weights of the edges at which a path returns from an
+        occlusion to a match.
+
+    Raises
+    ------
+    ParameterError
+        The smoothness term grows with the difference of the disparities or does not fit the volume, or a parameter is out of its range.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.3: three states, after Bobick & Intille 1999. Where the disparity rises by k pixels, k pixels of
+    the reference are occluded; where it falls by k, k pixels of the other image are. Every such jump pays once, whatever its size, the
+    weight of the edge on which matching resumes. Of equal paths the one of lowest level in the row's last pixel wins; going back
+    from there, a match goes before an occlusion of the reference and this before one of the other image. Path costs are accumulated in
+    float32.
+
+    Steps other than one pixel and a match frame on the left are exact too (the original test bed has the geometry of the other case only).
+    A rise hides as many pixels of the reference as it is wide, rounded down, so that with fractional steps a rise by less than a pixel
+    hides none, and the matched points of the match image are in order and distinct. All occlusions cost in proportion to their width.
+    With the match frame on the left rows run from right to left.
+
+    Ground control points follow Bobick & Intille 1999: matches that are the only best one for both their pixels and have another such
+    match beside them. The margin replaces their threshold on the cost itself, which untextured surfaces pass with any disparity. Of
+    points in one row that contradict each other's order a largest set that does not is kept, and a path can always pass through
+    these. With control points the stage sees the whole image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import CostVolume, Search
+    >>> costs = np.array([[[0, 9], [0, 9], [9, 9], [9, 0], [9, 0]]], np.float32)
+    >>> result = dynamic_programming(Energy(CostVolume(costs, Search(0, 1), 255.0)), occlusion_cost=2)
+    >>> result.labels.tolist(), result.objective
+    ([[0, 0, -1, 1, 1]], 2.0)
+    """
+    if not occlusion_cost >= 0:
+        raise ParameterError(f"dynamic_programming.occlusion_cost: {occlusion_cost!r} is not a number >= 0")
+    costs, search = energy.volume.costs, energy.volume.search
+    rows, columns = costs.shape[:2]
+    if energy.smoothness is None:
+        weights = np.zeros((rows, columns), np.float32)
+    else:
+        smoothness = required_smoothness(energy, "dynamic_programming")
+        rho = smoothness.rho
+        if (rho[1:] != rho[1]).any():
+            raise ParameterError(
+                "dynamic_programming: a jump pays once, whatever its size, but the smoothness term grows with it; use smoothness: potts"
+            )
+        weights = smoothness.right * rho[1]
+    if ground_control_points:
+        pins = control_points(energy.volume, control_window, control_margin)
+    else:
+        pins = np.empty((0, 0), np.int16)
+    labels = np.empty((rows, columns), np.int16)
+    chosen = np.empty((rows, columns), np.float32)
+    totals = np.empty(rows, np.float64)
+    per_level = np.float32(occlusion_cost * search.step)
+
+    def run(start: int, stop: int) -> None:
+        occlusion_paths(
+            costs[start:stop],
+            weights[start:stop],
+            pins[start:stop],
+            per_level,
+            search.denominator,
+            search.stride,
+            search.direction < 0,
+            labels[start:stop],
+            chosen[start:stop],
+            totals[start:stop],
+        )
+
+    over_rows(run, rows, costs.size)
+    return Labeling(labels, chosen, objective=float(totals.sum()))

@@ -1,0 +1,188 @@
+"""Scanline optimization: every row by itself, exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework._bits import ordered
+from stereo_framework._parallel import over_rows
+from stereo_framework.optimization._smoothness import required_smoothness
+from stereo_framework.stage import stage
+from stereo_framework.volume import Energy, Labeling
+
+HIGHEST = np.int32(0x7FFFFFFF)
+"""Above the bits of every cost."""
+
+
+@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0)
+def scanline_optimization(energy: Energy) -> Labeling:
+    """Labels that minimize, row by row, data costs plus the smoothness term along the row.
+
+    Parameters
+    ----------
+    energy : Energy
+        Costs float32 (rows, columns, levels) and a smoothness term, of which the edges to the right are used.
+
+    Returns
+    -------
+    Labeling
+        Labels int16 (rows, columns), all assigned. `objective` is the minimum: data costs plus horizontal smoothness.
+
+    Raises
+    ------
+    ParameterError
+        `energy` has no smoothness term, or one that does not fit its volume.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.3: no occlusions, no ordering constraint, no link between rows. Of equal paths the one of
+    lowest level at the row's end wins and, from there backwards, the lowest previous level. Path costs are accumulated in float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import CostVolume, Search, Smoothness
+    >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
+    >>> flat = np.zeros((1, 3), np.float32)
+    >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
+    >>> scanline_optimization(Energy(volume, changes)).labels.tolist()
+    [[0, 0, 0]]
+    """
+    smoothness = required_smoothness(energy, "scanline_optimization")
+    costs, weights, rho = energy.volume.costs, smoothness.right, smoothness.rho
+    rows = costs.shape[0]
+    labels = np.empty(costs.shape[:2], np.int16)
+    chosen = np.empty(costs.shape[:2], np.float32)
+    totals = np.empty(rows, np.float64)
+    # Differences from `reach` on cost the same, the most of all: only the best previous level counts for them.
+    highest = rho.max()
+    reach = int(np.flatnonzero(rho != highest).max(initial=0)) + 1
+
+    def run(start: int, stop: int) -> None:
+        _kernel(costs[start:stop], weights[start:stop], rho, highest, reach, labels[start:stop], chosen[start:stop], totals[start:stop])
+
+    over_rows(run, rows, costs.size * reach)
+    return Labeling(labels, chosen, objective=float(totals.sum()))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _kernel(
+    costs: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    rho: NDArray[np.float32],
+    highest: float,
+    reach: int,
+    labels: NDArray[np.int16],
+    chosen: NDArray[np.float32],
+    totals: NDArray[np.float64],
+) -> None:
+    """Viterbi's algorithm on every row."""
+    rows, columns, levels = costs.shape
+    # For the way back: the cost of the best path from the row's start to each (column, level), and of the best path to the
+    # previous column with the highest penalty added.
+    paths, jumps = np.empty((columns, levels), np.float32), np.empty(columns, np.float32)
+    for y in range(rows):
+        if reach == 1:
+            _potts_forward(costs[y], weights[y], highest, paths, jumps)
+        else:
+            _forward(costs[y], weights[y], rho, highest, reach, paths, jumps)
+        level = 0
+        for k in range(1, levels):
+            if paths[columns - 1, k] < paths[columns - 1, level]:
+                level = k
+        total = 0.0
+        for x in range(columns - 1, -1, -1):
+            labels[y, x] = level
+            chosen[y, x] = costs[y, x, level]
+            total += costs[y, x, level]
+            # With one penalty for all changes, a path below the best one with a change can only go on at its level.
+            if x > 0 and (reach > 1 or not paths[x - 1, level] < jumps[x]):
+                previous = _previous(paths, x - 1, level, weights[y, x - 1], rho)
+                total += weights[y, x - 1] * rho[abs(previous - level)]
+                level = previous
+        totals[y] = total
+
+
+# Both functions keep the path costs of the present column in a line of their own, made where LLVM sees that nothing else lies there:
+# reading back what was just stored into `paths` takes longer than writing twice. Minima run over the bits of the costs.
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _potts_forward(
+    costs: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    highest: float,
+    paths: NDArray[np.float32],
+    jumps: NDArray[np.float32],
+) -> None:
+    """Path costs where all changes cost the same: besides the same level only the best previous one counts."""
+    columns, levels = costs.shape
+    least = HIGHEST
+    current = np.empty(levels, np.float32)
+    for k in range(levels):
+        current[k] = paths[0, k] = costs[0, k]
+        key = ordered(np.float32(current[k]).view(np.int32))
+        least = key if key < least else least
+    for x in range(1, columns):
+        at = np.uint64(x)
+        jump = np.int32(ordered(least)).view(np.float32) + weights[x - 1] * highest
+        jumps[x] = jump
+        least = HIGHEST
+        for k in range(levels):
+            stay = current[k]
+            path = (stay if stay < jump else jump) + costs[at, k]
+            current[k] = path
+            paths[at, k] = path
+            key = ordered(np.float32(path).view(np.int32))
+            least = key if key < least else least
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _forward(
+    costs: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    rho: NDArray[np.float32],
+    highest: float,
+    reach: int,
+    paths: NDArray[np.float32],
+    jumps: NDArray[np.float32],
+) -> None:
+    """Path costs for any rho: changes by fewer than `reach` levels one by one, of all others only the best."""
+    columns, levels = costs.shape
+    current, following = np.empty(levels, np.float32), np.empty(levels, np.float32)
+    for k in range(levels):
+        current[k] = paths[0, k] = costs[0, k]
+    for x in range(1, columns):
+        at, weight = np.uint64(x), weights[x - 1]
+        least = HIGHEST
+        for k in range(levels):
+            key = ordered(np.float32(current[k]).view(np.int32))
+            least = key if key < least else least
+        jump = np.int32(ordered(least)).view(np.float32) + weight * highest
+        jumps[x] = jump
+        for k in range(levels):
+            following[k] = current[k] if current[k] < jump else jump
+        for d in range(1, reach):
+            penalty, change = weight * rho[d], np.uint64(d)
+            for k in range(levels - d):
+                path = current[np.uint64(k) + change] + penalty
+                following[k] = path if path < following[k] else following[k]
+            for k in range(levels - d):
+                i = np.uint64(k) + change
+                path = current[k] + penalty
+                following[i] = path if path < following[i] else following[i]
+        for k in range(levels):
+            current[k] = paths[at, k] = following[k] + costs[at, k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _previous(paths: NDArray[np.float32], x: int, level: int, weight: float, rho: NDArray[np.float32]) -> int:
+    """The lowest level of column x from which a best path to `level` of column x + 1 comes."""
+    winner, best = 0, np.float32(np.inf)
+    for j in range(paths.shape[1]):
+        path = paths[x, j] + weight * rho[abs(j - level)]
+        if path < best:
+            winner, best = j, path
+    return winner

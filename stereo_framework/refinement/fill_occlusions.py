@@ -1,0 +1,79 @@
+"""Filling of pixels without an estimate along their scan line."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework._parallel import over_rows
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import stage
+
+RULES = ("background", "left")
+
+
+@stage("refinement", source="Scharstein & Szeliski 2002, sections 3.4 and 4.3", halo=lambda: 0)
+def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"] = "background") -> Disparity:
+    """Give every pixel without an estimate that of a neighbour in its row.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels; NaN = no estimate.
+    rule : str
+        "background": the farther (smaller) of the nearest known disparities to the left and right, since what is occluded lies
+        behind what occludes it. "left": the nearest known to the left, as the original test bed fills after dynamic programming.
+        Where a pixel has known disparities on one side only, both take the nearest of these.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels; NaN only in rows without any estimate.
+
+    Raises
+    ------
+    ParameterError
+        Another rule.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 3.4. The results of dynamic programming in their Table 5 are filled from the left, which is
+    the background for a reference frame to the left of the match frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row = np.array([[5, np.nan, 2, np.nan]], np.float32)
+    >>> fill_occlusions(row).tolist(), fill_occlusions(row, rule="left").tolist()
+    ([[5.0, 2.0, 2.0, 2.0]], [[5.0, 5.0, 2.0, 2.0]])
+    """
+    if rule not in RULES:
+        raise ParameterError(f"fill_occlusions.rule: {rule!r} is no rule; {nearest(rule, RULES, kind='rules')}")
+    filled = disparity.copy()
+    over_rows(lambda start, stop: _kernel(rule == "left", filled[start:stop]), disparity.shape[0], disparity.size)
+    return filled
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _kernel(from_left: bool, disparity: NDArray[np.float32]) -> None:
+    rows, columns = disparity.shape
+    for y in range(rows):
+        left = np.float32(np.nan)
+        x = 0
+        while x < columns:
+            if not np.isnan(disparity[y, x]):
+                left = disparity[y, x]
+                x += 1
+                continue
+            end = x
+            while end < columns and np.isnan(disparity[y, end]):
+                end += 1
+            right = disparity[y, end] if end < columns else np.float32(np.nan)
+            value = right if np.isnan(left) or (right < left and not from_left) else left
+            while x < end:
+                disparity[y, x] = value
+                x += 1

@@ -1,0 +1,65 @@
+"""Truncated linear smoothness: a change of disparity costs in proportion to its size, up to a limit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.scene import Image, Search
+from stereo_framework.smoothness._gradient import weighted
+from stereo_framework.stage import NonNegative, Positive, stage
+from stereo_framework.volume import Smoothness
+
+
+@stage("smoothness", source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6")
+def truncated_linear(
+    reference: Image,
+    search: Search,
+    *,
+    weight: NonNegative = 20.0,
+    truncation: Positive = 2.0,
+    gradient_threshold: NonNegative | None = None,
+    gradient_penalty: NonNegative = 2.0,
+) -> Smoothness:
+    """Neighbours pay the weight of their edge for every pixel of difference, but for no more than `truncation` pixels.
+
+    Parameters
+    ----------
+    reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    search : Search
+        Disparity of each level.
+    weight : float
+        The paper's lambda: cost of a change by one pixel of disparity, in units of the matching cost.
+    truncation : float
+        Difference in pixels of disparity beyond which a change costs no more: surfaces may slant, objects may end.
+    gradient_threshold : float or None
+        Intensity difference across an edge, in grey levels (root mean square over the colours), below which a change costs
+        `gradient_penalty` times as much; null or 0: the image plays no part. The paper's typical value is 8.
+    gradient_penalty : float
+        Factor on the weight of edges below the threshold; above 1 it moves changes of disparity to intensity edges.
+
+    Returns
+    -------
+    Smoothness
+        Edge weights float32 (rows, columns) and rho = the level difference in pixels, at most `truncation`.
+
+    Raises
+    ------
+    ParameterError
+        `truncation` not above 0, another parameter below 0.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, sections 3.3 and 4.3: the paper's robust rho_d. The gradient rule is that of `potts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truncated_linear(np.zeros((1, 2), np.uint8), Search(0, 4)).rho.tolist()
+    [0.0, 1.0, 2.0, 2.0, 2.0]
+    """
+    if not truncation > 0:
+        raise ParameterError(f"truncated_linear.truncation: {truncation!r} is not a number > 0")
+    rho = np.minimum(search.step * np.arange(search.levels), truncation)
+    return weighted("truncated_linear", reference, rho, weight, gradient_threshold, gradient_penalty)

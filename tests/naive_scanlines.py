@@ -1,0 +1,185 @@
+"""Slow, obvious twins of what works along scan lines, and searches through all paths of tiny rows. Plain Python, exact arithmetic."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+
+
+def edge_weight(a, b, weight, threshold, penalty):
+    """Weight of the edge between two pixels, each a list of channels."""
+    gradient = math.sqrt(sum((float(p) - float(q)) ** 2 for p, q in zip(a, b, strict=True)) / len(a))
+    return weight * penalty if threshold and gradient < threshold else weight
+
+
+def smoothness_weights(image, weight, threshold, penalty):
+    """Weights of the edges to the right and to the lower neighbour; 0 where there is none."""
+    rows, columns = image.shape[:2]
+    pixels = image.reshape(rows, columns, -1)
+    right, down = np.zeros((2, rows, columns))
+    for y, x in np.ndindex(rows, columns):
+        if x + 1 < columns:
+            right[y, x] = edge_weight(pixels[y, x], pixels[y, x + 1], weight, threshold, penalty)
+        if y + 1 < rows:
+            down[y, x] = edge_weight(pixels[y, x], pixels[y + 1, x], weight, threshold, penalty)
+    return right, down
+
+
+def scanline(costs, weights, rho):
+    """Labels and cost of a row's cheapest labelling, by Viterbi's algorithm over all pairs of levels."""
+    columns, levels = costs.shape
+    paths = [[float(c) for c in costs[0]]]
+    previous = [[]]
+    for x in range(1, columns):
+        paths.append([])
+        previous.append([])
+        for k in range(levels):
+            options = [paths[x - 1][j] + float(weights[x - 1]) * float(rho[abs(j - k)]) for j in range(levels)]
+            previous[x].append(options.index(min(options)))
+            paths[x].append(min(options) + float(costs[x, k]))
+    labels = [paths[-1].index(min(paths[-1]))]
+    for x in range(columns - 1, 0, -1):
+        labels.insert(0, previous[x][labels[0]])
+    return labels, min(paths[-1])
+
+
+def all_scanlines(costs, weights, rho):
+    """The same by trying all labellings; of equal ones the lowest last level, then the lowest before it, and so on."""
+
+    def price(labels):
+        data = sum(float(costs[x, k]) for x, k in enumerate(labels))
+        return data + sum(float(weights[x]) * float(rho[abs(a - b)]) for x, (a, b) in enumerate(itertools.pairwise(labels)))
+
+    columns, levels = costs.shape
+    best = min(itertools.product(range(levels), repeat=columns), key=lambda labels: (price(labels), labels[::-1]))
+    return list(best), price(best)
+
+
+class OcclusionRow:
+    """A row for dynamic programming as the definition has it.
+
+    A match at (column, level) follows a match in the column before at the same or a higher level, or one at a lower level with as many
+    pixels between them as the rise is wide in pixels, rounded down. Every level of a change costs `occlusion`, and a change costs the
+    weight of the edge that it ends on.
+    """
+
+    def __init__(self, costs, weights, occlusion, search, pins=None):
+        # With the match image on the left the row is walked from its other end.
+        turn = slice(None, None, search.direction)
+        self.costs, self.pins = costs[turn], None if pins is None else pins[turn]
+        self.weights = weights[:-1][turn]
+        self.occlusion, self.step, self.direction = occlusion, Fraction(search.step).limit_denominator(100), search.direction
+        self.columns, self.levels = costs.shape
+
+    def data(self, column, level):
+        """Cost of a match; infinite where a pin forbids it."""
+        if self.pins is not None and self.pins[column] not in (-1, level):
+            return math.inf
+        return float(self.costs[column, level])
+
+    def change(self, column, levels):
+        """Cost of a change of level that ends in a match at a column."""
+        return abs(levels) * self.occlusion + float(self.weights[column - 1]) if levels else 0.0
+
+    def before(self, column, level):
+        """Where a match can come from, in the order in which ties are decided: (column, level, cost)."""
+        yield column - 1, level, 0.0
+        # Rises by whole pixels first, then those by a part of a pixel more; among them the smaller first.
+        for rise in sorted(range(1, level + 1), key=lambda rise: (rise * self.step % 1, rise)):
+            start = column - 1 - math.floor(rise * self.step)
+            if start >= 0 and (self.pins is None or (self.pins[start + 1 : column] == -1).all()):
+                yield start, level - rise, self.change(column, rise)
+        for fall in range(1, self.levels - level):
+            yield column - 1, level + fall, self.change(column, fall)
+
+    def labels(self, path):
+        """Levels by pixel of a path given as (column, level), in the row's own direction."""
+        labels = [-1] * self.columns
+        for column, level in path:
+            labels[column] = level
+        return labels[:: self.direction]
+
+    def solve(self):
+        """Labels and cost of the cheapest path, column by column."""
+        best = {(0, k): (self.data(0, k), None) for k in range(self.levels)}
+        for column, level in itertools.product(range(1, self.columns), range(self.levels)):
+            options = [(best[x, k][0] + cost, (x, k)) for x, k, cost in self.before(column, level)]
+            cost, origin = min(options, key=lambda option: option[0])
+            best[column, level] = cost + self.data(column, level), origin
+        at = min(((self.columns - 1, k) for k in range(self.levels)), key=lambda end: best[end][0])
+        cost, path = best[at][0], []
+        while at is not None:
+            path.append(at)
+            at = best[at][1]
+        return self.labels(path), cost
+
+    def try_all(self):
+        """The same by trying all paths: backwards from the last column, so that ties are decided by the order of their choices."""
+
+        def paths(column, level):
+            if column == 0:
+                yield self.data(0, level), [(0, level)]
+                return
+            for x, k, cost in self.before(column, level):
+                for total, path in paths(x, k):
+                    yield total + cost + self.data(column, level), [*path, (column, level)]
+
+        candidates = [found for level in range(self.levels) for found in paths(self.columns - 1, level)]
+        cost, path = min(candidates, key=lambda found: found[0])
+        return self.labels(path), cost
+
+
+def largest_ordered(positions):
+    """The size of the largest set of entries, None excepted, that increase from left to right; tries all sets."""
+    known = [p for p in positions if p is not None]
+    for size in range(len(known), 0, -1):
+        for chosen in itertools.combinations(known, size):
+            if all(a < b for a, b in itertools.pairwise(chosen)):
+                return size
+    return 0
+
+
+def reliable_matches(costs, search, margin):
+    """(row, column) -> level of all matches that are best for both pixels by the margin, before their order is looked at."""
+    rows, columns, levels = costs.shape
+
+    def position(x, k):
+        return x * search.denominator - search.direction * (search.first + k * search.stride)
+
+    def seen(x, k):
+        return 0 <= position(x, k) <= (columns - 1) * search.denominator
+
+    found = {}
+    for y, x, k in np.ndindex(rows, columns, levels):
+        if not seen(x, k):
+            continue
+        cost = float(costs[y, x, k])
+        own = [j for j in range(levels) if j != k and seen(x, j)]
+        far = [j for j in own if abs(j - k) > max(1, round(1 / search.step))]
+        others = [
+            float(costs[y, u, j])
+            for u in range(columns)
+            for j in range(levels)
+            if u != x and position(u, j) == position(x, k) and seen(u, j)
+        ]
+        unique = all(cost < float(costs[y, x, j]) for j in own) and all(cost < other for other in others)
+        if unique and far and all(float(costs[y, x, j]) >= cost + margin for j in far):
+            found[y, x] = k
+    neighbours = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
+    return {(y, x): k for (y, x), k in found.items() if any((y + i, x + j) in found for i, j in neighbours)}
+
+
+def fill_occlusions(disparity, rule):
+    """Rows with every NaN replaced by a known neighbour's disparity."""
+    filled = disparity.copy()
+    for y, x in np.ndindex(*disparity.shape):
+        if not np.isnan(disparity[y, x]):
+            continue
+        left = [v for v in disparity[y, :x] if not np.isnan(v)][-1:]
+        right = [v for v in disparity[y, x + 1 :] if not np.isnan(v)][:1]
+        if rule == "left" and left:
+            filled[y, x] = left[0]
+        elif left or right:
+            filled[y, x] = min(left + right)
+    return filled

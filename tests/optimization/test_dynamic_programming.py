@@ -1,0 +1,244 @@
+import itertools
+import math
+
+import naive
+import naive_scanlines
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, searches
+
+from stereo_framework import Bound, CostVolume, Energy, Labeling, Pipeline, Search, Smoothness, load_scene, pipeline
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation import evaluate
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import dynamic_programming
+from stereo_framework.optimization._ground_control import control_points
+from stereo_framework.refinement import fill_occlusions
+from stereo_framework.smoothness import linear, potts
+
+EXACT_STEPS = (1, 1 / 2, 2, 1 / 4, 3)
+
+
+@st.composite
+def problems(draw, columns, levels, steps=EXACT_STEPS):
+    """Energies of whole numbers with a Potts term or none, and an occlusion cost: everything is exact in float32."""
+    search = draw(searches(steps))
+    search = Search(search.minimum, search.minimum + (draw(levels) - 1) * search.step, search.step, search.direction)
+    shape = draw(st.sampled_from([3, 1])), draw(columns), search.levels
+    costs = draw(filled(shape, np.append(np.arange(60), [1020] * 9))).astype(np.float32)
+    smoothness = None
+    if draw(st.sampled_from([True, True, False])):
+        right = draw(filled(shape[:2], np.arange(40))).astype(np.float32)
+        right[:, -1] = 0
+        smoothness = Smoothness(right, np.zeros_like(right), (np.arange(search.levels) > 0).astype(np.float32))
+    return Energy(CostVolume(costs, search, 1020.0), smoothness), draw(st.sampled_from([8, 20, 0, 60]))
+
+
+def rows_of(energy, occlusion_cost, pins=None):
+    """The twin of every row."""
+    costs, search = energy.volume.costs, energy.volume.search
+    weights = energy.smoothness.right if energy.smoothness else np.zeros(costs.shape[:2])
+    for y in range(costs.shape[0]):
+        row_pins = None if pins is None else pins[y]
+        yield naive_scanlines.OcclusionRow(costs[y], weights[y], occlusion_cost * search.step, search, row_pins)
+
+
+def check(result: Labeling, energy, found):
+    assert result.labels.tolist() == [labels for labels, _ in found]
+    assert result.objective == sum(cost for _, cost in found)
+    chosen = np.take_along_axis(energy.volume.costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
+    np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
+    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+
+
+@settings(max_examples=120, deadline=None)
+@given(problem=problems(st.sampled_from([11, 6, 3, 2, 1]), st.sampled_from([5, 9, 3, 2])), threads=st.integers(1, 3))
+def test_agrees_with_twin(problem, threads):
+    energy, occlusion_cost = problem
+    with in_threads(threads):
+        result = dynamic_programming(energy, occlusion_cost=occlusion_cost)
+    check(result, energy, [row.solve() for row in rows_of(energy, occlusion_cost)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(st.sampled_from([5, 4, 2, 1]), st.sampled_from([4, 3, 2])))
+def test_finds_the_best_of_all_paths(problem):
+    energy, occlusion_cost = problem
+    result = dynamic_programming(energy, occlusion_cost=occlusion_cost)
+    check(result, energy, [row.try_all() for row in rows_of(energy, occlusion_cost)])
+
+
+@pytest.mark.parametrize("rows", [1, 15, 16, 17, 33])
+def test_rows_do_not_depend_on_each_other(rows):
+    rng = np.random.default_rng(rows)
+    volume = CostVolume(rng.integers(0, 50, (rows, 12, 6)).astype(np.float32), Search(0, 5), 255.0)
+    energy = Energy(volume, potts(np.zeros((rows, 12), np.uint8), volume.search, weight=5))
+    result = dynamic_programming(energy, occlusion_cost=10)
+    check(result, energy, [row.solve() for row in rows_of(energy, 10)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(st.sampled_from([30, 12]), st.sampled_from([9, 6]), steps=(1, 1 / 2, 1 / 3, 1 / 4, 2, 3)))
+def test_matches_are_ordered_and_occlusions_as_wide_as_rises(problem):
+    energy, _ = problem
+    search = energy.volume.search
+    labels = dynamic_programming(energy, occlusion_cost=3).labels
+    assert (labels[:, [0, -1]] >= 0).all()
+    for row in labels:
+        known = [(x, k) for x, k in enumerate(row[:: search.direction].tolist()) if k >= 0]
+        for (x, k), (u, j) in itertools.pairwise(known):
+            rise = (j - k) * search.step
+            # The match image is never gone through backwards, nor is one of its points matched twice.
+            assert (u - x) - rise > 1e-9
+            assert u - x - 1 == max(0, math.floor(rise + 1e-9))
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_occludes_what_only_the_reference_sees(direction):
+    # Two surfaces on a row of 8 pixels, disparity 0 and, on pixels 3 to 5, 2; the pixels beside the nearer one, on the side where the match
+    # frame's view is blocked, have no partner.
+    costs = np.full((1, 8, 3), 50, np.float32)
+    near, hidden = ([3, 4, 5], [1, 2]) if direction == 1 else ([2, 3, 4], [5, 6])
+    for x in range(8):
+        if x not in hidden:
+            costs[0, x, 2 if x in near else 0] = 0
+    result = dynamic_programming(Energy(CostVolume(costs, Search(0, 2, 1, direction), 255.0)), occlusion_cost=5)
+    expected = [0, -1, -1, 2, 2, 2, 0, 0] if direction == 1 else [0, 0, 2, 2, 2, -1, -1, 0]
+    assert result.labels.tolist() == [expected]
+    # Two pixels of the reference, and two of the match image where the disparity falls back.
+    assert result.objective == 4 * 5
+
+
+def test_a_jump_pays_its_edge_once_whatever_its_size():
+    costs = np.array([[[0, 99, 99, 99], [99] * 4, [99] * 4, [99] * 4, [99, 99, 99, 0], [0, 99, 99, 99]]], np.float32)
+    right = np.array([[1, 2, 4, 8, 16, 0]], np.float32)
+    smoothness = Smoothness(right, np.zeros_like(right), np.array([0, 1, 1, 1], np.float32))
+    result = dynamic_programming(Energy(CostVolume(costs, Search(0, 3), 255.0), smoothness), occlusion_cost=0)
+    assert result.labels.tolist() == [[0, -1, -1, -1, 3, 0]]
+    # Matching resumes on the edge from pixel 3 to 4 after the rise, and from 4 to 5 after the fall.
+    assert result.objective == 8 + 16
+
+
+def test_fractional_rises_need_not_hide_a_pixel():
+    # A surface that recedes by a quarter of a pixel every two pixels.
+    costs = np.full((1, 8, 4), 50, np.float32)
+    for x in range(8):
+        costs[0, x, x // 2] = 0
+    result = dynamic_programming(Energy(CostVolume(costs, Search(0, 0.75, 0.25), 255.0)), occlusion_cost=8)
+    assert result.labels.tolist() == [[0, 0, 1, 1, 2, 2, 3, 3]]
+    assert result.objective == 3 * 8 / 4
+
+
+def test_path_costs_above_a_million():
+    costs = np.array([[[3e6, 2e6], [3e6, 4e6]]], np.float32)
+    result = dynamic_programming(Energy(CostVolume(costs, Search(0, 1), 255.0)), occlusion_cost=1e6)
+    assert result.labels.tolist() == [[0, 0]]
+    assert result.objective == 6e6
+
+
+def test_refuses_penalties_that_grow():
+    volume = CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0)
+    term = linear(np.zeros((1, 3), np.uint8), volume.search)
+    with pytest.raises(ParameterError, match=r"^dynamic_programming: a jump pays once.*use smoothness: potts$"):
+        dynamic_programming(Energy(volume, term))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"occlusion_cost": -1}, "dynamic_programming.occlusion_cost: -1 is not a number >= 0"),
+        (
+            {"ground_control_points": True, "control_window": 0},
+            "dynamic_programming.control_window: 0 is not a whole number >= 1",
+        ),
+        ({"ground_control_points": True, "control_margin": -2}, "dynamic_programming.control_margin: -2 is not a number >= 0"),
+    ],
+)
+def test_refuses_parameters_out_of_range(parameters, message):
+    with pytest.raises(ParameterError, match=f"^{message}$"):
+        dynamic_programming(Energy(CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0)), **parameters)
+
+
+def test_slabs_give_the_same_result_and_objective(monkeypatch):
+    scene = load_scene("synthetic/planes")
+    method = Pipeline(absolute_difference, dynamic_programming, smoothness=potts, refinement=[fill_occlusions])
+    whole = method(scene, keep_volume=True)
+    monkeypatch.setattr(pipeline, "SLAB_ROWS", 50)
+    slabs = method(scene)
+    np.testing.assert_array_equal(slabs.labels, whole.labels)
+    np.testing.assert_array_equal(slabs.disparity, whole.disparity)
+    assert slabs.objective == whole.objective is not None
+
+
+# --- ground control points --------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    problem=problems(st.sampled_from([10, 7, 3, 1]), st.sampled_from([6, 4, 2])),
+    window=st.sampled_from([1, 3, 2]),
+    margin=st.sampled_from([0, 10]),
+)
+def test_control_points_agree_with_twin(problem, window, margin):
+    volume = problem[0].volume
+    search = volume.search
+    points = control_points(volume, window, margin)
+    windowed = naive.min_filter(naive.box(volume.costs, window), window)
+    reliable = naive_scanlines.reliable_matches(windowed, search, margin)
+    assert {(y, x): points[y, x] for y, x in np.argwhere(points >= 0).tolist()}.items() <= reliable.items()
+    for y, row in enumerate(points):
+        places = [
+            x * search.denominator - search.direction * search.stride * reliable[y, x] if (y, x) in reliable else None
+            for x in range(len(row))
+        ]
+        kept = [places[x] for x in np.flatnonzero(row >= 0)]
+        assert all(a < b for a, b in itertools.pairwise(kept))
+        assert len(kept) == naive_scanlines.largest_ordered(places)
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(st.sampled_from([11, 6]), st.sampled_from([6, 4])))
+def test_paths_pass_through_the_control_points(problem):
+    energy, occlusion_cost = problem
+    pins = control_points(energy.volume, 1, 0)
+    result = dynamic_programming(
+        energy, occlusion_cost=occlusion_cost, ground_control_points=True, control_window=1, control_margin=0
+    )
+    check(result, energy, [row.solve() for row in rows_of(energy, occlusion_cost, pins)])
+    np.testing.assert_array_equal(result.labels[pins >= 0], pins[pins >= 0])
+
+
+def test_control_points_make_the_stage_global():
+    assert Bound(dynamic_programming).halo == 0
+    assert Bound(dynamic_programming, {"ground_control_points": True}).halo is None
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_control_points_help_on_real_images(exchanged, data):
+    scene = load_scene("map", data=data)
+    if exchanged:
+        scene = scene.pair(scene.match_index, scene.reference_index)
+    bad = {}
+    for points in (False, True):
+        method = Pipeline(
+            Bound(absolute_difference, {"interval": True}),
+            Bound(dynamic_programming, {"ground_control_points": points}),
+            smoothness=Bound(potts, {"gradient_threshold": 8, "gradient_penalty": 4}),
+            refinement=[fill_occlusions],
+        )
+        bad[points] = evaluate(method(scene).disparity, scene)["bad_pixels_nonocc"]
+    # The paper's own algorithms leave 0.2 to 3.3 percent on this pair (Scharstein & Szeliski 2002, Table 5).
+    assert bad[True] < 1 < bad[False] < 4
+
+
+# --- real images ------------------------------------------------------------------------------------------------------
+
+
+# The original program's energies with the paper's parameters (Scharstein & Szeliski 2002, Table 4), occlusions filled from the left.
+@pytest.mark.parametrize(("name", "energy"), [("tsukuba", 1633678), ("sawtooth", 2785251), ("venus", 3590920), ("map", 996443)])
+def test_energies_of_the_original(name, energy, data):
+    smoothness = Bound(potts, {"weight": 20, "gradient_threshold": 8, "gradient_penalty": 4})
+    cost = Bound(absolute_difference, {"interval": True})
+    assert Pipeline(cost, dynamic_programming, smoothness=smoothness)(load_scene(name, data=data)).energy == energy

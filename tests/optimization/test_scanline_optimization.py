@@ -1,0 +1,128 @@
+import naive_scanlines
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, priors
+
+from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, pipeline
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import scanline_optimization, winner_take_all
+from stereo_framework.smoothness import linear, potts, truncated_linear
+
+RHOS = {
+    "potts": lambda k: np.minimum(k, 1),
+    "linear": lambda k: k,
+    "truncated": lambda k: np.minimum(k, 2),
+    "none": lambda k: 0 * k,
+}
+
+
+@st.composite
+def energies(draw, columns, levels):
+    """Energies of whole numbers, exact in float32, with every kind of penalty table."""
+    shape = draw(st.sampled_from([3, 1])), draw(columns), draw(levels)
+    costs = draw(filled(shape, np.append(np.arange(60), [1020] * 9))).astype(np.float32)
+    smoothness = draw(priors(*shape))
+    kind = draw(st.sampled_from(["any", *RHOS]))
+    if kind != "any":
+        rho = RHOS[kind](np.arange(shape[2])).astype(np.float32)
+        smoothness = Smoothness(smoothness.right, smoothness.down, rho)
+    return Energy(CostVolume(costs, Search(0, shape[2] - 1), 1020.0), smoothness)
+
+
+def check(result, energy, twin):
+    costs, smoothness = energy.volume.costs, energy.smoothness
+    found = [twin(costs[y], smoothness.right[y], smoothness.rho) for y in range(costs.shape[0])]
+    assert result.labels.tolist() == [labels for labels, _ in found]
+    assert result.objective == sum(cost for _, cost in found)
+    chosen = np.take_along_axis(costs, result.labels[..., None].astype(int), axis=2)[..., 0]
+    np.testing.assert_array_equal(result.costs, chosen)
+    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+
+
+@settings(max_examples=100, deadline=None)
+@given(energy=energies(st.sampled_from([9, 5, 2, 1]), st.sampled_from([7, 16, 3, 2])), threads=st.integers(1, 3))
+def test_agrees_with_twin(energy, threads):
+    with in_threads(threads):
+        result = scanline_optimization(energy)
+    check(result, energy, naive_scanlines.scanline)
+
+
+@settings(max_examples=40, deadline=None)
+@given(energy=energies(st.sampled_from([5, 4, 1]), st.sampled_from([3, 2])))
+def test_finds_the_best_of_all_labellings(energy):
+    check(scanline_optimization(energy), energy, naive_scanlines.all_scanlines)
+
+
+@pytest.mark.parametrize("rho", [[0, 8, 1, 5, 3, 0, 2], [0, 9, 2, 9, 9, 9, 9], [0, 1, 2, 3, 3, 3, 3], [0, 5, 0, 0, 0, 0, 0]])
+def test_penalties_need_not_grow(rho):
+    rng = np.random.default_rng(7)
+    costs = rng.integers(0, 60, (20, 12, 7)).astype(np.float32)
+    right, down = rng.integers(0, 9, (2, 20, 12)).astype(np.float32)
+    energy = Energy(CostVolume(costs, Search(0, 6), 255.0), Smoothness(right, down, np.array(rho, np.float32)))
+    check(scanline_optimization(energy), energy, naive_scanlines.scanline)
+
+
+@pytest.mark.parametrize("levels", [2, 15, 16, 17, 70])
+def test_lowest_levels_win_ties(levels):
+    volume = CostVolume(np.full((2, 5, levels), 3, np.float32), Search(0, levels - 1), 255.0)
+    for term in (potts, linear, truncated_linear):
+        smoothness = term(np.zeros((2, 5), np.uint8), volume.search, weight=0)
+        assert (scanline_optimization(Energy(volume, smoothness)).labels == 0).all()
+
+
+def test_strong_smoothness_gives_one_level_a_row():
+    rng = np.random.default_rng(3)
+    volume = CostVolume(rng.integers(0, 100, (4, 8, 5)).astype(np.float32), Search(0, 4), 255.0)
+    smoothness = potts(np.zeros((4, 8), np.uint8), volume.search, weight=10_000)
+    labels = scanline_optimization(Energy(volume, smoothness)).labels
+    assert labels.tolist() == [[k] * 8 for k in volume.costs.sum(axis=1).argmin(axis=1)]
+
+
+def test_path_costs_above_a_million():
+    costs = np.array([[[3e6, 2e6], [1e6, 2e6], [3e6, 2e6]]], np.float32)
+    smoothness = potts(np.zeros((1, 3), np.uint8), Search(0, 1), weight=1.5e6)
+    result = scanline_optimization(Energy(CostVolume(costs, Search(0, 1), 255.0), smoothness))
+    assert result.labels.tolist() == [[1, 1, 1]]
+    assert result.objective == 6e6
+
+
+def test_needs_a_smoothness_term():
+    with pytest.raises(
+        ParameterError, match=r"^scanline_optimization: the energy has no smoothness term.*potts.*winner_take_all$"
+    ):
+        scanline_optimization(Energy(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 255.0)))
+
+
+def test_costs_need_not_be_contiguous():
+    costs = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    flipped = CostVolume(costs[..., ::-1], Search(0, 3), 255.0)
+    smoothness = potts(np.zeros((2, 3), np.uint8), flipped.search)
+    assert (scanline_optimization(Energy(flipped, smoothness)).labels == 3).all()
+
+
+def test_slabs_give_the_same_result_and_objective(monkeypatch):
+    scene = load_scene("synthetic/planes")
+    method = Pipeline(absolute_difference, scanline_optimization, smoothness=Bound(truncated_linear, {"gradient_threshold": 8}))
+    whole = method(scene, keep_volume=True)
+    monkeypatch.setattr(pipeline, "SLAB_ROWS", 50)
+    slabs = method(scene)
+    np.testing.assert_array_equal(slabs.labels, whole.labels)
+    assert slabs.objective == whole.objective is not None
+    assert slabs.energy == pytest.approx(whole.energy, rel=1e-12)
+    # The objective leaves out the vertical edges, and WTA knows of none.
+    assert (
+        whole.objective
+        < whole.energy
+        < Pipeline(absolute_difference, winner_take_all, smoothness=method.smoothness)(scene).energy
+    )
+
+
+# The original program's energies with the paper's parameters (Scharstein & Szeliski 2002, Table 4).
+@pytest.mark.parametrize(("name", "energy"), [("tsukuba", 1861469), ("sawtooth", 2929012), ("venus", 4292896), ("map", 1291559)])
+def test_energies_of_the_original(name, energy, data):
+    smoothness = Bound(potts, {"weight": 50, "gradient_threshold": 8, "gradient_penalty": 2})
+    method = Pipeline(Bound(absolute_difference, {"interval": True}), scanline_optimization, smoothness=smoothness)
+    assert method(load_scene(name, data=data)).energy == energy

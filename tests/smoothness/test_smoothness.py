@@ -1,0 +1,77 @@
+import naive_scanlines
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import image_pairs, in_threads, searches
+
+from stereo_framework import Search
+from stereo_framework.errors import ParameterError
+from stereo_framework.smoothness import linear, potts, truncated_linear
+
+TERMS = [potts, linear, truncated_linear]
+GREY = np.zeros((2, 3), np.uint8)
+
+
+@pytest.mark.parametrize("term", TERMS)
+@settings(max_examples=30, deadline=None)
+@given(
+    pair=image_pairs(),
+    weight=st.sampled_from([20, 0, 2.5]),
+    threshold=st.sampled_from([30.0, 120.0, 0.0, None]),
+    penalty=st.sampled_from([4, 0.5, 0]),
+    threads=st.integers(1, 3),
+)
+def test_edge_weights_agree_with_twin(term, pair, weight, threshold, penalty, threads):
+    image = pair[0]
+    with in_threads(threads):
+        found = term(image, Search(0, 3), weight=weight, gradient_threshold=threshold, gradient_penalty=penalty)
+    right, down = naive_scanlines.smoothness_weights(image, weight, threshold, penalty)
+    np.testing.assert_array_equal(found.right, right)
+    np.testing.assert_array_equal(found.down, down)
+    assert found.right.dtype == found.down.dtype == found.rho.dtype == np.float32
+
+
+@settings(max_examples=40, deadline=None)
+@given(search=searches(), truncation=st.sampled_from([2.0, 0.75, 100.0]))
+def test_penalties_are_in_pixels(search, truncation):
+    pixels = [k * search.step for k in range(search.levels)]
+    assert potts(GREY, search).rho.tolist() == [float(p > 0) for p in pixels]
+    np.testing.assert_allclose(linear(GREY, search).rho, pixels, rtol=1e-6)
+    cut = truncated_linear(GREY, search, truncation=truncation).rho
+    np.testing.assert_allclose(cut, [min(p, truncation) for p in pixels], rtol=1e-6)
+
+
+def test_gradients_at_the_threshold_pay_the_plain_weight():
+    # sqrt((8^2 + 8^2 + 8^2) / 3) = 8, and sqrt((13^2 + 4^2 + 2^2) / 3) = sqrt(63) lies just below.
+    image = np.array([[[10, 10, 10], [18, 2, 18], [31, 6, 20]]], np.uint8)
+    found = potts(image, Search(0, 1), weight=10, gradient_threshold=8, gradient_penalty=3)
+    assert found.right.tolist() == [[10, 30, 0]]
+
+
+def test_intensities_do_not_wrap_around():
+    image = np.array([[250, 0], [0, 250]], np.uint8)
+    found = potts(image, Search(0, 1), weight=10, gradient_threshold=249, gradient_penalty=3)
+    assert found.right.tolist() == [[10, 0], [10, 0]]
+    assert found.down.tolist() == [[10, 10], [0, 0]]
+
+
+@pytest.mark.parametrize("threshold", [None, 0, 0.0])
+def test_without_a_threshold_the_image_plays_no_part(threshold):
+    found = potts(GREY, Search(0, 1), weight=7, gradient_threshold=threshold, gradient_penalty=100)
+    assert found.right.tolist() == [[7, 7, 0], [7, 7, 0]]
+    assert found.down.tolist() == [[7, 7, 7], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("term", TERMS)
+@pytest.mark.parametrize("name", ["weight", "gradient_threshold", "gradient_penalty"])
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_refuses_values_below_zero(term, name, value):
+    with pytest.raises(ParameterError, match=f"^{term.__name__}.{name}: {value} is not a number >= 0$"):
+        term(GREY, Search(0, 1), **{name: value})
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan")])
+def test_refuses_to_truncate_at_nothing(value):
+    with pytest.raises(ParameterError, match=f"^truncated_linear.truncation: {value} is not a number > 0$"):
+        truncated_linear(GREY, Search(0, 1), truncation=value)
