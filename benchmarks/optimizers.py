@@ -52,10 +52,10 @@ def gco(costs: np.ndarray, smoothness: Smoothness, algorithm: str) -> np.ndarray
         from gco import cut_grid_graph
     except ImportError:
         return None
-    levels = costs.shape[2]
-    pairwise = (1 - np.eye(levels)).astype(np.float64)
-    vertical, horizontal = smoothness.down[:-1].astype(np.float64), smoothness.right[:, :-1].astype(np.float64)
-    labels = cut_grid_graph(costs.astype(np.float64), pairwise, vertical, horizontal, n_iter=-1, algorithm=algorithm)
+    # Absolute differences and the weight are whole numbers; gco would scale floats until they overflow.
+    pairwise = 1 - np.eye(costs.shape[2], dtype=np.int32)
+    vertical, horizontal = smoothness.down[:-1].astype(np.int32), smoothness.right[:, :-1].astype(np.int32)
+    labels = cut_grid_graph(costs.astype(np.int32), pairwise, vertical, horizontal, n_iter=-1, algorithm=algorithm)
     return labels.reshape(costs.shape[:2]).astype(np.int16)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from stereo_framework._bits import ordered
 from stereo_framework._parallel import over_rows
 from stereo_framework._windows import check_count
 from stereo_framework.errors import ParameterError
@@ -85,18 +84,20 @@ def bayesian_diffusion(
     ):
         if not legal:
             raise ParameterError(f"bayesian_diffusion.{name}: {value!r} is out of its bounds")
-    costs, scale, weight = volume.costs, np.float32(cost_scale), np.float32(mu)
-    taps, floor, norm = _prior(costs.shape[2], sigma, epsilon)
+    scale, weight = np.float32(cost_scale), np.float32(mu)
+    taps, floor, norm = _prior(volume.costs.shape[2], sigma, epsilon)
+    # Inside, the columns stand fastest: sums over a pixel's levels, too few to fill vector registers, become sums of whole rows.
+    data = np.ascontiguousarray(volume.costs.transpose(0, 2, 1))
     # S of the previous and of the present step; the last step writes E itself.
-    present, following = np.zeros_like(costs), np.empty_like(costs)
+    present, following = np.zeros_like(data), np.empty_like(data)
 
     def step(support: Costs, out: Costs, last: bool, start: int, stop: int) -> None:
-        _kernel(costs, support, start, scale, weight, taps, floor, norm, last, out[start:stop])
+        _kernel(data, support, start, scale, weight, taps, floor, norm, last, out[start:stop])
 
     for i in range(iterations + 1):
-        over_rows(functools.partial(step, present, following, i == iterations), costs.shape[0], 4 * costs.size)
+        over_rows(functools.partial(step, present, following, i == iterations), data.shape[0], 4 * data.size)
         present, following = following, present
-    return replace(volume, costs=present)
+    return replace(volume, costs=np.ascontiguousarray(present.transpose(0, 2, 1)))
 
 
 def _prior(levels: int, sigma: float, epsilon: float) -> tuple[NDArray[np.float32], np.float32, NDArray[np.float32]]:
@@ -109,6 +110,8 @@ def _prior(levels: int, sigma: float, epsilon: float) -> tuple[NDArray[np.float3
     taps = gaussian[: reach + 1]
     distances = np.abs(np.arange(levels)[:, None] - np.arange(levels))
     table = np.where(distances <= reach, taps[np.minimum(distances, reach)], 0) + epsilon
+    # The middle one stands for half of itself on either side.
+    taps[0] /= 2
     return taps.astype(np.float32), np.float32(epsilon), (1 / table.sum(axis=1)).astype(np.float32)
 
 
@@ -127,71 +130,64 @@ def _kernel(
 ) -> None:
     """Energies of some rows from the support S of all; then, unless this is the last step, their S in place of them.
 
-    The levels of a pixel are too few to fill vector registers, so what can be done for all cells of a row in one loop is. The
-    probabilities stand between `reach` zeros on each side of a pixel, where the prior's band may reach across.
+    All volumes are ``(rows, levels, columns)``.
     """
-    rows, columns, levels = costs.shape
-    width, reach = columns * levels, taps.shape[0] - 1
-    room = levels + 2 * reach
-    line = np.empty(width + 2 * levels, np.float32)
-    energy = np.empty((columns, levels), np.float32)
-    flat, bits = energy.reshape(-1), energy.view(np.int32)
-    likelihood, blurred = np.full((columns + 1, room), -np.inf, np.float32), np.empty((columns + 1, room), np.float32)
-    base, share = np.empty(columns, np.float32), np.empty(columns, np.float32)
-    spread, smooth = likelihood.reshape(-1), blurred.reshape(-1)
-    n = columns * room - 2 * reach
+    rows, levels, columns = costs.shape
+    reach = taps.shape[0] - 1
+    # Levels out of range have the probability 0.
+    energies = np.zeros((levels + 2 * reach, columns), np.float32)
+    line, blurred = np.empty(columns + 2, np.float32), np.empty(columns, np.float32)
+    least, total = np.empty(columns, np.float32), np.empty(columns, np.float32)
     for y in range(out.shape[0]):
         at = start + y
-        data, middle = costs[at].reshape(-1), support[at].reshape(-1)
-        up, down = support[max(at - 1, 0)].reshape(-1), support[min(at + 1, rows - 1)].reshape(-1)
-        for i in range(levels):
-            line[i] = middle[i]
-            line[width + levels + i] = middle[width - levels + i]
-        line[levels : levels + width] = middle
-        left, right = line[:width], line[2 * levels : 2 * levels + width]
-        row = out[y].reshape(-1)
-        for i in range(width):
-            flat[i] = scale * data[i] + weight * (middle[i] + up[i] + down[i] + left[i] + right[i])
+        least[:] = np.inf
+        for k in range(levels):
+            data, energy = costs[at, k], energies[k + reach]
+            up, down = support[max(at - 1, 0), k], support[min(at + 1, rows - 1), k]
+            line[1 : columns + 1] = support[at, k]
+            line[0], line[columns + 1] = line[1], line[columns]
+            left, here, right = line[:columns], line[1 : columns + 1], line[2:]
+            for x in range(columns):
+                energy[x] = scale * data[x] + weight * (here[x] + up[x] + down[x] + left[x] + right[x])
+            for x in range(columns):
+                least[x] = energy[x] if energy[x] < least[x] else least[x]
         if last:
-            row[:] = flat
+            out[y] = energies[reach : reach + levels]
             continue
-        spread[:] = -np.inf
-        for x in range(columns):
-            u = np.uint64(x)
-            key = ordered(bits[u, 0])
-            for k in range(1, levels):
-                other = ordered(bits[u, k])
-                key = other if other < key else key
-            least = ordered(key).view(np.float32)
-            for k in range(levels):
-                likelihood[u, np.uint64(k + reach)] = least - energy[u, k]
-        for i in range(spread.shape[0]):
-            spread[i] = _exp(spread[i])
-        for x in range(columns):
-            total = _sum(likelihood[x])
-            base[x], share[x] = floor * total, np.float32(1) / total
-        centre, band = spread[reach : reach + n], smooth[reach : reach + n]
-        for i in range(n):
-            band[i] = taps[0] * centre[i]
-        for j in range(1, reach + 1):
-            before, after, tap = spread[reach - j : reach - j + n], spread[reach + j : reach + j + n], taps[j]
-            for i in range(n):
-                band[i] += tap * (before[i] + after[i])
-        for x in range(columns):
-            u = np.uint64(x)
-            b, s = base[u], share[u]
-            for k in range(levels):
-                energy[u, k] = (blurred[u, np.uint64(k + reach)] + b) * s * norm[k]
-        for i in range(width):
-            row[i] = -_log(flat[i] if flat[i] > _SMALLEST else _SMALLEST)
+        total[:] = 0
+        for k in range(reach, reach + levels):
+            energy = energies[k]
+            for x in range(columns):
+                energy[x] = _exp(least[x] - energy[x])
+                total[x] += energy[x]
+        for k in range(levels):
+            _accumulate(total, floor, blurred)
+            for j in range(reach + 1):
+                _add_neighbours(energies[k + reach - j], energies[k + reach + j], taps[j], blurred)
+            _to_support(blurred, total, norm[k], out[y, k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
-def _sum(values: NDArray[np.float32]) -> Any:
-    total = np.float32(0)
-    for i in range(values.shape[0]):
-        total += values[i]
-    return total
+# Loops over a row's columns stand in functions of their own where scalars from arrays take part: only then does LLVM see that they
+# stay the same.
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _accumulate(total: NDArray[np.float32], floor: float, blurred: NDArray[np.float32]) -> None:
+    for x in range(blurred.shape[0]):
+        blurred[x] = floor * total[x]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_neighbours(below: NDArray[np.float32], above: NDArray[np.float32], tap: float, blurred: NDArray[np.float32]) -> None:
+    for x in range(blurred.shape[0]):
+        blurred[x] += tap * (below[x] + above[x])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _to_support(blurred: NDArray[np.float32], total: NDArray[np.float32], norm: float, out: NDArray[np.float32]) -> None:
+    for x in range(out.shape[0]):
+        probability = blurred[x] / total[x] * norm
+        out[x] = -_log(probability if probability > _SMALLEST else _SMALLEST)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
