@@ -61,7 +61,16 @@ def scanline_optimization(energy: Energy) -> Labeling:
     reach = int(np.flatnonzero(rho != highest).max(initial=0)) + 1
 
     def run(start: int, stop: int) -> None:
-        _kernel(costs[start:stop], weights[start:stop], rho, highest, reach, labels[start:stop], chosen[start:stop], totals[start:stop])
+        _kernel(
+            costs[start:stop],
+            weights[start:stop],
+            rho,
+            highest,
+            reach,
+            labels[start:stop],
+            chosen[start:stop],
+            totals[start:stop],
+        )
 
     over_rows(run, rows, costs.size * reach)
     return Labeling(labels, chosen, objective=float(totals.sum()))
