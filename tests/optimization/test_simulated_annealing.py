@@ -113,6 +113,17 @@ def test_lone_pixels_keep_their_winner_when_frozen(rule, temperature):
     np.testing.assert_array_equal(found.labels, [[0, 0]])
 
 
+def test_the_smallest_random_number_draws_no_impossible_level():
+    # With this seed pixel 1682 draws 0 out of 2**24. Level 0 is impossible there.
+    first, second = (int(word) for word in np.random.PCG64(1248).random_raw(4)[:2] >> 32)
+    assert naive_moves.random32(1682, first, second) < 256
+    costs = np.tile(np.array([900, 1], np.float32), (1, 1683, 1))
+    nothing = np.zeros((1, 1683), np.float32)
+    energy = Energy(CostVolume(costs, Search(0, 1), 255.0), Smoothness(nothing, nothing, np.array([0, 1], np.float32)))
+    found = simulated_annealing(energy, start_temperature=1.0, sweeps=1, seed=1248)
+    assert (found.labels == 1).all()
+
+
 @each_rule
 def test_heat_makes_all_levels_alike(rule):
     energy = problem((40, 50) if JIT else (10, 20), 4, seed=3)
@@ -128,7 +139,7 @@ def test_heat_makes_all_levels_alike(rule):
 )
 def test_schedules_go_from_start_to_end(schedule, expected):
     assert expected[-1] == pytest.approx(1)
-    energy = problem((6, 7), 5)
+    energy = problem((20, 30) if JIT else (12, 16), 9)
     twin, _ = naive_moves.anneal(
         energy.volume.costs, energy.smoothness, winner_take_all(energy).labels, "full_gibbs", "raster", expected, 0
     )

@@ -190,9 +190,7 @@ def test_a_killed_process_loses_nothing(tmp_path):
     sizes = {"range": [1, 79, 2]}
     # Slow enough to be killed in the middle.
     slow = SWEEP | {"aggregation": [{"use": "box", "iterations": 6}]}
-    script.write_text(
-        yaml.safe_dump(slow | {"scenes": ["synthetic/planes"], "sweep": {"grid": {"aggregation.box.size": sizes}}})
-    )
+    script.write_text(yaml.safe_dump(slow | {"scenes": ["synthetic/planes"], "sweep": {"grid": {"aggregation.box.size": sizes}}}))
     command = [sys.executable, "-c", f"import stereo_framework as s; s.run({str(script)!r}, out={str(tmp_path / 'out')!r})"]
     child = subprocess.Popen(command)
     try:
