@@ -17,7 +17,7 @@ _MAX_NESTING = 20
 
 
 @dataclass
-class _Session:
+class _State:
     """The original's state, which all lines of all scripts share."""
 
     folder: Path
@@ -47,14 +47,14 @@ def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, An
     DataError
         The script cannot be read, or would run nothing.
     """
-    session = _Session(path.parent)
-    _script(session, path, report, 0)
-    if not session.runs:
+    state = _State(path.parent)
+    _script(state, path, report, 0)
+    if not state.runs:
         raise DataError(f"{path}: runs nothing: no line has a 'depth_map'")
     # What belongs to a whole script here, and to each run there.
     groups: dict[str, tuple[str, dict[str, Any]]] = {}
     scripts: dict[str, dict[str, Any]] = {}
-    for scene, name, method in session.runs:
+    for scene, name, method in state.runs:
         common: dict[str, Any] = {key: method.pop(key) for key in ("search", "evaluation") if key in method}
         wanted = (scene or "scene", common)
         key = next((key for key, group in groups.items() if group == wanted), None)
@@ -85,7 +85,7 @@ def _tokens(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield number, tokens[:comment]
 
 
-def _script(session: _Session, path: Path, report: Callable[[str], None], depth: int) -> None:
+def _script(state: _State, path: Path, report: Callable[[str], None], depth: int) -> None:
     if depth > _MAX_NESTING:
         raise DataError(f"{path}: scripts nested more than {_MAX_NESTING} deep; it seems to run itself")
     for number, tokens in _tokens(path):
@@ -97,19 +97,19 @@ def _script(session: _Session, path: Path, report: Callable[[str], None], depth:
         if command == "exit":
             return
         if command == "reset":
-            session.parameters = {k: v for k, v in session.parameters.items() if k in SURVIVE_RESET}
+            state.parameters = {k: v for k, v in state.parameters.items() if k in SURVIVE_RESET}
         elif command in ("script", "cd") and not rest:
             tell(f"'{command}' without a name; skipped")
         elif command == "cd":
             # The folder may exist on the author's machine only; the files it leads to are then reported one by one.
-            session.folder = Path(os.path.normpath(session.folder / rest[0]))
+            state.folder = Path(os.path.normpath(state.folder / rest[0]))
         elif command == "script":
-            _script(session, session.folder / rest[0], report, depth + 1)
+            _script(state, state.folder / rest[0], report, depth + 1)
         else:
-            _line(session, tokens, tell)
+            _line(state, tokens, tell)
 
 
-def _line(session: _Session, tokens: list[str], tell: Callable[[str], None]) -> None:
+def _line(state: _State, tokens: list[str], tell: Callable[[str], None]) -> None:
     """One line of name-value pairs: parameters, then what it asks to be done."""
     if len(tokens) % 2:
         tell(f"{tokens[-1]!r} has no value; skipped")
@@ -119,33 +119,33 @@ def _line(session: _Session, tokens: list[str], tell: Callable[[str], None]) -> 
         k: v for k, v in pairs if k in ("input_params", "input_data", "output_data", "depth_map", "output_params", "cost_map")
     }
     if "input_params" in once:
-        _parameter_file(session, session.folder / once["input_params"], tell)
+        _parameter_file(state, state.folder / once["input_params"], tell)
     if "input_data" in once:
-        session.scene = _scene_name(session, once["input_data"])
+        state.scene = _scene_name(state, once["input_data"])
         tell(
-            f"input_data {once['input_data']}: taken for the scene {session.scene!r}; name its frames in a scene.yaml if it is not one of ours"
+            f"input_data {once['input_data']}: taken for the scene {state.scene!r}; name its frames in a scene.yaml if it is not one of ours"
         )
     for name, value in pairs:
         if name not in once:
-            _assign(session, name, value, tell)
+            _assign(state, name, value, tell)
     for name in ("output_data", "cost_map"):
         if name in once:
             tell(f"{name} {once[name]}: not carried over; 'run --out DIR' stores the results")
     if "depth_map" in once:
-        method = translate(session.parameters, report=tell)
-        session.runs.append((session.scene, Path(once["depth_map"]).stem, method))
+        method = translate(state.parameters, report=tell)
+        state.runs.append((state.scene, Path(once["depth_map"]).stem, method))
 
 
-def _parameter_file(session: _Session, path: Path, tell: Callable[[str], None]) -> None:
+def _parameter_file(state: _State, path: Path, tell: Callable[[str], None]) -> None:
     if not path.is_file():
         tell(f"input_params: no file {path}; its parameters keep their values")
         return
     tokens = path.read_text(encoding="latin-1").split()
     for name, value in zip(tokens[::2], tokens[1::2], strict=False):
-        _assign(session, name, value, tell)
+        _assign(state, name, value, tell)
 
 
-def _assign(session: _Session, name: str, value: str, tell: Callable[[str], None]) -> None:
+def _assign(state: _State, name: str, value: str, tell: Callable[[str], None]) -> None:
     if name.startswith(("rms_error_", "bad_pixels_", "predict_err_")) or name in (
         "fraction_matched",
         "final_energy",
@@ -160,9 +160,9 @@ def _assign(session: _Session, name: str, value: str, tell: Callable[[str], None
     if name not in DEFAULTS and name != "disp_n":
         tell(f"{name}: no parameter of the original program, which ignores it too")
         return
-    session.parameters[name] = int(number) if float(number).is_integer() else number
+    state.parameters[name] = int(number) if float(number).is_integer() else number
 
 
-def _scene_name(session: _Session, listing: str) -> str:
+def _scene_name(state: _State, listing: str) -> str:
     """The folder of the frame list, which the conventional tree calls after its data set."""
-    return Path(os.path.normpath(session.folder / listing)).parent.name or "scene"
+    return Path(os.path.normpath(state.folder / listing)).parent.name or "scene"
