@@ -38,6 +38,7 @@ def difference_volume(
     outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
     costs = np.empty((rows, columns, search.levels), np.float32)
     positions = _positions(columns, search)
+    clipped = np.flatnonzero((positions[:, 0] > 0) | (positions[:, 1] < search.levels))
     left, right = reference.reshape(rows, columns, -1), match.reshape(rows, columns, -1)
 
     def run(start: int, stop: int) -> None:
@@ -45,6 +46,7 @@ def difference_volume(
             left[start:stop],
             right[start:stop],
             positions,
+            clipped,
             search.stride,
             search.denominator,
             search.direction > 0,
@@ -114,6 +116,13 @@ def _sample_row(
     what the row takes on within half a step; without it `high` is left alone. `scratch` is ``(3, same)``.
     """
     columns, channels = row.shape
+    if denominator == 1 and stride == 1 and not interval:
+        # The usual case in one pass.
+        for c in range(channels):
+            out = low[c]
+            for x in range(columns):
+                out[x] = row[columns - 1 - x, c] if reverse else row[x, c]
+        return
     line, half = scratch[0], scratch[1]
     for c in range(channels):
         if denominator == 1:
@@ -181,6 +190,7 @@ def _kernel(
     reference: NDArray,
     match: NDArray,
     positions: NDArray[np.int64],
+    clipped: NDArray[np.int64],
     stride: int,
     denominator: int,
     reverse: bool,
@@ -192,7 +202,7 @@ def _kernel(
     whole: bool,
     costs: NDArray[np.float32],
 ) -> None:
-    """Differences of the rows of two images ``(rows, columns, channels)``."""
+    """Differences of the rows of two images ``(rows, columns, channels)``; `clipped`: columns with levels out of view."""
     rows, columns, channels = reference.shape
     levels = costs.shape[2]
     fine = (columns - 1) * denominator + 1
@@ -207,7 +217,7 @@ def _kernel(
             _colour_row_to_intervals(reference[y], low, high, positions, cutoff, squared, costs[y])
         else:
             _colour_row_to_points(reference[y], low, positions, cutoff, squared, costs[y])
-        for x in range(columns):
+        for x in clipped:
             for k in range(positions[x, 0]):
                 costs[y, x, k] = outside
             for k in range(positions[x, 1], levels):
