@@ -225,7 +225,16 @@ class Scene:
         return image
 
     def image(self, index: int) -> Image:
-        """Frame `index` as an image; read-only. Not cached: `reference` and `match` are."""
+        """Frame `index` as an image; read-only, loaded once."""
+        if index not in self._images:
+            self._images[index] = self._load(index)
+        return self._images[index]
+
+    @cached_property
+    def _images(self) -> dict[int, Image]:
+        return {}
+
+    def _load(self, index: int) -> Image:
         image = self.frames[index].load()
         if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3) or 0 in image.shape:
             raise DataError(

@@ -288,7 +288,7 @@ def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[
             if name not in legal:
                 found[name] = f"no such parameter of {function.__name__}; {nearest(name, legal, kind='parameters')}"
             else:
-                found[name] = f"{_show(parameters[name])} is not {describe(legal[name].annotation)}"
+                found[name] = f"{spelled(parameters[name])} is not {describe(legal[name].annotation)}"
     return found
 
 
@@ -325,7 +325,7 @@ def describe(annotation: Any) -> str:
     return words.get(annotation, getattr(annotation, "__name__", str(annotation)))
 
 
-def _show(value: Any) -> str:
+def spelled(value: Any) -> str:
     """A value as a script spells it."""
     return {True: "true", False: "false", None: "null"}.get(value, repr(value)) if isinstance(value, bool | None) else repr(value)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.scene import Scene
-from stereo_framework.stage import _show
+from stereo_framework.stage import spelled
 
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
 """The regions of Scharstein & Szeliski 2002, section 5.1."""
@@ -66,7 +66,7 @@ def _value_faults(values: Mapping[str, Any]) -> dict[str, str]:
     for name, value in values.items():
         legal, words = _LEGAL[_field(name)]
         if not legal(value):
-            found[name] = f"{_show(value)} is not {words}"
+            found[name] = f"{spelled(value)} is not {words}"
             strange = [v for v in value if isinstance(v, str) and v not in REGIONS] if isinstance(value, list | tuple) else []
             if name == "regions" and strange:
                 found[name] = f"no such region: {', '.join(map(repr, strange))}; {nearest(strange[0], REGIONS, kind='regions')}"
@@ -229,7 +229,7 @@ def faults(spec: object) -> dict[str, str]:
         return {} if spec in PRESETS else {"": _no_preset(spec)}
     if not isinstance(spec, Mapping):
         expected = "a name or a mapping of 'base' and the fields that differ"
-        return {"": f"{_show(spec)} is not a protocol; expected {expected}; {nearest('', PRESETS, kind='protocols')}"}
+        return {"": f"{spelled(spec)} is not a protocol; expected {expected}; {nearest('', PRESETS, kind='protocols')}"}
     found = {}
     if "base" not in spec:
         found[""] = f"a derived protocol needs a 'base'; {nearest('', PRESETS, kind='protocols')}"
@@ -258,7 +258,7 @@ def shortest(value: float) -> str:
 
 
 def _no_preset(name: object) -> str:
-    return f"no protocol {_show(name)}; {nearest(str(name), PRESETS, kind='protocols')}"
+    return f"no protocol {spelled(name)}; {nearest(str(name), PRESETS, kind='protocols')}"
 
 
 def _derived_name(base: Protocol, derived: Protocol) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.errors import ParameterError
+from stereo_framework._windows import check_count
 from stereo_framework.scene import Image
 from stereo_framework.stage import PositiveInt, stage
 
@@ -41,8 +41,7 @@ def binomial_blur(image: Image, *, iterations: PositiveInt = 1) -> Image:
     >>> binomial_blur(np.array([[0, 0, 16, 0, 0]], np.uint8)).tolist()
     [[0, 4, 8, 4, 0]]
     """
-    if iterations < 1:
-        raise ParameterError(f"binomial_blur.iterations: {iterations!r} is not a whole number >= 1")
+    check_count("binomial_blur.iterations", iterations)
     import cv2
 
     kernel = np.array([0.25, 0.5, 0.25], np.float32)

@@ -11,7 +11,7 @@ from typing import Any
 
 from stereo_framework.errors import nearest
 from stereo_framework.script.places import Faults, Node, Place
-from stereo_framework.stage import _show
+from stereo_framework.stage import spelled
 
 MOST = 1_000_000
 """Values of an axis and runs of a script; more are a slip of the pen and would exhaust the memory."""
@@ -58,7 +58,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
             faults.add(node.place, "an empty axis; give at least one value")
         return node.value
     if not isinstance(node.value, dict) or len(node.value) != 1:
-        said = f"{_show(node.data())} is not a list of values; legal: [value, ...]"
+        said = f"{spelled(node.data())} is not a list of values; legal: [value, ...]"
         faults.add(node.place, f"{said}, {{range: [first, last, step]}}, {{linspace or geomspace: [first, last, count]}}")
         return []
     ((kind, arguments),) = node.value.items()
@@ -68,7 +68,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
     generate, last = _KINDS[kind]
     given = arguments.data()
     if not isinstance(given, list) or len(given) != 3 or not all(map(_finite, given)):
-        faults.add(arguments.place, f"{_show(given)} is not three numbers: [first, last, {last}]")
+        faults.add(arguments.place, f"{spelled(given)} is not three numbers: [first, last, {last}]")
         return []
     try:
         found = generate(*given)

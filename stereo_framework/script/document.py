@@ -12,7 +12,7 @@ from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation import protocols
 from stereo_framework.script.axes import Axis, values
 from stereo_framework.script.places import Faults, Node, Place
-from stereo_framework.stage import SLOTS, Stage, _show
+from stereo_framework.stage import SLOTS, Stage, spelled
 
 SEARCH = ("minimum", "maximum", "step")
 METHOD_KEYS = ("include", *SLOTS, "sweep", "seed")
@@ -70,7 +70,7 @@ def expect_mapping(node: Node, legal: Iterable[str], faults: Faults, *, what: st
     legal = tuple(legal)
     if not isinstance(node.value, dict):
         if node.value is not None:
-            faults.add(node.place, f"{_show(node.data())} is not a mapping; {nearest('', legal, kind='keys')}")
+            faults.add(node.place, f"{spelled(node.data())} is not a mapping; {nearest('', legal, kind='keys')}")
         return {}
     for key in node.entries.keys() - set(legal):
         faults.add(node.keys[key], f"no such key {key!r}{what}; {nearest(key, legal, kind='keys')}")
@@ -84,7 +84,7 @@ def texts(node: Node, faults: Faults, what: str) -> list[Node]:
         if text(item):
             found.append(item)
         else:
-            faults.add(item.place, f"{_show(item.data())} is not {what} or a list of them")
+            faults.add(item.place, f"{spelled(item.data())} is not {what} or a list of them")
     return found
 
 
@@ -118,7 +118,7 @@ def seed(node: Node, faults: Faults) -> int | None:
     """A seed; anything else is reported."""
     if isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= 0:
         return node.value
-    faults.add(node.place, f"{_show(node.data())} is not a whole number >= 0")
+    faults.add(node.place, f"{spelled(node.data())} is not a whole number >= 0")
     return None
 
 
@@ -141,7 +141,7 @@ class _Parser:
     def name(self, node: Node, found: Document) -> None:
         found.name = text(node)
         if found.name is None:
-            self.faults.add(node.place, f"{_show(node.data())} is not a text")
+            self.faults.add(node.place, f"{spelled(node.data())} is not a text")
 
     def scenes(self, node: Node, found: Document) -> None:
         names = [str(text(item)) for item in texts(node, self.faults, "the name of a scene")]
@@ -154,7 +154,7 @@ class _Parser:
             if is_number(value.value):
                 found.search[key] = value
             else:
-                self.faults.add(value.place, f"{_show(value.data())} is not a finite number of pixels")
+                self.faults.add(value.place, f"{spelled(value.data())} is not a finite number of pixels")
 
     def seed(self, node: Node, found: Document) -> None:
         found.seed = seed(node, self.faults)
@@ -163,7 +163,7 @@ class _Parser:
         if isinstance(node.value, dict):
             found.report = node.data()
         elif node.value is not None:
-            self.faults.add(node.place, f"{_show(node.data())} is not a mapping")
+            self.faults.add(node.place, f"{spelled(node.data())} is not a mapping")
 
     def evaluation(self, node: Node, found: Document) -> None:
         given = expect_mapping(node, ("protocol",), self.faults).get("protocol")
@@ -195,7 +195,7 @@ class _Parser:
         for kind, axes in expect_mapping(node, ("grid", "zip"), self.faults).items():
             if not isinstance(axes.value, dict | None):
                 self.faults.add(
-                    axes.place, f"{_show(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
+                    axes.place, f"{spelled(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
                 )
             for name, value in axes.entries.items():
                 axis = self.axis(name, value, axes.key(name))
@@ -222,7 +222,7 @@ class _Parser:
             self.faults.add(node.place, f"a stage without 'use'; write use: NAME; {nearest('', names, kind='stages')}")
             return None
         if not isinstance(use.value, str):
-            said = f"{_show(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
+            said = f"{spelled(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
             self.faults.add(use.place, f"{said}; {nearest('', names, kind='stages')}")
             return None
         try:
@@ -264,7 +264,7 @@ class _Parser:
         elif head == "search":
             for item in nodes:
                 if not is_number(item.value):
-                    self.faults.add(item.place, f"{_show(item.data())} is not a finite number of pixels")
+                    self.faults.add(item.place, f"{spelled(item.data())} is not a finite number of pixels")
             found = [item if is_number(item.value) else None for item in nodes]
         self._twice(nodes, found)
         return Axis(name, place, tuple(found))
@@ -273,7 +273,7 @@ class _Parser:
         seen: dict[str, Node] = {}
         for node, value in zip(nodes, found, strict=True):
             if value is not None and seen.setdefault(_identity(value), node) is not node:
-                self.faults.add(node.place, f"{_show(node.data())} stands twice in this axis")
+                self.faults.add(node.place, f"{spelled(node.data())} stands twice in this axis")
 
 
 def no_parameter(stage: Stage, name: str) -> str:

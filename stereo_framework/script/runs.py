@@ -11,7 +11,7 @@ from stereo_framework.evaluation.protocols import Protocol, shortest
 from stereo_framework.pipeline import Pipeline
 from stereo_framework.script.document import Spec, parameter
 from stereo_framework.script.methods import Method, locate, takes_seed
-from stereo_framework.stage import SLOTS, Bound, _show
+from stereo_framework.stage import SLOTS, Bound, spelled
 
 
 @dataclass(frozen=True)
@@ -213,4 +213,4 @@ def _text(value: Any) -> str:
     """A value as one would write it: 20, not 20.0."""
     if isinstance(value, str):
         return value
-    return shortest(value) if isinstance(value, float) else _show(value)
+    return shortest(value) if isinstance(value, float) else spelled(value)

@@ -241,7 +241,7 @@ def _measure(task: Task, maps: Path | None) -> list[Result]:
 
 
 def _evaluated(task: Task, match: Match, empty: Sequence[Result]) -> list[Result]:
-    seconds, warnings = dict(match.seconds), (*match.warnings, *doubts(match.disparity, task.scene))
+    warnings = tuple(dict.fromkeys((*match.warnings, *doubts(match.disparity, task.scene))))
     results = []
     for protocol, result in zip(task.protocols, empty, strict=True):
         start = time.perf_counter()
@@ -253,7 +253,7 @@ def _evaluated(task: Task, match: Match, empty: Sequence[Result]) -> list[Result
                 statistics=statistics,
                 energy=match.energy,
                 seconds=seconds,
-                warnings=tuple(dict.fromkeys(warnings)),
+                warnings=warnings,
                 _disparity=match.disparity,
             )
         )
