@@ -177,6 +177,16 @@ class Scene:
         Pixels on all four sides that are not evaluated.
     protocol : str
         Evaluation protocol that the scene's data set is measured with unless a script says otherwise.
+    reduction : int
+        How many times smaller the images are, in each direction, than those that the data set's benchmark counts pixels in.
+    grey_levels : float or None
+        Grey levels per pixel of disparity in the data set's 8-bit maps, submitted ones included; None where maps hold fractions.
+    largest_disparity : float or None
+        Pixels; what the data set itself says, whatever `search` is.
+    whole_truth : bool
+        Whether the data set calls its truth accurate to whole pixels only.
+    weight : float
+        Of the scene in its benchmark's averages.
     """
 
     name: str
@@ -189,6 +199,11 @@ class Scene:
     calibration: Calibration | None = None
     border: int = 0
     protocol: str = "taxonomy2002"
+    reduction: int = 1
+    grey_levels: float | None = None
+    largest_disparity: float | None = None
+    whole_truth: bool = False
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         for what in ("reference_index", "match_index"):

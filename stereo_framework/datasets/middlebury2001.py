@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from stereo_framework.datasets import _v2_masks
 from stereo_framework.io import read_disparity, read_image
 from stereo_framework.scene import Disparity, Frame, Scene, Search
 
@@ -69,5 +70,7 @@ def load(root: Path, name: str) -> Scene:
         layout.match,
         layout.search,
         truths,
+        _v2_masks.masks(root, name),
         border=layout.border,
+        grey_levels=layout.scale,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from stereo_framework.datasets import _v2_masks
 from stereo_framework.io import read_disparity, read_image
 from stereo_framework.scene import Frame, Scene, Search
 
@@ -35,4 +36,6 @@ def load(root: Path, name: str) -> Scene:
             (reference, match): partial(read_disparity, folder / "disp2.png", scale=4),
             (match, reference): partial(read_disparity, folder / "disp6.png", scale=4),
         },
+        _v2_masks.masks(root, name),
+        grey_levels=4,
     )
