@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,3 +31,16 @@ def disparities(text: str) -> tuple[float, float]:
     except ValueError:
         raise ParameterError(f"--disparities {text!r}: expected MINIMUM:MAXIMUM in pixels, both included, such as 0:64") from None
     return low, high
+
+
+def protocol_spec(text: str | None) -> str | dict[str, Any] | None:
+    """Parse ``--protocol``: the name of a preset, or a mapping as scripts write it."""
+    from stereo_framework.script.places import Faults
+    from stereo_framework.script.yaml_loader import parse
+
+    if text is None or not text.lstrip().startswith("{"):
+        return text
+    faults = Faults()
+    node = parse(text, "--protocol", faults)
+    faults.raise_if_any()
+    return node.data() if node else None

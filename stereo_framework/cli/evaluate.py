@@ -3,79 +3,122 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereo_framework.cli._options import Data, Json
+from stereo_framework.errors import ParameterError
+
+if TYPE_CHECKING:
+    from stereo_framework.submission import Measured
+    from stereo_framework.sweep import Result
 
 
 def evaluate(
-    maps: Annotated[list[Path], typer.Argument(help="Disparity maps: PFM, 16-bit PNG, scaled PGM or PNG, npy, npz.")],
-    scene: Annotated[str, typer.Option("--scene", help="The scene that the maps belong to.")],
-    protocol: Annotated[str | None, typer.Option("--protocol", help="How to measure; default: the scene's own.")] = None,
+    maps: Annotated[
+        list[Path],
+        typer.Argument(help="Disparity maps (PFM, 16-bit PNG, scaled PGM or PNG, npy, npz) or folders with one for each scene."),
+    ],
+    scene: Annotated[
+        list[str] | None,
+        typer.Option("--scene", help="The scene that the maps belong to; with folders, their data set or scenes (repeatable)."),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option("--measure", help="What to measure instead ('metrics' lists all); repeatable.")
+    ] = None,
     threshold: Annotated[
         list[float] | None,
         typer.Option("--threshold", help="Pixels beyond which an estimate is bad; repeatable, the main one first."),
     ] = None,
     border: Annotated[int | None, typer.Option("--border", help="Pixels to ignore on all sides; default: the scene's.")] = None,
-    scale: Annotated[float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in integer maps.")] = None,
+    scale: Annotated[
+        float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
+    ] = None,
     unknown: Annotated[int | None, typer.Option("--unknown", help="Grey level that means no estimate.")] = None,
+    columns: Annotated[str | None, typer.Option("--columns", help="Statistics to show, separated by commas.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for pictures of the maps and their errors.")] = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Measure disparity maps from anywhere against a scene's truth.
+    """Measure disparity maps from anywhere against the truth: single ones, or whole submissions with the benchmark's average.
 
     Example: stereo-framework evaluate mine.pfm --scene middlebury2001/tsukuba --threshold 0.5
+
+    Example: stereo-framework evaluate submission/ --protocol middlebury-v2
     """
     from stereo_framework.cli import _output
-    from stereo_framework.datasets import load_scene
-    from stereo_framework.evaluation import doubts, resolve
-    from stereo_framework.evaluation import evaluate as measure
-    from stereo_framework.evaluation.protocols import of_scene
-    from stereo_framework.io import read_disparity
-    from stereo_framework.report.result_pictures import write_pictures
-    from stereo_framework.sweep import Result
+    from stereo_framework.cli._options import protocol_spec
+    from stereo_framework.evaluation.averages import average
+    from stereo_framework.evaluation.metrics import metric_of
+    from stereo_framework.submission import find_maps, measure_map
 
-    loaded = load_scene(scene, data=data)
-    changes: dict[str, Any] = {"thresholds": threshold, "border": border}
-    changes = {k: v for k, v in changes.items() if v is not None}
-    chosen = resolve(protocol) if protocol else of_scene(loaded)
-    if changes:
-        chosen = resolve({"base": chosen.name, **changes})
-    if loaded.truth is None:
-        print(f"warning: scene {loaded.name} has no truth; only the density can be measured", file=sys.stderr)
-    results = []
-    names = _names(maps)
-    for path in maps:
-        disparity = read_disparity(path, scale=scale, unknown=unknown)
-        results.append(
-            Result(
-                id="",
-                scene=loaded.name,
-                method=names[path],
-                parameters={"map": str(path)},
-                axes={},
-                protocol=chosen.name,
-                protocol_text=str(chosen),
-                statistics=measure(disparity, loaded, chosen),
-                warnings=tuple(doubts(disparity, loaded)),
-            )
-        )
-        if out is not None:
-            write_pictures(out / names[path], disparity, loaded, chosen)
+    given = {"measures": measure, "thresholds": threshold, "border": border}
+    changes = {name: value for name, value in given.items() if value is not None}
+    spec = protocol_spec(protocol)
+    how: dict[str, Any] = {"protocol": spec, "changes": changes, "scale": scale, "unknown": unknown, "data": data}
+    files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
+    if files and len(scene or []) != 1:
+        raise ParameterError(f"{files[0]}: name the scene it belongs to with one --scene; 'stereo-framework scenes' lists them")
+    results: list[Result] = []
+    names = map_names(files)
+    for path in files:
+        results.append(map_result(measure_map(path, (scene or [""])[0], **how), names[path], out))
+    for folder in folders:
+        found = find_maps(folder, protocol=spec, scenes=scene or (), data=data)
+        for path in found.strangers:
+            print(f"warning: {path}: belongs to no scene; left out", file=sys.stderr)
+        if found.missing:
+            print(f"warning: {folder}: no map for {', '.join(found.missing)}; the average leaves them out", file=sys.stderr)
+        measured = [measure_map(path, name, **how) for name, path in found.maps.items()]
+        results += [map_result(one, folder.resolve().name, out) for one in measured]
+        for one in {str(m.protocol): m for m in measured}.values():
+            same = [m for m in measured if m.protocol == one.protocol]
+            if len(same) > 1:
+                mean = average([m.statistics for m in same], one.protocol, [m.scene.weight for m in same])
+                of = f"average of {len(same)}"
+                results.append(
+                    replace(map_result(one, folder.resolve().name, None), scene=of, statistics=mean, parameters={}, warnings=())
+                )
     if json:
         _output.print_json([r.record() for r in results])
     else:
-        _output.print_results(results)
+        shown = [s for r in results for s in r.statistics if (m := metric_of(s)) and m.name in (measure or [])]
+        _output.print_results(results, columns.split(",") if columns else list(dict.fromkeys(shown)))
     return 0
 
 
-def _names(maps: list[Path]) -> dict[Path, str]:
+def map_result(measured: Measured, method: str, out: Path | None) -> Result:
+    """A measured map as a result; its pictures are written to `out`."""
+    from stereo_framework.report.result_pictures import write_pictures
+    from stereo_framework.sweep import Result
+
+    scene = measured.scene
+    if out is not None:
+        stem = out / method if measured.path.stem == method else out / f"{method}_{scene.name.replace('/', '-')}"
+        write_pictures(stem, measured.disparity, scene, measured.protocol)
+    return Result(
+        id="",
+        scene=scene.name,
+        method=method,
+        parameters={"map": str(measured.path)},
+        axes={},
+        protocol=measured.protocol.name,
+        protocol_text=str(measured.protocol),
+        statistics=measured.statistics,
+        warnings=measured.warnings,
+    )
+
+
+def map_names(maps: list[Path]) -> dict[Path, str]:
     """Each map's file name without its ending, with as many of its folders as it takes to tell all maps apart."""
-    for depth in range(1, max(len(p.parts) for p in maps) + 1):
+    for depth in range(1, max((len(p.parts) for p in maps), default=0) + 1):
         names = {p: "-".join(p.with_suffix("").parts[-depth:]) for p in maps}
         if len(set(names.values())) == len(names):
             return names

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from stereo_framework import __version__
-from stereo_framework.cli import check, evaluate, import_, results, run, scenes, schema, stages
+from stereo_framework.cli import check, compare, evaluate, import_, metrics, results, run, scenes, schema, stages
 from stereo_framework.errors import StereoFrameworkError
 
 app = typer.Typer(
@@ -63,7 +63,9 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 _VERBS: tuple[Callable[..., int], ...] = (
     run.run,
     evaluate.evaluate,
+    compare.compare,
     results.results,
+    metrics.metrics,
     scenes.scenes,
     stages.stages,
     check.check,

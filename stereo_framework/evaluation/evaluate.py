@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
-from stereo_framework.evaluation.disparity_error import bad_pixels, fraction_matched, rms_error
+from stereo_framework.evaluation.disparity_error import fraction_matched
+from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, Region
 from stereo_framework.evaluation.prediction import (
+    Prediction,
     forward_prediction,
     frame_shift,
     inverse_prediction,
     predicted_frames,
-    prediction_error,
 )
+from stereo_framework.evaluation.preparation import Prepared, prepare
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, shortest
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.scene import Disparity, Scene
+from stereo_framework.scene import Calibration, Disparity, Image, Mask, Scene
 
 
 def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, Any] | Protocol | None = None) -> dict[str, float]:
@@ -30,17 +31,17 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     disparity : ndarray, float32, (rows, columns)
         Pixels between the scene's reference and match frame, larger = nearer; NaN or infinite = no estimate.
     scene : Scene
-        Supplies truth, reference image and border.
+        Supplies truth, reference image, masks and border.
     protocol : str, mapping or Protocol, optional
         As `resolve` takes it. Default: the scene's own.
 
     Returns
     -------
     dict of str to float
-        ``rms_error_REGION`` in pixels, ``bad_pixels_REGION`` in percent at the main threshold; with several thresholds
-        ``bad0.5_REGION``, ``bad2_REGION``, ... besides; ``fraction_matched``, the fraction of evaluated pixels with an estimate.
-        An empty region gives NaN. ``predict_err_near``, ``_middle``, ``_match`` and ``_far`` in grey levels, for those frames that the
-        sequence has. Without truth only ``fraction_matched`` and the prediction errors.
+        A statistic for each measure of the protocol and each region (``rms_error_nonocc``), predicted frame (``predict_err_near``) or the
+        map (``fraction_matched``); `metrics.METRICS` lists their units. ``bad_pixels_REGION`` is in percent at the main threshold; with
+        several thresholds ``bad0.5_REGION``, ``bad2_REGION``, ... besides. An empty region gives NaN. Statistics whose truth, mask or frame the
+        scene does not have are absent.
 
     Raises
     ------
@@ -64,49 +65,77 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     0.5
     """
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
-    disparity = _checked(disparity, scene)
+    prepared = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)
+    asks_for_views = any(METRICS[name].about == "frame" for name in protocol.measures)
+    views = predictions(scene, prepared.given, protocol) if asks_for_views else {}
+    whole = _whole(scene, prepared, masks["all"], protocol)
+    regions = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks} if whole else {}
     statistics: dict[str, float] = {}
-    if (truth := scene.truth) is not None:
-        for region in protocol.regions:
-            statistics[f"rms_error_{region}"] = rms_error(disparity, truth, masks[region])
-        thresholds = {"bad_pixels": protocol.thresholds[0]}
-        if len(protocol.thresholds) > 1:
-            thresholds |= {f"bad{shortest(t)}": t for t in protocol.thresholds}
-        for name, threshold in thresholds.items():
-            for region in protocol.regions:
-                statistics[f"{name}_{region}"] = bad_pixels(disparity, truth, masks[region], threshold)
-    statistics["fraction_matched"] = fraction_matched(disparity, masks["all"])
-    if protocol.prediction != "none":
-        for name, index in predicted_frames(scene).items():
-            statistics[f"predict_err_{name}"] = _prediction_error(disparity, scene, index, protocol)
+    for name in protocol.measures:
+        metric = METRICS[name]
+        if metric.about == "region" and name in THRESHOLDED:
+            for title, threshold in _thresholds(name, protocol).items():
+                statistics |= {f"{title}_{r}": metric.measure(region, protocol, threshold) for r, region in regions.items()}
+        elif metric.about == "region":
+            statistics |= {f"{name}_{r}": metric.measure(region, protocol) for r, region in regions.items()}
+        elif metric.about == "frame":
+            statistics |= {f"{name}_{place}": metric.measure(view, real, protocol) for place, (view, real) in views.items()}
+        elif whole:
+            statistics[name] = metric.measure(whole, protocol)
+    if not whole:
+        statistics["fraction_matched"] = fraction_matched(prepared.given, masks["all"])
     return statistics
 
 
-def _prediction_error(disparity: Disparity, scene: Scene, index: int, protocol: Protocol) -> float:
-    frame, shift, gap = scene.image(index), frame_shift(scene, index), protocol.disparity_gap
-    if protocol.prediction == "forward":
-        lines = gap if protocol.prediction_lines else 0.0
-        prediction, real = forward_prediction(scene.reference, disparity, shift, gap=lines), frame
-    else:
-        prediction, real = inverse_prediction(frame, disparity, shift, gap=gap), scene.reference
-    holes = protocol.count_grey_holes and real.ndim == 2
-    return prediction_error(prediction, real, partial_shuffle=protocol.partial_shuffle, count_holes=holes)
+def predictions(
+    scene: Scene, disparity: Disparity, protocol: str | Mapping[str, Any] | Protocol | None = None
+) -> dict[str, tuple[Prediction, Image]]:
+    """The views that a map predicts, each with the real image that it stands for.
+
+    Parameters
+    ----------
+    scene : Scene
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, not finite = no estimate.
+    protocol : str, mapping or Protocol, optional
+        As `resolve` takes it. Default: the scene's own.
+
+    Returns
+    -------
+    dict of str to (Prediction, ndarray)
+        By place in the sequence, of ``near``, ``middle``, ``match``, ``far`` those that it has. Forward: the frame there; inverse: the
+        reference frame as drawn from there. Empty when the protocol predicts nothing.
+    """
+    protocol = of_scene(scene) if protocol is None else resolve(protocol)
+    if protocol.prediction == "none":
+        return {}
+    views: dict[str, tuple[Prediction, Image]] = {}
+    for name, index in predicted_frames(scene).items():
+        frame, shift = scene.image(index), frame_shift(scene, index)
+        if protocol.prediction == "forward":
+            lines = protocol.disparity_gap if protocol.prediction_lines else 0.0
+            views[name] = forward_prediction(scene.reference, disparity, shift, gap=lines), frame
+        else:
+            views[name] = inverse_prediction(frame, disparity, shift, gap=protocol.disparity_gap), scene.reference
+    return views
 
 
-def _checked(disparity: NDArray, scene: Scene) -> Disparity:
-    disparity = np.asarray(disparity)
-    rows, columns = scene.reference.shape[:2]
-    if disparity.ndim != 2:
-        raise DataError(
-            f"scene {scene.name}: the map has shape {disparity.shape}; expected (rows, columns) = ({rows}, {columns})"
-        )
-    if disparity.shape != (rows, columns):
-        raise DataError(
-            f"scene {scene.name}: the map is {disparity.shape[1]}x{disparity.shape[0]}, the scene's images are {columns}x{rows}"
-        )
-    if not np.issubdtype(disparity.dtype, np.floating):
-        raise DataError(
-            f"scene {scene.name}: the map holds {disparity.dtype}; expected float32 in pixels, NaN = no estimate (divide grey levels by their scale)"
-        )
-    return disparity.astype(np.float32, copy=False)
+def _thresholds(name: str, protocol: Protocol) -> dict[str, float]:
+    """Names of the statistics of a metric at every threshold."""
+    several = len(protocol.thresholds) > 1
+    stem = name.removesuffix("_pixels")
+    return {name: protocol.thresholds[0]} | ({f"{stem}{shortest(t)}": t for t in protocol.thresholds} if several else {})
+
+
+def _whole(scene: Scene, prepared: Prepared, mask: Mask, protocol: Protocol) -> Region | None:
+    """All evaluated pixels in the unit that the protocol counts in; None without truth."""
+    if scene.truth is None:
+        return None
+    factor, calibration = scene.reduction if protocol.original_size else 1, scene.calibration
+    if factor == 1:
+        return Region(prepared.disparity, scene.truth, mask, prepared.given, calibration)
+    if calibration is not None:
+        calibration = Calibration(factor * calibration.focal_length, calibration.baseline, factor * calibration.doffs)
+    size = np.float32(factor)
+    return Region(size * prepared.disparity, size * scene.truth, mask, size * prepared.given, calibration)

@@ -58,7 +58,7 @@ def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _round(value):  # type: ignore[no-untyped-def]
+def round_half_away(value):  # type: ignore[no-untyped-def]
     """To the nearest whole number, halves away from zero; float64, because float32 would round 0.49999997 + 0.5 up."""
     return np.copysign(np.floor(np.abs(np.float64(value)) + 0.5), np.float64(value))
 
@@ -83,14 +83,14 @@ def _render_kernel(values, disparity, shift, gap, drawn):  # type: ignore[no-unt
                     continue
                 length = stop - start if stop > start else np.float32(1)
                 # Clipped before the conversion: a float beyond the integers has no integer.
-                first = int(max(_round(start), 0.0))
-                last = int(min(_round(stop), columns - 1.0))
+                first = int(max(round_half_away(start), 0.0))
+                last = int(min(round_half_away(stop), columns - 1.0))
                 for target in range(first, last + 1):
                     part = (np.float32(target) - start) / length
                     for c in range(channels):
                         drawn[y, target, c] = values[y, left, c] + part * (values[y, right, c] - values[y, left, c])
             else:
-                place = x - _round(shift * disparity[y, x])
+                place = x - round_half_away(shift * disparity[y, x])
                 if 0 <= place < columns:
                     for c in range(channels):
                         drawn[y, int(place), c] = values[y, x, c]

@@ -18,10 +18,23 @@ _USUAL = (
     "bad_pixels_textureless",
     "bad_pixels_discont",
     "bad_pixels_all",
+    "bad_pixels_disc",
+    "bad_pixels_background",
+    "bad_pixels_foreground",
+    "bad_pixels",
+    "invalid_pixels_nonocc",
+    "avg_error_nonocc",
+    "avg_error_all",
     "rms_error_nonocc",
     "rms_error_all",
+    "A90_nonocc",
+    "density_nonocc",
+    "density_all",
+    "inconsistent_pixels",
+    "differing_pixels",
+    "mean_difference",
 )
-"""Statistics shown unless others are asked for; the first three are those of Scharstein & Szeliski 2002, Table 5."""
+"""Statistics shown unless others are asked for, where results have them; the first three are those of Scharstein & Szeliski 2002, Table 5."""
 
 
 def results_table(results: Sequence[Result], columns: Sequence[str] = ()) -> tuple[list[str], list[list[str]]]:
@@ -40,7 +53,9 @@ def results_table(results: Sequence[Result], columns: Sequence[str] = ()) -> tup
     """
     axes = list(dict.fromkeys(name for r in results for name in r.axes))
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
-    shown = list(columns) or [n for n in _USUAL if n in statistics] or statistics
+    shown = list(columns) or [n for n in _USUAL if n in statistics]
+    if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
+        shown = list(columns) or statistics  # without truth all the rest counts
     known = {
         *statistics,
         *(name for r in results for name in r.parameters),
@@ -49,7 +64,8 @@ def results_table(results: Sequence[Result], columns: Sequence[str] = ()) -> tup
     for name in shown:
         if name not in known | {"energy", "seconds"}:
             raise ParameterError(f"column {name!r}: no result has it; {nearest(name, known | {'energy', 'seconds'})}")
-    header = ["scene", "method", *axes, *shown, *([] if "seconds" in shown else ["seconds"])]
+    timed = "seconds" not in shown and any(r.seconds for r in results)
+    header = ["scene", "method", *axes, *shown, *(["seconds"] if timed else [])]
     rows = []
     for result in results:
         values = [result.axes.get(name, "-") for name in axes] + [value(result, name) for name in header[2 + len(axes) :]]

@@ -10,6 +10,7 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, of_scene, resolve
 
 BASE = {"base": "taxonomy2002"}
+PRESET_NAMES = "eth3d, kitti2012, kitti2015, middlebury-v2, middlebury-v3, taxonomy2002"
 
 
 def test_the_paper():
@@ -72,15 +73,29 @@ def test_the_line_changes_with_every_choice():
         "partial_shuffle": 0.2,
         "prediction_lines": False,
         "count_grey_holes": False,
+        "measures": ["bad_pixels", "predict_err", "sigma_z_error"],
+        "relative_threshold": 0.05,
+        "missing": "skip",
+        "beyond": "clip",
+        "rounding": "grey",
+        "original_size": True,
+        "enlarge": True,
+        "masks": "scene",
+        "averaging": "weighted",
         "name": "mine",
     }
+    depth = {"depth_scale": "calibration", "depth_offset": 0.5, "depth_missing": "skip"}
     lines = {str(resolve(BASE | {"name": "other"} | {field: value})) for field, value in different.items()}
-    assert len(lines) == len(different)
+    sze = BASE | {"name": "other", "measures": ["sigma_z_error"]}
+    lines |= {str(resolve(sze | {field: value})) for field, value in depth.items()}
+    assert len(lines) == len(different) + len(depth)
     assert not any("\n" in line for line in lines)
-    # Choices with a single legal value are told all the same.
-    assert different.keys() | {"missing", "rounding"} == {f.name for f in dataclasses.fields(Protocol)}
-    assert "or no estimate" in str(PRESETS["taxonomy2002"])
+    assert {*different, *depth} == {f.name for f in dataclasses.fields(Protocol)}
+    assert "missing estimate is bad" in str(PRESETS["taxonomy2002"])
     assert "no rounding" in str(PRESETS["taxonomy2002"])
+    # What plays no part is not told.
+    assert "prediction" not in str(PRESETS["middlebury-v3"])
+    assert "depth" not in str(PRESETS["middlebury-v3"])
 
 
 def test_the_protocol_of_a_scene():
@@ -92,17 +107,17 @@ def test_the_protocol_of_a_scene():
 @pytest.mark.parametrize(
     ("spec", "key", "message"),
     [
-        ("taxonmy2002", "", "no protocol 'taxonmy2002'; legal protocols: taxonomy2002; did you mean 'taxonomy2002'?"),
+        ("taxonmy2002", "", f"no protocol 'taxonmy2002'; legal protocols: {PRESET_NAMES}; did you mean 'taxonomy2002'?"),
         (5, "", "5 is not a protocol; expected a name or a mapping"),
         (True, "", "true is not a protocol"),
         (None, "", "null is not a protocol"),
         (["taxonomy2002"], "", "['taxonomy2002'] is not a protocol"),
-        ({"threshold": 1}, "", "a derived protocol needs a 'base'; legal protocols: taxonomy2002"),
-        ({"base": "taxonomy"}, "base", "no protocol 'taxonomy'; legal protocols: taxonomy2002; did you mean 'taxonomy2002'?"),
+        ({"threshold": 1}, "", f"a derived protocol needs a 'base'; legal protocols: {PRESET_NAMES}"),
+        ({"base": "taxonomy"}, "base", f"no protocol 'taxonomy'; legal protocols: {PRESET_NAMES}; did you mean 'taxonomy2002'?"),
         ({"base": 2002}, "base", "no protocol 2002"),
         ({"base": ["taxonomy2002"]}, "base", "no protocol ['taxonomy2002']"),
         (BASE | {"treshold": 1}, "treshold", "did you mean 'threshold'?"),
-        (BASE | {3: 1}, "3", "no such field of a protocol; legal fields: base, border, "),
+        (BASE | {3: 1}, "3", "no such field of a protocol; legal fields: averaging, base, "),
         (BASE | {"threshold": 1, "thresholds": [1]}, "threshold", "given twice"),
         (BASE | {"threshold": True}, "threshold", "true is not a number >= 0 (pixels) or a list of different ones"),
         (BASE | {"threshold": "1"}, "threshold", "'1' is not a number >= 0"),
@@ -114,12 +129,20 @@ def test_the_protocol_of_a_scene():
         (BASE | {"threshold": float("nan")}, "threshold", "nan is not"),
         (BASE | {"threshold": float("inf")}, "threshold", "inf is not"),
         (BASE | {"threshold": 10**400}, "threshold", "is not a number"),
-        (BASE | {"missing": "ignored"}, "missing", "'ignored' is not legal; legal: bad"),
-        (BASE | {"rounding": "up"}, "rounding", "legal: none"),
+        (BASE | {"missing": "ignored"}, "missing", "'ignored' is not legal; legal: bad, apart, skip, zero, interpolate"),
+        (BASE | {"rounding": "up"}, "rounding", "legal: none, grey, whole"),
         (BASE | {"border": -1}, "border", "-1 is not a whole number >= 0 (pixels) or null"),
         (BASE | {"border": 1.5}, "border", "1.5 is not a whole number"),
         (BASE | {"border": False}, "border", "false is not a whole number"),
-        (BASE | {"regions": "nonocc"}, "regions", "'nonocc' is not a list of different regions; legal: all, nonocc"),
+        (BASE | {"regions": 5}, "regions", "5 is not a list of different regions: all, nonocc"),
+        (BASE | {"region": "nonoc"}, "region", "did you mean 'nonocc'?"),
+        (BASE | {"regions": ["disc"]}, "regions", "no such region: 'disc'"),
+        ({"base": "middlebury-v2", "masks": "computed"}, "masks", "no such region: 'disc'"),
+        (BASE | {"measure": "rms"}, "measure", "no such measure: 'rms'; legal measures: A50, "),
+        (BASE | {"measures": []}, "measures", "[] is not a list of different measures"),
+        (BASE | {"relative_threshold": 5}, "relative_threshold", "5 is not a number >= 0 and < 1"),
+        (BASE | {"masks": True}, "masks", "true is not legal; legal: computed, scene"),
+        (BASE | {"depth_scale": "metres"}, "depth_scale", "legal: one, calibration"),
         (BASE | {"regions": ["nonoc"]}, "regions", "no such region: 'nonoc'; legal regions: all, "),
         (BASE | {"regions": ["nonoc"]}, "regions", "did you mean 'nonocc'?"),
         (BASE | {"regions": [["all"]]}, "regions", "[['all']] is not a list of different regions"),

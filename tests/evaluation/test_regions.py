@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from dataclasses import replace
 
 import naive_regions
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from stereo_framework.errors import DataError
 from stereo_framework.evaluation import regions, resolve
-from stereo_framework.evaluation.regions import discontinuities, occluded, region_masks, textureless
+from stereo_framework.evaluation.regions import discontinuities, occluded, region_masks, textureless, visible
 
 GAPS = st.sampled_from([2.0, 1.0, 3.0, 0.25])
 PROTOCOL = resolve("taxonomy2002")
@@ -215,3 +217,48 @@ def test_texture_differs_from_the_original_only_in_ties(reference):
         patch = scene.reference[y - 1 : y + 2, x - 2 : x + 3]
         assert sums(patch, 3)[1, 2] == 4**2 * 3 * 3**2
         assert not textureless(scene.reference)[y, x]
+
+
+def _masked(truth, masks, **others):
+    return make_scene(truth, masks={name: (lambda mask=mask: np.array(mask, bool)) for name, mask in masks.items()}, **others)
+
+
+def test_masks_of_a_scene():
+    truth = np.array([[2, 2, np.nan, 2]], np.float32)
+    scene = _masked(truth, {"nonocc": [[1, 0, 1, 1]], "mine": [[0, 0, 1, 1]]})
+    masks = region_masks(scene, resolve({"base": "middlebury-v3", "regions": ["nonocc", "all", "mine"]}))
+    # Unknown truth is in no region.
+    assert {name: mask.tolist() for name, mask in masks.items()} == {
+        "all": [[True, True, False, True]],
+        "nonocc": [[True, False, False, True]],
+        "mine": [[False, False, False, True]],
+    }
+    assert not masks["mine"].flags.writeable
+    # A benchmark's mask that the scene lacks is left out, any other is missed.
+    assert set(region_masks(scene, resolve("kitti2015"))) == {"all", "nonocc"}
+    with pytest.raises(DataError, match="made: no mask 'mne' for middlebury-v3.*; did you mean 'mine'"):
+        region_masks(scene, resolve({"base": "middlebury-v3", "regions": ["mne"]}))
+
+
+def test_visible_pixels_without_a_mask():
+    left, right = np.array([[1, 1, 3, 3, 1, 1]], np.float32), np.array([[3, 3, 1, 1, 1, 1]], np.float32)
+    scene = make_scene(left)
+    pair = replace(scene, truths={**scene.truths, (1, 0): lambda: right})
+    # x - d: outside, 0 (3 there: 1 is wrong by 2), outside, 0, 3, 4.
+    assert visible(pair).tolist() == [[False, False, False, True, True, True]]
+    assert visible(scene).tolist() == (~occluded(left)).tolist()
+    assert region_masks(pair, resolve("middlebury-v3"))["nonocc"].tolist() == visible(pair).tolist()
+    with pytest.raises(DataError, match="has no truth"):
+        visible(make_scene(image=np.zeros((3, 3), np.uint8)))
+
+
+@pytest.mark.parametrize(("name", "least"), [("teddy", 0.985), ("cones", 0.98)])
+def test_visible_pixels_are_those_of_middlebury_v2(data, name, least):
+    from stereo_framework.datasets import load_scene
+
+    scene = load_scene(f"middlebury-v2/{name}", data=data)
+    found = visible(scene)
+    published = scene.mask("nonocc")
+    known = np.isfinite(scene.truth)
+    # The site does not say how its masks were made; agreement within 1 px comes this near.
+    assert (found & published & known).sum() / ((found | published) & known).sum() > least

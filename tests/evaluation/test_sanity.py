@@ -1,6 +1,7 @@
 """Maps in the wrong scale or with the wrong sign are noticed, good and merely bad ones are not."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,3 +53,33 @@ def test_nothing_to_compare_with():
     assert doubts(estimate, make_scene(image=image)) == []
     # Any estimate, scaled down far enough, is within a pixel of a small truth.
     assert doubts(estimate * 20, make_scene(estimate / 4)) == []
+
+
+@pytest.mark.parametrize("name", ["tsukuba", "venus", "map"])
+def test_images_alone_tell_wrong_scale_and_sign(real, name):
+    truth, scene = real(name).truth, replace(real(name), truths={})
+    noise = np.random.default_rng(0).normal(0, 1, truth.shape).astype(np.float32)
+    for good in (truth, truth + noise, np.zeros_like(truth)):
+        assert doubts(good, scene) == []
+    for factor in (2, 4, 8, 16, 256):
+        (line,) = doubts(truth * factor, scene)
+        assert "wrong scale: intensities in the two frames differ by" in line
+        assert f"when divided by {factor}, " in line
+    (line,) = doubts(-truth, scene)
+    assert "wrong sign" in line
+    assert "when negated, " in line
+
+
+@pytest.mark.parametrize("name", ["sawtooth", "venus", "map"])
+def test_a_map_of_the_other_view(real, name):
+    scene = real(name)
+    (line,) = doubts(scene.match_truth, scene)
+    assert "belong to the other view" in line
+    assert doubts(scene.truth, scene) == []
+    exchanged = scene.pair(scene.match_index, scene.reference_index)
+    (line,) = doubts(scene.truth, exchanged)
+    assert "belong to the other view" in line
+
+
+def test_a_map_of_another_size_is_left_to_the_protocol():
+    assert doubts(np.ones((2, 3), np.float32), make_scene(np.ones((4, 6), np.float32))) == []

@@ -1,0 +1,45 @@
+"""The verb ``metrics``."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated
+
+import typer
+
+from stereo_framework.cli._options import Json
+
+
+def metrics(
+    protocol: Annotated[
+        str | None, typer.Argument(help="A protocol whose choices to print; without it all metrics and protocols are listed.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List what can be measured, with units and sources, and the evaluation protocols.
+
+    Example: stereo-framework metrics middlebury-v3
+    """
+    from stereo_framework.cli import _output
+    from stereo_framework.cli._options import protocol_spec
+    from stereo_framework.evaluation import resolve
+    from stereo_framework.evaluation.metrics import METRICS
+    from stereo_framework.evaluation.protocols import PRESETS
+
+    if protocol is not None:
+        chosen = resolve(protocol_spec(protocol) or {})
+        if json:
+            _output.print_json([dataclasses.asdict(chosen)])
+        else:
+            for name, value in dataclasses.asdict(chosen).items():
+                print(f"{name:22} {', '.join(map(str, value)) if isinstance(value, tuple) else value}")
+            print(chosen)
+        return 0
+    rows = [[m.name, m.unit, m.better or "-", m.about, m.source] for m in METRICS.values()]
+    if json:
+        _output.print_json([dict(zip(("name", "unit", "better", "of", "source"), row, strict=True)) for row in rows])
+        return 0
+    _output.print_table(["metric", "unit", "better", "of each", "source"], rows)
+    for preset in PRESETS.values():
+        print(preset)
+    return 0

@@ -1,0 +1,312 @@
+"""The protocol record: every choice that changes a number, its legal values and its text."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.evaluation.metrics import METRICS
+from stereo_framework.stage import spelled
+
+REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
+"""The regions of Scharstein & Szeliski 2002, section 5.1."""
+
+MASKS = ("all", "nonocc", "disc", "background", "foreground", "background_nonocc", "foreground_nonocc")
+"""Masks of the benchmarks. A scene need not have them; any other that a protocol names it must have."""
+
+_WIDEST = 999
+"""Windows are no wider, in pixels; a wider one is a mistake and would exhaust the memory."""
+
+_MISSING = {
+    "bad": "a missing estimate is bad and left out of error averages",
+    "apart": "missing estimates are counted apart (invalid), percentages are of all pixels, error averages of the estimates",
+    "skip": "only estimated pixels are measured, missing ones lower the density",
+    "zero": "a missing estimate is the disparity 0",
+    "interpolate": "missing estimates are filled from their rows first (the smaller of the neighbours)",
+}
+_BEYOND = {
+    "keep": "no clipping",
+    "clip": "estimates clipped to 0..the data set's largest disparity",
+    "drop": "estimates beyond the image width are missing",
+}
+_ROUNDING = {
+    "none": "no rounding",
+    "grey": "estimates rounded to the data set's grey levels",
+    "whole": "estimates rounded where the data set's truth is whole",
+}
+_MASKS = {"computed": "regions computed from the truth", "scene": "regions from the data set's masks"}
+_AVERAGING = {
+    "mean": "average = mean of the scenes",
+    "columns": "average = mean of the scenes, in all of their bad_pixels columns",
+    "weighted": "average = mean of the scenes with the data set's weights",
+    "pixels": "average over the pixels of all scenes",
+}
+_DEPTH = ("one", "calibration")
+_DEPTH_MISSING = ("zero_depth", "literal", "skip")
+
+
+def _is_number(value: Any, kinds: Any = int | float | np.integer | np.floating) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool) and bool(0 <= value <= sys.float_info.max)
+
+
+def _is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
+    return _is_number(value, int | np.integer) and least <= value <= most
+
+
+def _are(test: Callable[[Any], bool], value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(map(test, value)) and len(set(value)) == len(value)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value) and not any(c.isspace() for c in value)
+
+
+def items(value: Any) -> Any:
+    """A list as it is; a single value stands for a list of one."""
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _one_of(legal: Any) -> tuple[Callable[[Any], bool], str]:
+    return (lambda v: isinstance(v, str) and v in legal), f"legal; legal: {', '.join(legal)}"
+
+
+_YES_NO: tuple[Callable[[Any], bool], str] = (lambda v: isinstance(v, bool)), "true or false"
+
+LEGAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "name": (lambda v: isinstance(v, str) and bool(v.strip()), "a text"),
+    "measures": (lambda v: _are(METRICS.__contains__, items(v)), f"a list of different measures; legal: {', '.join(METRICS)}"),
+    "thresholds": (
+        lambda v: _are(_is_number, items(v)),
+        "a number >= 0 (pixels) or a list of different ones, the main one first",
+    ),
+    "relative_threshold": (lambda v: _is_number(v) and v < 1, "a number >= 0 and < 1 (share of the true disparity)"),
+    "missing": _one_of(_MISSING),
+    "beyond": _one_of(_BEYOND),
+    "rounding": _one_of(_ROUNDING),
+    "original_size": _YES_NO,
+    "enlarge": _YES_NO,
+    "border": (lambda v: v is None or _is_whole(v), "a whole number >= 0 (pixels) or null (the scene's own)"),
+    "masks": _one_of(_MASKS),
+    "regions": (
+        lambda v: _are(_is_name, items(v)),
+        f"a list of different regions: {', '.join(REGIONS)}, or, with masks: scene, names of the data set's masks",
+    ),
+    "disparity_gap": (lambda v: _is_number(v) and v > 0, "a number > 0 (pixels)"),
+    "textureless_width": (lambda v: _is_whole(v, 0, _WIDEST), f"a whole number from 0 to {_WIDEST} (pixels)"),
+    "textureless_threshold": (_is_number, "a number >= 0 (grey levels)"),
+    "discontinuity_width": (lambda v: _is_whole(v, 1, _WIDEST), f"a whole number from 1 to {_WIDEST} (pixels)"),
+    "averaging": _one_of(_AVERAGING),
+    "prediction": _one_of(("forward", "inverse", "none")),
+    "partial_shuffle": (lambda v: _is_number(v) and v <= 1, "a number from 0 to 1"),
+    "prediction_lines": _YES_NO,
+    "count_grey_holes": _YES_NO,
+    "depth_scale": _one_of(_DEPTH),
+    "depth_offset": (_is_number, "a number >= 0 (pixels)"),
+    "depth_missing": _one_of(_DEPTH_MISSING),
+}
+"""Per field: is a value legal, and what is, in words."""
+
+
+def field(key: str) -> str:
+    """The field that a key of a mapping means: singular forms are legal too."""
+    return {"threshold": "thresholds", "measure": "measures", "region": "regions"}.get(key, key)
+
+
+def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with single values, by key."""
+    found = {}
+    for name, value in values.items():
+        legal, words = LEGAL[field(name)]
+        if not legal(value):
+            found[name] = f"{spelled(value)} is not {words}"
+            known = {"regions": REGIONS, "measures": tuple(METRICS)}.get(field(name), ())
+            strange = [v for v in items(value) if isinstance(v, str) and v not in known]
+            if known and strange and field(name) == "measures":
+                found[name] = f"no such measure: {', '.join(map(repr, strange))}; {nearest(strange[0], known, kind='measures')}"
+    return found
+
+
+def region_fault(regions: Any, masks: Any) -> str | None:
+    """What is wrong with the names of regions that are computed; those of masks may be any."""
+    strange = [v for v in items(regions) if isinstance(v, str) and v not in REGIONS]
+    if masks != "computed" or not strange:
+        return None
+    return f"no such region: {', '.join(map(repr, strange))}; {nearest(strange[0], REGIONS, kind='regions')}"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a disparity map is measured. The defaults are those of ``taxonomy2002``; ``str`` tells every choice in one line.
+
+    Parameters
+    ----------
+    name : str
+        Stored with results and printed with tables.
+    measures : tuple of str
+        What is measured, of `metrics.METRICS`.
+    thresholds : tuple of float
+        Errors above these (pixels) are bad; the first is the main one, that of ``bad_pixels_REGION``.
+    relative_threshold : float
+        A bad error is also above this share of the true disparity (KITTI 2015: 0.05); 0 = no such rule.
+    missing : str
+        ``"bad"``: a missing estimate is a bad pixel; ``"apart"``: it is counted as invalid, percentages remain those of all pixels;
+        ``"skip"``: only estimated pixels are measured; ``"zero"``: it is the disparity 0; ``"interpolate"``: filled as KITTI's kits do.
+    beyond : str
+        ``"keep"``, ``"clip"`` (estimates to 0..`Scene.largest_disparity`) or ``"drop"`` (those beyond the image width are missing).
+    rounding : str
+        ``"none"``; ``"grey"``: to the grey levels of the data set's 8-bit maps; ``"whole"``: to pixels where `Scene.whole_truth`.
+    original_size : bool
+        Errors count in pixels of the data set's original images, of which the scene's may be reductions.
+    enlarge : bool
+        A map of half or quarter size is enlarged by repetition; otherwise it is refused.
+    border : int or None
+        Pixels on all four sides that are not evaluated; None = the scene's own border.
+    masks : str
+        ``"computed"``: the regions of the 2002 paper; ``"scene"``: the data set's masks by their names.
+    regions : tuple of str
+        Where errors are counted. ``all`` is every evaluated pixel with known truth.
+    disparity_gap : float
+        Pixels of disparity from which neighbours belong to two surfaces: for occlusions and discontinuities.
+    textureless_width : int
+        Side in pixels of the window over which squared horizontal differences are averaged; 0 = no averaging.
+    textureless_threshold : float
+        Grey levels: RMS differences below are textureless.
+    discontinuity_width : int
+        Side in pixels of the window around a pixel in which a discontinuity counts.
+    averaging : str
+        How the benchmark averages its scenes: ``"mean"``; ``"columns"``: that, and one mean of all columns of bad pixels;
+        ``"weighted"``: with `Scene.weight`; ``"pixels"``: over the pixels of all scenes, which the measure ``pixels`` counts.
+    prediction : str
+        ``"forward"``: other frames of the sequence are drawn from the reference image; ``"inverse"``: the reference image is
+        drawn from them; ``"none"``: no views, no prediction errors.
+    partial_shuffle : float
+        0..1: how far prediction errors forgive misplacements of a pixel (Szeliski 1999); 0 = not at all.
+    prediction_lines : bool
+        Forward prediction draws lines between neighbours of one surface, not single pixels only.
+    count_grey_holes : bool
+        In grey images, holes of a prediction count with intensity 255, as in the authors' program; in colour they never count.
+    depth_scale : str
+        Sigma-Z-Error: ``"one"``: depth = 1 / disparity, the paper's; ``"calibration"``: the scene's focal length, baseline and doffs.
+    depth_offset : float
+        Sigma-Z-Error: the paper's mu, pixels added to disparities against division by 0.
+    depth_missing : str
+        Sigma-Z-Error of a missing estimate: ``"zero_depth"``, ``"literal"`` or ``"skip"``.
+
+    Raises
+    ------
+    ParameterError
+        Illegal values, one line each.
+    """
+
+    name: str
+    measures: tuple[str, ...] = ("rms_error", "bad_pixels", "fraction_matched", "predict_err")
+    thresholds: tuple[float, ...] = (1.0,)
+    relative_threshold: float = 0.0
+    missing: str = "bad"
+    beyond: str = "keep"
+    rounding: str = "none"
+    original_size: bool = False
+    enlarge: bool = False
+    border: int | None = None
+    masks: str = "computed"
+    regions: tuple[str, ...] = REGIONS
+    disparity_gap: float = 2.0
+    textureless_width: int = 3
+    textureless_threshold: float = 4.0
+    discontinuity_width: int = 9
+    averaging: str = "mean"
+    prediction: str = "forward"
+    partial_shuffle: float = 0.0
+    prediction_lines: bool = True
+    count_grey_holes: bool = True
+    depth_scale: str = "one"
+    depth_offset: float = 0.0
+    depth_missing: str = "zero_depth"
+
+    def __post_init__(self) -> None:
+        given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        found = value_faults(given)
+        if "regions" not in found and (fault := region_fault(self.regions, self.masks)):
+            found["regions"] = fault
+        if not found and self.averaging == "pixels" and "pixels" not in items(self.measures):
+            found["averaging"] = "'pixels' needs the measure 'pixels' among the measures"
+        if found:
+            raise ParameterError("\n".join(f"protocol.{name}: {message}" for name, message in found.items()))
+        # One form for each value, so that protocols that measure the same are equal.
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if f.name == "thresholds":
+                value = tuple(map(float, items(value)))
+            elif f.name in ("measures", "regions"):
+                value = tuple(items(value))
+            elif f.type == "float":
+                value = float(value)
+            elif isinstance(value, np.integer):
+                value = int(value)
+            object.__setattr__(self, f.name, value)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'; '.join(filter(None, self._choices()))}"
+
+    def _choices(self) -> list[str]:
+        """Every choice that plays a part in the measures, in words."""
+        kinds = {METRICS[name].about for name in self.measures}
+        choices = []
+        if any(name.endswith("bad_pixels") for name in self.measures):
+            share = f" and > {shortest(100 * self.relative_threshold)} % of the truth" if self.relative_threshold else ""
+            choices.append(f"bad (percent) = error > {', '.join(map(shortest, self.thresholds))} px{share}")
+        choices += [
+            f"measures {', '.join(self.measures)}",
+            _MISSING[self.missing],
+            _ROUNDING[self.rounding],
+            _BEYOND[self.beyond],
+        ]
+        if self.original_size:
+            choices.append("errors in pixels of the original images")
+        if self.enlarge:
+            choices.append("smaller maps enlarged by repetition")
+        choices.append(f"border {'of the scene' if self.border is None else f'{self.border} px'}")
+        choices.append(f"{_MASKS[self.masks]}: {', '.join(self.regions)}")
+        if self.masks == "computed":
+            choices.append(self._region_text())
+        choices.append(_AVERAGING[self.averaging])
+        if kinds & {"frame"}:
+            choices.append(self._prediction_text())
+        if any(name.endswith("sigma_z_error") for name in self.measures):
+            depth = (
+                "1 / (disparity + mu)"
+                if self.depth_scale == "one"
+                else "the scene's focal length * baseline / (disparity + doffs + mu)"
+            )
+            choices.append(f"depth = {depth}, mu {shortest(self.depth_offset)} px, missing estimates: {self.depth_missing}")
+        return choices
+
+    def _region_text(self) -> str:
+        side = self.textureless_width
+        window = f"averaged over {side}x{side}" if side > 1 else "of one pixel"
+        return (
+            f"textured, textureless, discont without occluded pixels; occlusions and discontinuities: gap {shortest(self.disparity_gap)} px; "
+            f"textureless: squared horizontal difference {window} < {shortest(self.textureless_threshold)}^2; "
+            f"discont: {self.discontinuity_width}x{self.discontinuity_width} window"
+        )
+
+    def _prediction_text(self) -> str:
+        if self.prediction == "none":
+            return "no predicted views"
+        drawn = "" if self.prediction == "inverse" or self.prediction_lines else " of single pixels"
+        holes = "grey holes count as 255" if self.count_grey_holes else "holes do not count"
+        return (
+            f"{self.prediction} prediction{drawn}: rms in grey levels, partial shuffle {shortest(self.partial_shuffle)}, {holes}"
+        )
+
+
+def shortest(value: float) -> str:
+    """A number as names and lines show it: the shortest text that means exactly this one (``0.5``, ``2``)."""
+    return repr(float(value)).removesuffix(".0")

@@ -1,0 +1,111 @@
+"""Left-right consistency: do the maps of the reference and of the match frame agree? Needs no ground truth.
+
+Both maps are float32 pixels, larger = nearer, of one shape; what is not finite is missing. That of the match frame holds disparities
+towards the reference frame, so that corresponding pixels of perfect maps have the same value.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from stereo_framework._parallel import over_rows
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation.rendering import round_half_away
+from stereo_framework.scene import Disparity, Mask
+
+
+def left_right_difference(disparity: Disparity, match_disparity: Disparity, direction: int) -> Disparity:
+    """Absolute difference of every disparity and the one that the match frame's map has where it points to.
+
+    Parameters
+    ----------
+    disparity, match_disparity : ndarray, float32, (rows, columns)
+        Pixels, of the reference frame and of the match frame.
+    direction : int
+        1 when the match frame lies to the right of the reference frame, -1 otherwise (`Scene.direction`).
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels; 0 = they agree. NaN where there is no estimate, or it points out of the image or to a missing one.
+
+    Raises
+    ------
+    DataError
+        The maps differ in size.
+    ParameterError
+        `direction` is neither 1 nor -1.
+
+    Notes
+    -----
+    The cross-check of Fua 1993, section 2.1, before its threshold. The pixel nearest to ``x - direction * d`` is looked at; `d` is rounded with
+    halves away from zero, as `render` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left_right_difference(np.float32([[0, 1, 1, 2.5]]), np.float32([[1, 3, 0, 0]]), 1)
+    array([[1. , 0. , 2. , 1.5]], dtype=float32)
+    """
+    if disparity.shape != match_disparity.shape:
+        a, b = (" x ".join(map(str, m.shape[::-1])) for m in (disparity, match_disparity))
+        raise DataError(f"the map of the reference frame is {a}, that of the match frame {b}; expected one size")
+    if direction not in (1, -1):
+        raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
+    difference = np.empty(disparity.shape, np.float32)
+    over_rows(
+        lambda a, b: _difference_kernel(disparity[a:b], match_disparity[a:b], direction, difference[a:b]),
+        len(disparity),
+        disparity.size,
+    )
+    return difference
+
+
+def inconsistent_pixels(
+    disparity: Disparity, match_disparity: Disparity, direction: int, threshold: float = 1.0, *, mask: Mask | None = None
+) -> float:
+    """Percentage of estimates that the match frame's map does not confirm: the share that a left-right check takes away.
+
+    Parameters
+    ----------
+    disparity, match_disparity : ndarray, float32, (rows, columns)
+        Pixels, of the reference frame and of the match frame.
+    direction : int
+        1 when the match frame lies to the right of the reference frame, -1 otherwise.
+    threshold : float
+        Largest accepted difference in pixels.
+    mask : ndarray, bool, (rows, columns), optional
+        Region of the reference frame; default: everywhere.
+
+    Returns
+    -------
+    float
+        Percent of the pixels with an estimate; those that point out of the image or to a missing estimate are unconfirmed. Lower is
+        better; NaN without an estimate.
+
+    Raises
+    ------
+    DataError, ParameterError
+        As in `left_right_difference`.
+    """
+    estimated = np.isfinite(disparity)
+    if mask is not None:
+        estimated &= mask
+    # Asks what is confirmed: comparisons with NaN are false.
+    confirmed = left_right_difference(disparity, match_disparity, direction) <= np.float32(threshold)
+    count = int(np.count_nonzero(estimated))
+    return 100 * (count - int(np.count_nonzero(confirmed & estimated))) / count if count else math.nan
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _difference_kernel(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
+    rows, columns = disparity.shape
+    for y in range(rows):
+        for x in range(columns):
+            out[y, x] = np.nan
+            target = x - direction * round_half_away(disparity[y, x])
+            if 0 <= target < columns and np.isfinite(match_disparity[y, int(target)]):
+                out[y, x] = np.abs(disparity[y, x] - match_disparity[y, int(target)])

@@ -1,0 +1,233 @@
+"""The table of metrics: what can be measured, in which unit, whether lower or higher is better, and where it is defined.
+
+Every metric is a plain function on arrays in a module beside this one; a row here ties it to what a protocol chooses. A row gives its
+statistics per region (``avg_error_nonocc``), per predicted frame (``predict_err_near``) or for the whole map (``fraction_matched``).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from stereo_framework.evaluation.depth_error import sigma_z_error
+from stereo_framework.evaluation.disparity_error import bad_pixels, fraction_matched, rms_error
+from stereo_framework.evaluation.error_measures import (
+    density,
+    error_quantile,
+    invalid_pixels,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_squared_error,
+)
+from stereo_framework.evaluation.prediction import Prediction, prediction_error
+from stereo_framework.evaluation.similarity import (
+    mean_squared_difference,
+    peak_signal_to_noise,
+    r_ssim,
+    structural_similarity,
+)
+from stereo_framework.scene import Calibration, Disparity, Image, Mask
+
+if TYPE_CHECKING:
+    from stereo_framework.evaluation._protocol import Protocol
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """What a metric of a region sees.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        In the pixels that the protocol counts errors in; rounded, clipped and filled as it says.
+    mask : ndarray, bool, (rows, columns)
+        The region's pixels.
+    given : ndarray, float32, (rows, columns)
+        The same disparities before anything was filled: NaN where the method gave no estimate.
+    calibration : Calibration or None
+        For pixels of the disparities above.
+    """
+
+    disparity: Disparity
+    truth: Disparity
+    mask: Mask
+    given: Disparity
+    calibration: Calibration | None
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A row of the table.
+
+    Parameters
+    ----------
+    name : str
+        Beginning of its statistics' names.
+    unit : str
+        Percent, pixels, grey levels, ...
+    better : str
+        ``"lower"`` or ``"higher"``; ``""`` for what is neither.
+    about : str
+        ``"region"``, ``"frame"`` or ``"map"``: what its statistics are given for.
+    source : str
+        The paper or program that defines it.
+    measure : callable
+        Of a `Region` (and a threshold for the metrics in `THRESHOLDED`), a `Prediction` and the real image, or a whole-image `Region`,
+        and the protocol.
+    pooled : str
+        Over the pixels of many scenes: ``"mean"``, ``"rms"``, ``"sum"``, or ``""`` where only all errors together would tell.
+    """
+
+    name: str
+    unit: str
+    better: Literal["lower", "higher", ""]
+    about: Literal["region", "frame", "map"]
+    source: str
+    measure: Callable[..., float]
+    pooled: Literal["mean", "rms", "sum", ""] = ""
+
+
+def _counted(region: Region, protocol: Protocol) -> Mask:
+    """The pixels that percentages are taken of."""
+    return region.mask & np.isfinite(region.given) if protocol.missing == "skip" else region.mask
+
+
+def _bad_pixels(region: Region, protocol: Protocol, threshold: float) -> float:
+    # With nothing estimated in a region everything is wrong, as ETH3D's program has it.
+    mask = _counted(region, protocol)
+    if protocol.missing == "skip" and region.mask.any() and not mask.any():
+        return 100.0
+    apart = protocol.missing == "apart"
+    return bad_pixels(
+        region.disparity, region.truth, mask, threshold, relative=protocol.relative_threshold, count_missing=not apart
+    )
+
+
+def _total_bad_pixels(region: Region, protocol: Protocol, threshold: float) -> float:
+    return bad_pixels(region.disparity, region.truth, region.mask, threshold, relative=protocol.relative_threshold)
+
+
+def _of_errors(function: Callable[..., float], region: Region, protocol: Protocol) -> float:
+    value = function(region.disparity, region.truth, region.mask)
+    unmeasured = protocol.missing == "skip" and math.isnan(value) and bool(region.mask.any())
+    return math.inf if unmeasured else value
+
+
+def _mean_relative_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
+    return mean_absolute_percentage_error(disparity, truth, mask) / 100
+
+
+def _pixels(region: Region, protocol: Protocol) -> float:
+    return float(np.count_nonzero(_counted(region, protocol)))
+
+
+def _sigma_z(region: Region, protocol: Protocol, *, mean: bool) -> float:
+    scale, offset = 1.0, protocol.depth_offset
+    if protocol.depth_scale == "calibration":
+        if region.calibration is None:
+            return math.nan
+        scale = region.calibration.focal_length * region.calibration.baseline
+        offset += region.calibration.doffs
+    return sigma_z_error(
+        region.given, region.truth, region.mask, scale=scale, mu=offset, missing=protocol.depth_missing, mean=mean
+    )
+
+
+def _predict_err(prediction: Prediction, real: Image, protocol: Protocol) -> float:
+    holes = protocol.count_grey_holes and real.ndim == 2
+    return prediction_error(prediction, real, partial_shuffle=protocol.partial_shuffle, count_holes=holes)
+
+
+def _view(function: Callable[..., float], prediction: Prediction, real: Image, protocol: Protocol) -> float:
+    return function(prediction.image, real, prediction.visible)
+
+
+def _per_region(name: str, unit: str, source: str, function: Callable[..., float], pooled: Any = "") -> Metric:
+    return Metric(name, unit, "lower", "region", source, partial(_of_errors, function), pooled)
+
+
+_TAXONOMY, _V3 = "Scharstein & Szeliski 2002, section 5.1", "Middlebury v3 evaluation kit"
+_SZE, _WANG = "Cabezas, Padilla & Trujillo 2011, equation 4", "Wang et al. 2004"
+
+METRICS: Mapping[str, Metric] = types.MappingProxyType(
+    {
+        metric.name: metric
+        for metric in (
+            _per_region("rms_error", "px", _TAXONOMY + ", equation 1", rms_error, "rms"),
+            Metric("bad_pixels", "%", "lower", "region", _TAXONOMY + ", equation 2; KITTI: Out, D1", _bad_pixels, "mean"),
+            Metric("invalid_pixels", "%", "lower", "region", _V3, lambda r, p: invalid_pixels(r.given, r.mask), "mean"),
+            Metric("total_bad_pixels", "%", "lower", "region", _V3, _total_bad_pixels, "mean"),
+            Metric(
+                "density", "%", "higher", "region", "KITTI 2012; ETH3D: coverage", lambda r, p: density(r.given, r.mask), "mean"
+            ),
+            Metric("pixels", "count", "", "region", "pixels that percentages are of", _pixels, "sum"),
+            _per_region("avg_error", "px", "KITTI 2012; mean absolute error", mean_absolute_error, "mean"),
+            _per_region("mse", "px^2", "Cabezas et al. 2011, Table 1", mean_squared_error, "mean"),
+            _per_region("A50", "px", _V3, partial(error_quantile, quantile=0.5)),
+            _per_region("A90", "px", _V3, partial(error_quantile, quantile=0.9)),
+            _per_region("A95", "px", _V3, partial(error_quantile, quantile=0.95)),
+            _per_region("A99", "px", _V3, partial(error_quantile, quantile=0.99)),
+            _per_region("mre", "fraction", "mean relative error, of the truth", _mean_relative_error, "mean"),
+            _per_region("mape", "%", "Cabezas et al. 2011, Table 1", mean_absolute_percentage_error, "mean"),
+            Metric("sigma_z_error", "depth", "lower", "region", _SZE, partial(_sigma_z, mean=False), "sum"),
+            Metric("mean_sigma_z_error", "depth", "lower", "region", _SZE + ", per pixel", partial(_sigma_z, mean=True), "mean"),
+            Metric(
+                "fraction_matched",
+                "fraction",
+                "higher",
+                "map",
+                "pixels inside the border that have an estimate",
+                lambda r, p: fraction_matched(r.given, r.mask),
+            ),
+            Metric(
+                "r_ssim",
+                "-1..1",
+                "higher",
+                "map",
+                "Malpica & Bovik 2009",
+                lambda r, p: r_ssim(r.given, r.truth, r.mask),
+            ),
+            Metric("predict_err", "grey levels", "lower", "frame", _TAXONOMY + ", equations 6, 7", _predict_err),
+            Metric(
+                "view_mse",
+                "grey levels^2",
+                "lower",
+                "frame",
+                "squared differences of visible pixels",
+                partial(_view, mean_squared_difference),
+            ),
+            Metric("view_psnr", "dB", "higher", "frame", "10 log10(255^2 / view_mse)", partial(_view, peak_signal_to_noise)),
+            Metric(
+                "view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)
+            ),
+        )
+    }
+)
+"""All metrics by name."""
+
+THRESHOLDED = ("bad_pixels", "total_bad_pixels")
+"""Those that are measured at every threshold of a protocol; the others have one value."""
+
+_THRESHOLD = re.compile(r"(bad|total_bad)[0-9][0-9.e+-]*_")
+
+
+def metric_of(statistic: str) -> Metric | None:
+    """The metric that a statistic belongs to: ``bad0.5_all`` is one of ``bad_pixels``; None for what is none.
+
+    Examples
+    --------
+    >>> metric_of("rms_error_nonocc").unit
+    'px'
+    """
+    with_threshold = _THRESHOLD.match(statistic)
+    if with_threshold:
+        return METRICS[f"{with_threshold[1]}_pixels"]
+    names = [name for name in METRICS if statistic == name or statistic.startswith(f"{name}_")]
+    return METRICS[max(names, key=len)] if names else None

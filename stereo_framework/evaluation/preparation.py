@@ -1,0 +1,148 @@
+"""A disparity map as a protocol measures it: enlarged, dropped, rounded, clipped and filled as the protocol says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError
+from stereo_framework.evaluation._protocol import Protocol
+from stereo_framework.scene import Disparity, Scene
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A map to be measured.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels of the scene's images, NaN = still missing.
+    given : ndarray, float32, (rows, columns)
+        The same before anything was filled: NaN where the method gave no estimate.
+    """
+
+    disparity: Disparity
+    given: Disparity
+
+
+def prepare(disparity: NDArray, scene: Scene, protocol: Protocol) -> Prepared:
+    """Apply a protocol's rules to a map.
+
+    Parameters
+    ----------
+    disparity : ndarray of floats, (rows, columns)
+        Pixels, not finite = no estimate. A protocol that enlarges maps takes half and quarter size too, in their own pixels.
+    scene : Scene
+    protocol : Protocol
+
+    Raises
+    ------
+    DataError
+        The map has another size than the scene or does not hold floats.
+    """
+    measured = _checked(disparity, scene, protocol)
+    estimated = np.isfinite(measured)
+    if protocol.beyond == "drop":
+        estimated &= ~(np.abs(measured) > measured.shape[1])
+    if protocol.rounding == "grey" and scene.grey_levels is not None:
+        grey = np.clip(np.rint(measured * np.float32(scene.grey_levels)), 0, 255)
+        measured = (grey / np.float32(scene.grey_levels)).astype(np.float32)
+    elif protocol.rounding == "whole" and scene.whole_truth:
+        measured = np.floor(measured + np.float32(0.5))
+    if protocol.beyond == "clip" and scene.largest_disparity is not None:
+        measured = np.clip(measured, np.float32(0), np.float32(scene.largest_disparity))
+    if estimated.all():
+        return Prepared(measured, measured)
+    given = np.where(estimated, measured, np.float32(np.nan))
+    if protocol.missing == "interpolate":
+        return Prepared(interpolated(given), given)
+    return Prepared(np.where(estimated, measured, np.float32(0)) if protocol.missing == "zero" else given, given)
+
+
+def interpolated(disparity: Disparity) -> Disparity:
+    """Fill missing estimates from the background, as KITTI's development kits do.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = missing.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        In each row a hole gets the smaller of its left and right estimate, or the only one; then each column's ends are
+        copied to the top and bottom where whole rows are missing. NaN only if nothing was estimated at all.
+
+    Notes
+    -----
+    KITTI 2012 and 2015 development kits. A row without any estimate between others gets the smaller of its neighbours above and
+    below; the kits, whose maps have none, leave it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> interpolated(np.array([[np.nan, 5, np.nan, np.nan, 3, np.nan]], np.float32))
+    array([[5., 5., 3., 3., 3., 3.]], dtype=float32)
+    """
+    filled = disparity.copy()
+    _fill_rows(filled)
+    across = np.ascontiguousarray(filled.T)
+    _fill_rows(across)
+    return np.ascontiguousarray(across.T)
+
+
+@njit(cache=True, nogil=True)
+def _fill_rows(disparity: Disparity) -> None:
+    rows, columns = disparity.shape
+    for y in range(rows):
+        row = disparity[y]
+        x = 0
+        while x < columns:
+            if not np.isnan(row[x]):
+                x += 1
+                continue
+            stop = x
+            while stop < columns and np.isnan(row[stop]):
+                stop += 1
+            if x == 0 and stop == columns:
+                break
+            if x == 0:
+                value = row[stop]
+            elif stop == columns:
+                value = row[x - 1]
+            else:
+                value = min(row[x - 1], row[stop])
+            row[x:stop] = value
+            x = stop
+
+
+def _checked(disparity: NDArray, scene: Scene, protocol: Protocol) -> Disparity:
+    disparity = np.asarray(disparity)
+    rows, columns = scene.reference.shape[:2]
+    if disparity.ndim != 2:
+        raise DataError(
+            f"scene {scene.name}: the map has shape {disparity.shape}; expected (rows, columns) = ({rows}, {columns})"
+        )
+    if not np.issubdtype(disparity.dtype, np.floating):
+        raise DataError(
+            f"scene {scene.name}: the map holds {disparity.dtype}; expected float32 in pixels, NaN = no estimate (divide grey levels by their scale)"
+        )
+    measured = disparity.astype(np.float32, copy=False)
+    if disparity.shape == (rows, columns):
+        return measured
+    factor = columns // disparity.shape[1] if disparity.shape[1] else 0
+    if protocol.enlarge and factor in (2, 4) and (rows, columns) == (factor * disparity.shape[0], factor * disparity.shape[1]):
+        return np.repeat(np.repeat(measured * np.float32(factor), factor, axis=0), factor, axis=1)
+    hint = ""
+    for factor in (2, 3, 4):
+        if all(abs(factor * a - b) < factor for a, b in zip(disparity.shape, (rows, columns), strict=True)):
+            hint = f": it seems to be made from images reduced to 1/{factor}; enlarge it and multiply its disparities by {factor}"
+        elif all(abs(a - factor * b) < factor for a, b in zip(disparity.shape, (rows, columns), strict=True)):
+            hint = f": it seems to belong to images {factor} times as large"
+    raise DataError(
+        f"scene {scene.name}: the map is {disparity.shape[1]}x{disparity.shape[0]}, the scene's images are {columns}x{rows}{hint}"
+    )

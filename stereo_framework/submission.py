@@ -1,0 +1,198 @@
+"""Disparity maps from anywhere, measured: single files and folders that hold a map for each scene of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.datasets import load_scene, scene_names
+from stereo_framework.errors import DataError
+from stereo_framework.evaluation import Protocol, doubts, evaluate, resolve
+from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
+from stereo_framework.io import PathLike, read_disparity, read_grey
+from stereo_framework.scene import Disparity, Scene
+
+SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
+"""Endings of files that may be disparity maps."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a folder of maps holds.
+
+    Parameters
+    ----------
+    maps : mapping of str to Path
+        A map by its scene's full name, in the order of the data sets.
+    strangers : tuple of Path
+        Files that look like maps but belong to no scene.
+    missing : tuple of str
+        Scenes of the same data sets without a map.
+    """
+
+    maps: Mapping[str, Path]
+    strangers: tuple[Path, ...]
+    missing: tuple[str, ...]
+
+
+def find_maps(
+    folder: PathLike, *, protocol: str | Mapping[str, Any] | None = None, scenes: Sequence[str] = (), data: PathLike | None = None
+) -> Submission:
+    """Which file of a folder is the map of which scene.
+
+    Parameters
+    ----------
+    folder : path-like
+        Searched with all its folders. A file belongs to the scene whose name is its own (``tsukuba.png``), begins it (``tsukuba_mine.pfm``)
+        or is that of one of its folders (``trainingQ/Pipes/disp0MINE.pfm``).
+    protocol : str or mapping, optional
+        A preset or what is derived from one: only scenes of the data sets that are measured with it.
+    scenes : sequence of str, optional
+        Only these scenes, by full name or its beginning (``middlebury-v3/trainingQ``).
+    data : path-like, optional
+        As in `load_scene`.
+
+    Raises
+    ------
+    DataError
+        No folder, no map in it that belongs to a scene, a file that fits several scenes equally well, two files for one scene.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder")
+    preset: str | None = None
+    if protocol is not None:
+        resolve(protocol)
+        preset = protocol if isinstance(protocol, str) else str(protocol["base"])
+    candidates = _candidates(preset, scenes, data)
+    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+    maps: dict[str, Path] = {}
+    strangers = []
+    for path in files:
+        fits = _best(path.relative_to(folder.parent), candidates)
+        if len(fits) > 1:
+            raise DataError(f"{path}: belongs to {' or '.join(fits)}; say which data set with --protocol or --scene")
+        if not fits:
+            strangers.append(path)
+        elif fits[0] in maps:
+            raise DataError(
+                f"{folder}: two maps for {fits[0]}: {maps[fits[0]].relative_to(folder)} and {path.relative_to(folder)}"
+            )
+        else:
+            maps[fits[0]] = path
+    if not maps:
+        wanted = f" of {preset}" if preset else ""
+        raise DataError(
+            f"{folder}: holds no map of a scene{wanted}: {len(files)} files with a map's ending, {len(candidates)} scenes found; "
+            "a file or its folder is named like its scene"
+        )
+    sets = {name.rpartition("/")[0] for name in maps}
+    missing = tuple(name for name in candidates if name not in maps and name.rpartition("/")[0] in sets)
+    return Submission({name: maps[name] for name in candidates if name in maps}, tuple(strangers), missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A map and what was measured of it.
+
+    Parameters
+    ----------
+    path : Path
+    scene : Scene
+    protocol : Protocol
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    statistics : mapping of str to float
+        As of `evaluation.evaluate`.
+    warnings : tuple of str
+        As of `evaluation.doubts`.
+    """
+
+    path: Path
+    scene: Scene
+    protocol: Protocol
+    disparity: Disparity
+    statistics: Mapping[str, float]
+    warnings: tuple[str, ...]
+
+
+def measure_map(
+    path: PathLike,
+    scene: str | Scene,
+    protocol: str | Mapping[str, Any] | Protocol | None = None,
+    *,
+    scale: float | None = None,
+    unknown: int | None = None,
+    changes: Mapping[str, Any] | None = None,
+    data: PathLike | None = None,
+) -> Measured:
+    """Read a disparity map and measure it.
+
+    Parameters
+    ----------
+    path : path-like
+        In the encoding that its scene's data set uses: PFM and npy hold pixels.
+    scene : str or Scene
+    protocol : str, mapping or Protocol, optional
+        As `evaluation.resolve` takes it. Default: the scene's own; without truth ``taxonomy2002``, which has prediction errors.
+    scale : float, optional
+        Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
+    unknown : int, optional
+        Grey level that means no estimate; default: 0, but none in 8-bit maps under a protocol that counts missing estimates as bad, since
+        0 is a disparity in the maps of the 2002 paper.
+    changes : mapping, optional
+        Fields that differ from the protocol.
+    data : path-like, optional
+        As in `load_scene`.
+
+    Raises
+    ------
+    DataError
+        No such scene or file, a damaged file, another size than the scene's.
+    ParameterError
+        A protocol with faults.
+    """
+    loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
+    usual = PRESETS["taxonomy2002"] if loaded.truth is None else of_scene(loaded)
+    chosen = derive(usual if protocol is None else resolve(protocol), changes or {})
+    disparity = _read(path, loaded, chosen, scale, unknown)
+    return Measured(Path(path), loaded, chosen, disparity, evaluate(disparity, loaded, chosen), tuple(doubts(disparity, loaded)))
+
+
+def _read(path: PathLike, scene: Scene, protocol: Protocol, scale: float | None, unknown: int | None) -> Disparity:
+    if Path(path).suffix.lower() in (".pfm", ".npy", ".npz"):
+        return read_disparity(path, scale=scale)
+    eight_bits = read_grey(path).dtype == np.uint8
+    if scale is None and eight_bits:
+        scale = scene.grey_levels
+    if unknown is None and not (eight_bits and protocol.missing == "bad"):
+        unknown = 0
+    return read_disparity(path, scale=scale, unknown=unknown)
+
+
+def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
+    names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
+    if scenes:
+        names = [name for name in names if any(name == s or name.startswith(f"{s.rstrip('/')}/") for s in scenes)]
+        if not names:
+            raise DataError(f"no scene is called {' or '.join(scenes)} or begins so; 'stereo-framework scenes' lists them")
+    if protocol is not None:
+        names = [name for name in names if load_scene(name, data=data).protocol == protocol]
+    return names
+
+
+def _best(path: Path, names: Sequence[str]) -> list[str]:
+    """The scenes that a file's path names most completely."""
+    parts = [*path.parts[:-1], path.stem]
+    found: dict[str, int] = {}
+    for name in names:
+        *sets, short = name.split("/")
+        stem = path.stem
+        if short in parts or (stem.startswith(short) and not stem[len(short)].isalnum()):
+            found[name] = sum(part in parts for part in sets)
+    best = max(found.values(), default=0)
+    return [name for name, score in found.items() if score == best]

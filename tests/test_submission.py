@@ -1,0 +1,113 @@
+"""Maps and folders of maps from anywhere."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.io import write_disparity, write_image
+from stereo_framework.submission import find_maps, measure_map
+
+TRUTH = np.full((6, 8), 3, np.float32)
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A data root with two tiny benchmark scenes of Middlebury 2003 and their v2 masks."""
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    for name in ("teddy", "cones"):
+        folder = tmp_path / "root" / "middlebury2003" / name
+        folder.mkdir(parents=True)
+        masks = tmp_path / "root" / "middlebury-v2" / "masks" / name
+        masks.mkdir(parents=True)
+        for view in (2, 6):
+            write_image(folder / f"im{view}.png", np.zeros((6, 8, 3), np.uint8))
+            write_disparity(folder / f"disp{view}.png", TRUTH, scale=4)
+        for mask in ("nonocc", "all", "disc"):
+            write_image(masks / f"{mask}.png", np.full((6, 8), 255, np.uint8))
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    found = tmp_path / "mine"
+    found.mkdir()
+    return found
+
+
+def test_a_submission(root, folder):
+    write_disparity(folder / "teddy.png", TRUTH + 2, scale=4)
+    (folder / "notes.txt").write_text("no map")
+    found = find_maps(folder, protocol="middlebury-v2", data=root)
+    assert found.maps == {"middlebury-v2/teddy": folder / "teddy.png"}
+    assert found.missing == ("middlebury-v2/cones",)
+    assert found.strangers == ()
+    # The scale is the data set's.
+    measured = measure_map(folder / "teddy.png", "middlebury-v2/teddy", data=root)
+    assert measured.protocol.name == "middlebury-v2"
+    assert measured.statistics["bad_pixels_all"] == 100
+    assert (
+        measure_map(folder / "teddy.png", "middlebury-v2/teddy", data=root, changes={"thresholds": [2]}).statistics[
+            "bad_pixels_all"
+        ]
+        == 0
+    )
+
+
+@pytest.mark.parametrize("path", ["cones.pfm", "cones_mine.pfm", "cones-v2.pfm", "cones/disp0MINE.pfm", "a/cones/b/c.pfm"])
+def test_how_files_are_called(root, folder, path):
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    write_disparity(folder / path, TRUTH)
+    write_disparity(folder / "stones.pfm", TRUTH)
+    found = find_maps(folder, scenes=["middlebury2003"], data=root)
+    assert found.maps == {"middlebury2003/cones": folder / path}
+    assert found.strangers == (folder / "stones.pfm",)
+
+
+def test_what_cannot_be_told_is_asked(root, folder):
+    with pytest.raises(DataError, match="holds no map of a scene of middlebury-v2: 0 files"):
+        find_maps(folder, protocol="middlebury-v2", data=root)
+    write_disparity(folder / "cones.pfm", TRUTH)
+    with pytest.raises(DataError, match="cones.pfm: belongs to middlebury2003/cones or middlebury-v2/cones; say which"):
+        find_maps(folder, data=root)
+    with pytest.raises(DataError, match="no scene is called middlebury or begins so"):
+        find_maps(folder, scenes=["middlebury"], data=root)
+    with pytest.raises(ParameterError, match="did you mean 'middlebury-v2'"):
+        find_maps(folder, protocol="middleburyv2", data=root)
+    write_disparity(folder / "cones.png", TRUTH)
+    with pytest.raises(DataError, match="two maps for middlebury-v2/cones: cones.pfm and cones.png"):
+        find_maps(folder, protocol={"base": "middlebury-v2", "threshold": 2}, data=root)
+    with pytest.raises(DataError, match="no such folder"):
+        find_maps(folder / "none", data=root)
+
+
+def test_grey_zero_is_a_disparity_only_where_it_must_be(root, tmp_path):
+    grey = np.full((6, 8), 12, np.uint8)
+    grey[0, 0] = 0
+    write_image(tmp_path / "grey.png", grey)
+    # The maps of the 2002 paper have no holes; a scene of that paper with 8 bits takes 0 as it is.
+    kept = measure_map(tmp_path / "grey.png", "middlebury2003/cones", "taxonomy2002", data=root)
+    assert kept.disparity[0, 0] == 0
+    assert np.isnan(
+        measure_map(tmp_path / "grey.png", "middlebury2003/cones", "taxonomy2002", unknown=0, data=root).disparity[0, 0]
+    )
+    assert np.isnan(measure_map(tmp_path / "grey.png", "middlebury2003/cones", "eth3d", data=root).disparity[0, 0])
+    write_disparity(tmp_path / "deep.png", np.where(grey, TRUTH, np.nan))
+    assert np.isnan(measure_map(tmp_path / "deep.png", "middlebury2003/cones", data=root).disparity[0, 0])
+
+
+def test_a_scene_without_truth_is_measured_by_its_images(tmp_path):
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 255, (12, 30, 3), np.uint8)
+    right = np.roll(left, -3, axis=1)
+    for name, image in (("l.png", left), ("r.png", right)):
+        write_image(tmp_path / name, image)
+    scene = {"frames": ["l.png", "r.png"], "search": {"minimum": 0, "maximum": 6}}
+    (tmp_path / "scene.yaml").write_text(yaml.safe_dump(scene))
+    write_disparity(tmp_path / "good.pfm", np.full((12, 30), 3, np.float32))
+    found = measure_map(tmp_path / "good.pfm", str(tmp_path / "scene.yaml")).statistics
+    assert found["fraction_matched"] == 1
+    assert found["predict_err_match"] < 10
+    assert json.dumps(found)
