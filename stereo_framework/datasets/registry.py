@@ -12,7 +12,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from stereo_framework.datasets import middlebury2001, middlebury2003, middlebury_v2, ready_made, scene_file
+from stereo_framework.datasets import (
+    eth3d,
+    kitti2012,
+    kitti2015,
+    kitti_sample,
+    middlebury2001,
+    middlebury2003,
+    middlebury2005,
+    middlebury2006,
+    middlebury_v2,
+    middlebury_v3,
+    motorcycle,
+    ready_made,
+    scene_file,
+)
 from stereo_framework.errors import DataError, close_names
 from stereo_framework.io import PathLike
 from stereo_framework.scene import Scene
@@ -32,10 +46,25 @@ class DataSet(Protocol):
         ...
 
 
-DATA_SETS: tuple[DataSet, ...] = (middlebury2001, middlebury2003, middlebury_v2)
+DATA_SETS: tuple[DataSet, ...] = (
+    middlebury2001,
+    middlebury2003,
+    middlebury2005,
+    middlebury2006,
+    middlebury_v2,
+    middlebury_v3,
+    kitti2012,
+    kitti2015,
+    kitti_sample,
+    eth3d,
+    motorcycle,
+)
 
-_REPEATS = (middlebury_v2.FOLDER,)
-"""Data sets that show other sets' images; their short names mean the others."""
+_REPEATS = (
+    f"{middlebury_v2.FOLDER}/",
+    *(f"{data_set.FOLDER}/{size}Size/" for data_set in (middlebury2005, middlebury2006) for size in ("Third", "Half", "Full")),
+)
+"""Beginnings of the names of scenes that show others' images; short names mean the others where there are such."""
 
 
 def data_roots(data: PathLike | None = None) -> tuple[Path, ...]:
@@ -121,7 +150,8 @@ def _full_name(name: str, names: tuple[str, ...]) -> str:
     """The full name that a short one stands for; the name itself where there is none."""
     if name in names:
         return name
-    full = [n for n in names if n.endswith(f"/{name}") and not n.startswith(_REPEATS)]
+    meant = [n for n in names if n.endswith(f"/{name}")]
+    full = [n for n in meant if not n.startswith(_REPEATS)] or meant
     if len(full) > 1:
         raise DataError(f"scene {name!r} is ambiguous; say which: {', '.join(full)}")
     return full[0] if full else name

@@ -1,7 +1,7 @@
 """Image, disparity and calibration files."""
 
 from stereo_framework.io._files import PathLike, check_file, read_bytes
-from stereo_framework.io.calibration import CalibrationFile, read_calibration
+from stereo_framework.io.calibration import CalibrationFile, read_calibration, read_kitti_calibration
 from stereo_framework.io.disparity import read_disparity, write_disparity
 from stereo_framework.io.images import read_grey, read_image, read_mask, write_image
 from stereo_framework.io.pfm import read_pfm, write_pfm
@@ -15,6 +15,7 @@ __all__ = [
     "read_disparity",
     "read_grey",
     "read_image",
+    "read_kitti_calibration",
     "read_mask",
     "read_pfm",
     "write_disparity",

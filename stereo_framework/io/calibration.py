@@ -1,4 +1,4 @@
-"""Middlebury's ``calib.txt``, which ETH3D shares."""
+"""Camera calibration files: Middlebury's ``calib.txt``, which ETH3D shares, and KITTI's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes
 from stereo_framework.scene import Calibration
 
-_ENTRY = re.compile(r"(\w+)\s*=\s*(\[[^\]]*\]|[^\s\[\]]+)")
+_ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")
+_LEVELS = range(2, 32768)
+"""How many disparities a search can have."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class CalibrationFile:
     width, height : int
         Image size in pixels.
     ndisp : int
-        A conservative bound: disparities lie in 0..ndisp-1.
+        A conservative bound: disparities lie in 0..ndisp-1. ETH3D gives the image width.
     isint : bool
         Whether the truth is accurate to whole pixels only.
     vmin, vmax : int or None
@@ -53,27 +55,20 @@ def read_calibration(path: PathLike) -> CalibrationFile:
     if missing:
         raise DataError(f"{path}: no entry {', '.join(missing)}; expected Middlebury's calib.txt")
 
-    def number(key: str, text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise DataError(f"{path}: {key}: {text!r} is not a number")
-        return value
+    def number(key: str) -> float:
+        return _number(path, key, entries[key])
 
     def whole(key: str) -> int:
-        value = number(key, entries[key])
+        value = number(key)
         if value != int(value):
             raise DataError(f"{path}: {key}: {entries[key]} is not a whole number")
         return int(value)
 
-    camera = [number("cam0", text) for text in re.split(r"[\s;,]+", entries["cam0"].strip("[] \t\r\n"))]
+    camera = _numbers(path, "cam0", entries["cam0"].strip("[]"))
     if len(camera) != 9:
         raise DataError(f"{path}: cam0 has {len(camera)} numbers; expected the 9 of [f 0 cx; 0 f cy; 0 0 1]")
-    calibration = Calibration(camera[0], number("baseline", entries["baseline"]), number("doffs", entries["doffs"]))
-    return CalibrationFile(
-        calibration,
+    read = CalibrationFile(
+        _checked(path, camera[0], number("baseline"), number("doffs")),
         width=whole("width"),
         height=whole("height"),
         ndisp=whole("ndisp"),
@@ -81,3 +76,71 @@ def read_calibration(path: PathLike) -> CalibrationFile:
         vmin=whole("vmin") if "vmin" in entries else None,
         vmax=whole("vmax") if "vmax" in entries else None,
     )
+    if read.width < 1 or read.height < 1:
+        raise DataError(f"{path}: says {read.width}x{read.height} pixels; legal: sizes from 1")
+    if read.ndisp not in _LEVELS:
+        raise DataError(f"{path}: ndisp: {read.ndisp} is not from {_LEVELS.start} to {_LEVELS.stop - 1}")
+    return read
+
+
+def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration:
+    """Read the calibration of two of KITTI's cameras: 0 and 1 are grey, 2 and 3 in colour.
+
+    Parameters
+    ----------
+    path : path-like
+        ``calib/000000.txt`` (KITTI 2012) or ``calib_cam_to_cam/000000.txt`` (2015), with one 3x4 projection matrix a camera
+        and line: ``P0: f 0 cx -f*b 0 f cy ...``, or ``P_rect_00:``.
+    left, right : int
+        Numbers of the reference and the match camera.
+
+    Returns
+    -------
+    Calibration
+        Focal length in pixels, baseline in metres.
+
+    Raises
+    ------
+    DataError
+        The file is missing, lacks a camera, or an entry is no number.
+    """
+    lines = [line.partition(":") for line in read_bytes(path).decode("latin-1").splitlines()]
+    entries = {key.strip(): value for key, colon, value in lines if colon}
+
+    def matrix(camera: int) -> list[float]:
+        keys = [key for key in (f"P{camera}", f"P_rect_{camera:02d}") if key in entries]
+        if not keys:
+            raise DataError(f"{path}: no entry P{camera} or P_rect_{camera:02d}; expected KITTI's calibration of camera {camera}")
+        numbers = _numbers(path, keys[0], entries[keys[0]])
+        if len(numbers) != 12:
+            raise DataError(f"{path}: {keys[0]} has {len(numbers)} numbers; expected the 12 of a 3x4 projection matrix")
+        return numbers
+
+    reference, match = matrix(left), matrix(right)
+    focal_length = reference[0]
+    # The fourth number is -f times the camera's place along the baseline, measured from camera 0.
+    baseline = (reference[3] - match[3]) / focal_length if focal_length else 0.0
+    return _checked(path, focal_length, baseline, match[2] - reference[2])
+
+
+def _checked(path: PathLike, focal_length: float, baseline: float, doffs: float) -> Calibration:
+    for what, value in (("focal length", focal_length), ("baseline", baseline)):
+        if not 0 < value < math.inf:
+            raise DataError(f"{path}: the {what} {value:g} is not a number above 0")
+    if not math.isfinite(doffs):
+        raise DataError(f"{path}: the principal points are {doffs:g} pixels apart")
+    return Calibration(focal_length, baseline, doffs)
+
+
+def _numbers(path: PathLike, key: str, text: str) -> list[float]:
+    return [_number(path, key, part) for part in re.split(r"[\s;,]+", text) if part]
+
+
+def _number(path: PathLike, key: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{path}: {key}: {text[:40]!r} is not a number")
+    return value

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import io
 import math
-import zipfile
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
-from stereo_framework.io._files import PathLike, check_file, write_bytes
+from stereo_framework.io._files import PathLike, write_bytes
 from stereo_framework.io.images import read_grey, write_image
+from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.scene import Disparity
 
@@ -50,14 +49,14 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
     Raises
     ------
     DataError
-        The file is missing, damaged or in colour, the scale is missing, or scale or minimum are given for a file that
-        holds pixels.
+        The file is missing, damaged, in colour or a JPEG, the scale is missing, or scale or minimum are given for a file
+        that holds pixels.
     """
     suffix = Path(path).suffix.lower()
     if suffix in (".pfm", ".npy", ".npz"):
         if scale is not None or minimum != 0:
             raise DataError(f"{path}: holds disparities in pixels; scale and minimum are for grey pictures")
-        values = read_pfm(path) if suffix == ".pfm" else _read_numpy(path)
+        values = read_pfm(path) if suffix == ".pfm" else read_numpy(path)
         if values.ndim != 2:
             raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
         return np.where(np.isfinite(values), values, np.float32(np.nan))
@@ -74,22 +73,6 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
     if unknown is not None:
         disparity[samples == unknown] = np.nan
     return disparity
-
-
-def _read_numpy(path: PathLike) -> NDArray[np.float32]:
-    check_file(path)
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.lib.npyio.NpzFile):
-            with loaded:
-                if not loaded.files:
-                    raise DataError(f"{path}: holds no array")
-                loaded = loaded[loaded.files[0]]
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path}: is damaged or no numpy file: {str(error).splitlines()[0]}") from None
-    if not (np.issubdtype(loaded.dtype, np.floating) or np.issubdtype(loaded.dtype, np.integer)):
-        raise DataError(f"{path}: holds {loaded.dtype}; expected numbers")
-    return loaded.astype(np.float32)
 
 
 def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None) -> None:

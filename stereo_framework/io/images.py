@@ -22,6 +22,7 @@ from stereo_framework.scene import Image, Mask
 Samples = NDArray[Any]  # uint8 or uint16
 
 _PNG = b"\x89PNG\r\n\x1a\n"
+_JPEG = b"\xff\xd8"
 _FORMATS = "PNG, PGM, PPM, JPEG, BMP or TIFF"
 _log_level = threading.Lock()
 
@@ -46,37 +47,22 @@ def read_image(path: PathLike) -> Image:
     DataError
         The file is missing, unreadable, truncated, damaged, no image, or has two channels.
     """
-    samples, largest = read_samples(path)
+    samples, largest = _samples(read_bytes(path), path)
     if largest == 255:
         return samples
     return (samples / (largest / 255)).astype(np.float32)
 
 
-def read_samples(path: PathLike) -> tuple[Samples, int]:
-    """Sample values as stored, for files whose grey values encode something, and the largest that the format allows.
+def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
+    """Sample values as stored, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB, and the largest that the format allows.
 
-    Parameters
-    ----------
-    path : path-like
-        As in `read_image`.
-
-    Returns
-    -------
-    samples : ndarray, uint8 or uint16, (rows, columns) or (rows, columns, 3) RGB
-    largest : int
-        255 or 65535, or what the header of a PGM or PPM says.
-
-    Raises
-    ------
-    DataError
-        As in `read_image`.
+    That is 255 or 65535, or what the header of a PGM or PPM says.
     """
-    data = read_bytes(path)
     if data[:1] == b"P" and data[1:2] in b"2356":
         return decode_netpbm(data, path)
     if data.startswith(_PNG):
         data = _critical_chunks(data, path)
-    elif data.startswith(b"\xff\xd8") and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+    elif data.startswith(_JPEG) and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
         # the last scan has no end; OpenCV before 4.10 would fill up the picture
         raise DataError(f"{path}: is truncated: the JPEG has no end marker")
     samples = _decode(data)
@@ -101,9 +87,12 @@ def read_grey(path: PathLike) -> Samples:
     Raises
     ------
     DataError
-        As in `read_image`, and for a picture in colour.
+        As in `read_image`, and for a picture in colour or a JPEG, whose compression changes values.
     """
-    samples, _ = read_samples(path)
+    data = read_bytes(path)
+    if data.startswith(_JPEG):
+        raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
+    samples, _ = _samples(data, path)
     if samples.ndim == 3:
         if (samples != samples[..., :1]).any():
             raise DataError(
@@ -140,8 +129,13 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
             break
         if struct.unpack_from(">I", data, end - 4)[0] != zlib.crc32(data[at + 4 : end - 4]):
             raise DataError(f"{path}: is damaged: a checksum in the PNG does not match")
-        if kind == b"IHDR" and size == 13 and data[at + 17] == 4:
-            raise DataError(f"{path}: has two channels, grey and alpha; expected grey or RGB, with or without alpha")
+        if kind == b"IHDR" and size == 13:
+            columns, rows, depth, colour = struct.unpack_from(">IIBB", data, at + 8)
+            if colour == 4:
+                raise DataError(f"{path}: has two channels, grey and alpha; expected grey or RGB, with or without alpha")
+            # Checked before memory is taken for the pixels: a byte of compressed data makes 1032 at most.
+            if rows * columns * depth > 8 * 1032 * len(data):
+                raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
         if kind in (b"IHDR", b"PLTE", b"IDAT", b"IEND"):
             kept.append(data[at:end])
         if kind == b"IEND":

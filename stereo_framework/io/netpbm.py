@@ -15,7 +15,7 @@ from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike
 
 _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"
-_HEADER = re.compile(rb"P([2356])" + 2 * (_SPACE + rb"+(\d+)") + _SPACE + rb"+(\d+)\s")
+_HEADER = re.compile(rb"P([2356])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb"+(\d{1,9})\s")
 
 
 def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], int]:
@@ -66,6 +66,6 @@ def _raw(data: bytes, offset: int, largest: int) -> NDArray:
 
 def _plain(text: bytes, path: PathLike) -> NDArray:
     try:
-        return np.array(re.sub(rb"#[^\n\r]*", b"", text).split(), dtype=np.int64)
-    except ValueError:
-        raise DataError(f"{path}: a plain PGM or PPM with something other than numbers in its data") from None
+        return np.array(re.sub(rb"#[^\n\r]*", b"", text).split(), dtype=np.uint64)
+    except (ValueError, OverflowError):
+        raise DataError(f"{path}: a plain PGM or PPM with something other than numbers from 0 in its data") from None

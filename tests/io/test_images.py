@@ -202,6 +202,13 @@ def test_masks_and_greys(tmp_path):
         read_grey(written(tmp_path / "c.ppm", b"P6 1 1 255\n\x01\x01\x02"))
 
 
+def test_a_jpeg_holds_no_values(tmp_path, grey):
+    path = written(tmp_path / "a.png", cv2.imencode(".jpg", grey)[1].tobytes())
+    for read in (read_grey, read_mask):
+        with pytest.raises(DataError, match=r"a\.png: is a JPEG, whose compression changes values: they cannot be recovered"):
+            read(path)
+
+
 @pytest.mark.parametrize("ending", ["png", "ppm", "bmp", "tif"])
 def test_write_and_read_colour(tmp_path, colour, ending):
     write_image(tmp_path / f"a.{ending}", colour)

@@ -1,0 +1,51 @@
+"""The layout that the Middlebury benchmark's third version and ETH3D share.
+
+A folder a scene: im0.png, im1.png, calib.txt; where known disp0GT.pfm and mask0nocc.png, whose 255 counts. The truth of im1 is
+disp1GT.pfm; other downloads of the same scenes call the truths disp0.pfm and disp1.pfm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.io import CalibrationFile, read_calibration, read_disparity, read_image, read_mask
+from stereo_framework.scene import Frame
+
+
+def scene_names(folder: Path) -> Iterator[str]:
+    """Names of the scene folders in `folder`, sorted."""
+    yield from sorted(image.parent.name for image in folder.glob("*/im0.png"))
+
+
+def parts(folder: Path, *others: Path) -> tuple[CalibrationFile, dict[str, Any]]:
+    """What the calib.txt says, and the arguments that make a `Scene` of `folder`.
+
+    Parameters
+    ----------
+    folder : Path
+        Images and calibration.
+    *others : Path
+        Where truth and mask may lie instead; `folder` comes first.
+    """
+    calib = read_calibration(folder / "calib.txt")
+    files = {
+        (0, 1): _first((folder, *others), "disp0GT.pfm", "disp0.pfm"),
+        (1, 0): _first((folder, *others), "disp1GT.pfm", "disp1.pfm"),
+    }
+    mask = _first((folder, *others), "mask0nocc.png")
+    return calib, {
+        "frames": tuple(Frame(f"im{i}.png", partial(read_image, folder / f"im{i}.png"), i) for i in range(2)),
+        "truths": {pair: partial(read_disparity, file) for pair, file in files.items() if file},
+        "masks": {"nonocc": partial(read_mask, mask)} if mask else {},
+        "calibration": calib.calibration,
+        "largest_disparity": calib.ndisp,
+        "whole_truth": calib.isint,
+    }
+
+
+def _first(folders: tuple[Path, ...], *names: str) -> Path | None:
+    files = (folder / name for folder in folders for name in names)
+    return next((file for file in files if file.is_file()), None)

@@ -1,0 +1,82 @@
+"""What the Middlebury sets of 2005 and 2006 share.
+
+Seven views, view0.png .. view6.png, in steps of 40 mm; the reference is view1, the match view5, and both have a truth.
+Three sizes: the full one (1110 rows), half and a third of it; a scene directly below the data set's folder is of third size,
+as are those below ``ThirdSize``; ``HalfSize`` and ``FullSize`` hold the others, as on the publisher's site.
+Where a download holds all illuminations and exposures, each is a scene of its own: ``Aloe/Illum1/Exp0``.
+
+Grey values of the truth are full-size pixels, so disparities are grey / 3, / 2 and / 1; 0 = unknown. They fit the images as
+they are. ``dmin.txt`` counts, in full-size pixels, what the cropping of the images took off every disparity: it belongs into
+depths alone (`doffs`). Focal length, 3740 full-size pixels, and baseline, 160 mm, are those of the publisher's page; the
+calibration of the scene ArtL of the third benchmark, the same images, agrees.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from stereo_framework.errors import DataError
+from stereo_framework.io import read_bytes, read_disparity, read_image
+from stereo_framework.scene import Calibration, Disparity, Frame, Scene, Search
+
+_SIZES = {"": 3, "ThirdSize/": 3, "HalfSize/": 2, "FullSize/": 1}
+"""How many times smaller than the full size, by where a scene's folder lies."""
+_FULL_ROWS = 1110
+_FULL_SEARCH = 240
+"""Disparities tried in full-size pixels: the 80 of the third size that studies on these sets take."""
+
+
+def scene_names(folder: Path) -> tuple[str, ...]:
+    """Names of the scenes below the data set's folder."""
+    found = [f"{size}{name}" for size in _SIZES for name in _in_one_size(folder / size)]
+    return tuple(found)
+
+
+def _in_one_size(folder: Path) -> list[str]:
+    views = [*folder.glob("*/view1.png"), *folder.glob("*/Illum*/Exp*/view1.png")]
+    return sorted(view.parent.relative_to(folder).as_posix() for view in views)
+
+
+def load(folder: Path, data_set: str, name: str) -> Scene:
+    """One of `scene_names`; its files load on first use."""
+    size = name.partition("/")[0] + "/"
+    reduction = _SIZES.get(size, 3)
+    images = folder / name
+    scene = images.parents[1] if images.parent.name.startswith("Illum") else images
+    views = [i for i in range(7) if i in (1, 5) or (images / f"view{i}.png").is_file()]
+    reference, match = views.index(1), views.index(5)
+    truths = {(reference, match): scene / "disp1.png", (match, reference): scene / "disp5.png"}
+    return Scene(
+        f"{data_set}/{name}",
+        tuple(Frame(f"view{i}.png", partial(read_image, images / f"view{i}.png"), i) for i in views),
+        reference,
+        match,
+        Search(0, _FULL_SEARCH // reduction - 1),
+        {pair: partial(_truth, file, reduction) for pair, file in truths.items() if file.is_file()},
+        calibration=_calibration(scene / "dmin.txt", reduction),
+        reduction=reduction,
+        grey_levels=reduction,
+    )
+
+
+def _truth(file: Path, reduction: int) -> Disparity:
+    truth = read_disparity(file, scale=reduction)
+    # In the folder of another size every disparity would be wrong by a factor, and nothing else would tell.
+    if len(truth) != _FULL_ROWS // reduction:
+        raise DataError(
+            f"{file}: has {len(truth)} rows; expected {_FULL_ROWS // reduction} in this folder, for the third size has 370 rows, "
+            "HalfSize 555, FullSize 1110"
+        )
+    return truth
+
+
+def _calibration(file: Path, reduction: int) -> Calibration | None:
+    if not file.is_file():
+        return None
+    text = read_bytes(file)[:40].decode("latin-1").strip()
+    try:
+        dmin = int(text)
+    except ValueError:
+        raise DataError(f"{file}: {text!r} is not a whole number of pixels") from None
+    return Calibration(3740 / reduction, 160.0, dmin / reduction)

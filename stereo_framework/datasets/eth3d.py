@@ -1,0 +1,31 @@
+"""The two-view scenes of ETH3D (Schoeps et al. 2017): 27 training pairs with truth and 20 test pairs, grey.
+
+Folders as in the publisher's archives, ``two_view_training/delivery_area_1l`` and ``two_view_test/...``; the truth lies with
+the images or below ``two_view_training_gt``, its own archive. Layout: `_calibrated_pair`. The ndisp of these calib.txt is the
+image width, no bound worth searching: 0..63 pixels are searched, as studies on
+this set do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stereo_framework.datasets import _calibrated_pair
+from stereo_framework.scene import Scene, Search
+
+FOLDER = "eth3d"
+
+_FOLDERS = ("two_view_training", "two_view_test", "two_view_testing")
+_LEVELS = 64
+
+
+def scene_names(root: Path) -> tuple[str, ...]:
+    """Names of the scenes below a data root, ``two_view_training/delivery_area_1l``."""
+    return tuple(f"{folder}/{name}" for folder in _FOLDERS for name in _calibrated_pair.scene_names(root / FOLDER / folder))
+
+
+def load(root: Path, name: str) -> Scene:
+    """One of `scene_names`; its calib.txt is read, all else on first use."""
+    folder, _, scene = name.partition("/")
+    calib, parts = _calibrated_pair.parts(root / FOLDER / name, root / FOLDER / f"{folder}_gt" / scene)
+    return Scene(f"{FOLDER}/{name}", search=Search(0, min(calib.ndisp, _LEVELS) - 1), protocol="eth3d", **parts)

@@ -1,0 +1,60 @@
+"""Arrays in ``.npy`` files and archives of them (``.npz``).
+
+Own reader of the data, because numpy takes memory for what a header says before it looks at how much there is.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError
+from stereo_framework.io._files import PathLike, read_bytes
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def read_numpy(path: PathLike) -> NDArray[np.float32]:
+    """The array of a ``.npy`` file or the first of a ``.npz`` archive, as float32; overflows become infinite.
+
+    Raises
+    ------
+    DataError
+        The file is missing or damaged, holds something other than real numbers, or no array.
+    """
+    data = read_bytes(path)
+    try:
+        array = _first(data) if data.startswith(b"PK") else _array(io.BytesIO(data), len(data))
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    except Exception as error:  # whatever the parsers of headers and archives raise on bytes that are neither
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DataError(f"{path}: is damaged or no numpy file: {reason}") from None
+    with np.errstate(all="ignore"):
+        return array.astype(np.float32)
+
+
+def _first(data: bytes) -> NDArray:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if not archive.infolist():
+            raise DataError("holds no array")
+        member = archive.infolist()[0]
+        with archive.open(member) as file:
+            return _array(file, member.file_size)
+
+
+def _array(file: IO[bytes], size: int) -> NDArray:
+    """The array in a file of `size` bytes; the rest is read only if there is as much of it as the header says."""
+    version = np.lib.format.read_magic(file)
+    shape, fortran_order, dtype = _HEADERS[version](file)
+    if not (np.issubdtype(dtype, np.floating) or np.issubdtype(dtype, np.integer)):
+        raise DataError(f"holds {dtype}; expected numbers")
+    needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if min(shape, default=1) < 1 or needed != there:
+        raise DataError(f"is damaged or no numpy file: shape {shape} needs {needed} bytes after the header, the file has {there}")
+    return np.frombuffer(file.read(needed), dtype).reshape(shape, order="F" if fortran_order else "C")

@@ -1,0 +1,305 @@
+"""Readers of data sets on tiny files in the layouts of the publishers' downloads."""
+
+import naive_files
+import numpy as np
+import pytest
+
+from stereo_framework.datasets import load_scene, scene_names
+from stereo_framework.errors import DataError
+from stereo_framework.io import write_disparity, write_image, write_pfm
+from stereo_framework.scene import Calibration
+
+NAN = np.nan
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """An empty data root, the only one."""
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+def names(root):
+    return [name for name in scene_names(root) if not name.startswith("synthetic/")]
+
+
+def image(path, grey, shape=(4, 6)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_image(path, np.full(shape, grey, np.uint8))
+
+
+def files(folder, *paths):
+    """Files that no reader can read: only their names may count."""
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(b"nothing")
+
+
+def structured_light(folder, rows, scale, views=(1, 5), images=None):
+    for view in views:
+        image((images or folder) / f"view{view}.png", 10 * view, (rows, 7, 3))
+    for view in (1, 5):
+        disparity = np.full((rows, 7), view * 6.0, np.float32)
+        disparity[0] = NAN
+        write_disparity(folder / f"disp{view}.png", disparity, scale=scale)
+
+
+# 2005 and 2006
+
+
+@pytest.mark.parametrize(
+    ("size", "rows", "reduction", "last"),
+    [("", 370, 3, 79), ("ThirdSize/", 370, 3, 79), ("HalfSize/", 555, 2, 119), ("FullSize/", 1110, 1, 239)],
+)
+@pytest.mark.parametrize("folder", ["middlebury2005", "middlebury2006"])
+def test_sizes_of_2005_and_2006(root, folder, size, rows, reduction, last):
+    structured_light(root / folder / f"{size}Aloe", rows, reduction)
+    assert names(root) == [f"{folder}/{size}Aloe"]
+    scene = load_scene("Aloe", data=root)
+    assert scene.name == f"{folder}/{size}Aloe"
+    assert scene.reference.shape == (rows, 7, 3)
+    assert (scene.reference[0, 0, 0], scene.match[0, 0, 0]) == (10, 50)
+    np.testing.assert_array_equal(scene.truth[:2], [[NAN] * 7, [6.0] * 7])
+    np.testing.assert_array_equal(scene.match_truth[:2], [[NAN] * 7, [30.0] * 7])
+    assert (scene.search.minimum, scene.search.maximum, scene.direction) == (0, last, 1)
+    assert (scene.reduction, scene.grey_levels, scene.calibration) == (reduction, reduction, None)
+    assert (scene.border, scene.protocol, scene.masks) == (0, "taxonomy2002", {})
+
+
+def test_seven_views_in_order(root):
+    structured_light(root / "middlebury2005/Art", 370, 3, range(7))
+    scene = load_scene("Art", data=root)
+    assert [(f.name, f.position) for f in scene.frames] == [(f"view{i}.png", i) for i in range(7)]
+    assert (scene.reference_index, scene.match_index) == (1, 5)
+    assert [scene.image(i)[0, 0, 0] for i in range(7)] == [0, 10, 20, 30, 40, 50, 60]
+    assert scene.truth is not None
+    # a quarter of the distance between the cameras, a quarter of the range
+    assert scene.pair(1, 2).search.maximum == 20
+
+
+def test_illuminations_and_exposures_are_scenes(root):
+    aloe = root / "middlebury2006/HalfSize/Aloe"
+    for images in ("Illum1/Exp0", "Illum3/Exp2"):
+        structured_light(aloe, 555, 2, range(7), aloe / images)
+    (aloe / "dmin.txt").write_text("270\n")
+    assert names(root) == [f"middlebury2006/HalfSize/Aloe/{images}" for images in ("Illum1/Exp0", "Illum3/Exp2")]
+    scene = load_scene("middlebury2006/HalfSize/Aloe/Illum3/Exp2", data=root)
+    assert (len(scene.frames), scene.truth[1, 0], scene.match_truth[1, 0]) == (7, 6.0, 30.0)
+    # dmin counts full-size pixels and belongs into depths, not into disparities
+    assert scene.calibration == Calibration(1870.0, 160.0, 135.0)
+
+
+def test_without_truth(root):
+    for view in (1, 5):
+        image(root / f"middlebury2005/Dwarves/view{view}.png", view)
+    assert load_scene("Dwarves", data=root).truth is None
+
+
+def test_a_size_in_the_folder_of_another(root):
+    structured_light(root / "middlebury2005/Art", 555, 2)
+    with pytest.raises(DataError, match=r"disp1\.png: has 555 rows; expected 370 in this folder, .* HalfSize 555"):
+        _ = load_scene("Art", data=root).truth
+
+
+def test_damaged_dmin(root):
+    structured_light(root / "middlebury2005/Art", 370, 3)
+    (root / "middlebury2005/Art/dmin.txt").write_text("two hundred")
+    with pytest.raises(DataError, match=r"dmin\.txt: 'two hundred' is not a whole number of pixels"):
+        load_scene("Art", data=root)
+
+
+def test_short_names_mean_the_third_size(root):
+    for size in ("", "HalfSize/", "FullSize/"):
+        files(root, f"middlebury2005/{size}Art/view1.png")
+    files(root, "middlebury2005/HalfSize/Moebius/view1.png", "middlebury2005/FullSize/Moebius/view1.png")
+    assert load_scene("Art", data=root).name == "middlebury2005/Art"
+    with pytest.raises(DataError, match="scene 'Moebius' is ambiguous; say which: .*HalfSize/Moebius, .*FullSize/Moebius"):
+        load_scene("Moebius", data=root)
+
+
+# the third benchmark and ETH3D
+
+
+def calib(folder, ndisp=70, isint=0):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "calib.txt").write_text(
+        "cam0=[994.978 0 311.193; 0 994.978 254.877; 0 0 1]\ncam1=[994.978 0 342.279; 0 994.978 254.877; 0 0 1]\n"
+        f"doffs=31.086\nbaseline=193.001\nwidth=6\nheight=4\nndisp={ndisp}\nisint={isint}\nvmin=7\nvmax=61\n"
+    )
+
+
+def pair(folder, **values):
+    image(folder / "im0.png", 100)
+    image(folder / "im1.png", 110)
+    calib(folder, **values)
+
+
+def truth(folder, name="disp0GT.pfm", value=5.5):
+    folder.mkdir(parents=True, exist_ok=True)
+    write_pfm(folder / name, np.where(np.eye(4, 6) == 1, np.inf, value))
+
+
+def mask(folder):
+    samples = np.full((4, 6), 255)
+    samples[0], samples[1] = 0, 128
+    (folder / "mask0nocc.png").write_bytes(naive_files.png_bytes(samples, colour=0))
+
+
+@pytest.mark.parametrize(("size", "reduction"), [("Q", 4), ("H", 2), ("F", 1)])
+def test_version_3(root, size, reduction):
+    folder = root / f"middlebury-v3/training{size}/Pipes"
+    pair(folder)
+    truth(folder)
+    mask(folder)
+    assert names(root) == [f"middlebury-v3/training{size}/Pipes"]
+    scene = load_scene("Pipes", data=root)
+    assert (scene.reference[0, 0], scene.match[0, 0], scene.direction) == (100, 110, 1)
+    np.testing.assert_array_equal(np.isnan(scene.truth), np.eye(4, 6) == 1)
+    assert np.nanmin(scene.truth) == np.nanmax(scene.truth) == 5.5
+    assert scene.match_truth is None
+    np.testing.assert_array_equal(scene.mask("nonocc")[:, 0], [False, False, True, True])
+    assert (scene.search.minimum, scene.search.maximum, scene.largest_disparity) == (0, 69, 70)
+    assert scene.calibration == Calibration(994.978, 193.001, 31.086)
+    assert (scene.protocol, scene.border, scene.reduction, scene.grey_levels) == ("middlebury-v3", 0, reduction, None)
+    assert (scene.weight, scene.whole_truth) == (1.0, False)
+
+
+def test_version_3_weights(root):
+    half = {
+        *("PianoL", "Playroom", "Playtable", "Shelves", "Vintage"),
+        *("ClassE", "DjembL", "Hoops", "Livgrm", "Nkuba", "Stairs"),
+    }
+    training = "Adirondack ArtL Jadeplant Motorcycle MotorcycleE Piano PianoL Pipes Playroom Playtable PlaytableP Recycle Shelves Teddy Vintage"
+    test = "Australia AustraliaP Bicycle2 Classroom2 Classroom2E Computer Crusade CrusadeP Djembe DjembL Hoops Livgrm Nkuba Plants Stairs ClassE"
+    for folder, scenes in (("trainingQ", training), ("testQ", test)):
+        for name in scenes.split():
+            files(root, f"middlebury-v3/{folder}/{name}/im0.png")
+            calib(root / f"middlebury-v3/{folder}/{name}")
+    weights = {name: load_scene(name, data=root).weight for name in names(root)}
+    assert {name.rpartition("/")[2] for name, weight in weights.items() if weight == 0.5} == half
+    assert {weight for name, weight in weights.items() if name.rpartition("/")[2] not in half} == {1.0}
+
+
+def test_version_3_without_truth_and_with_that_of_both_views(root):
+    pair(root / "middlebury-v3/testH/Hoops")
+    scene = load_scene("Hoops", data=root)
+    assert (scene.name, scene.truth, scene.masks, scene.reduction) == ("middlebury-v3/testH/Hoops", None, {}, 2)
+    folder = root / "middlebury-v3/trainingF/Sticks"
+    pair(folder, isint=1)
+    truth(folder, "disp0.pfm", 4)
+    truth(folder, "disp1.pfm", 8)
+    scene = load_scene("Sticks", data=root)
+    assert (scene.truth[0, 1], scene.match_truth[0, 1], scene.whole_truth) == (4, 8, True)
+    truth(folder, "disp1GT.pfm", 9)
+    assert load_scene("Sticks", data=root).match_truth[0, 1] == 9
+
+
+def test_loading_opens_no_image(root):
+    files(root, *(f"middlebury-v3/trainingQ/Pipes/{n}" for n in ("im0.png", "im1.png", "disp0GT.pfm", "mask0nocc.png")))
+    assert names(root) == ["middlebury-v3/trainingQ/Pipes"]
+    calib(root / "middlebury-v3/trainingQ/Pipes")
+    scene = load_scene("Pipes", data=root)
+    with pytest.raises(DataError, match=r"disp0GT\.pfm: is no PFM file"):
+        scene.truths[0, 1]()
+
+
+@pytest.mark.parametrize("place", ["two_view_training", "two_view_training_gt"])
+def test_eth3d(root, place):
+    pair(root / "eth3d/two_view_training/delivery_area_1l", ndisp=942)
+    truth(root / f"eth3d/{place}/delivery_area_1l")
+    mask(root / f"eth3d/{place}/delivery_area_1l")
+    pair(root / "eth3d/two_view_test/lakeside_1l", ndisp=30)
+    assert names(root) == ["eth3d/two_view_training/delivery_area_1l", "eth3d/two_view_test/lakeside_1l"]
+    scene = load_scene("delivery_area_1l", data=root)
+    assert (scene.truth[0, 1], scene.mask("nonocc").sum(), scene.protocol) == (5.5, 12, "eth3d")
+    assert (scene.search.maximum, scene.largest_disparity) == (63, 942)
+    scene = load_scene("lakeside_1l", data=root)
+    assert (scene.truth, scene.masks, scene.search.maximum) == (None, {}, 29)
+
+
+# KITTI
+
+P = "P{}: 7.070912e+02 0 6.018873e+02 {} 0 7.070912e+02 1.831104e+02 0 0 0 1 0\n"
+KITTI_2012 = "".join(P.format(camera, t) for camera, t in enumerate(("0", "-3.798145e+02", "4.688783e+01", "-3.334597e+02")))
+
+
+def kitti_truth(path, known):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_disparity(path, np.where(known, np.float32(12.5), np.float32(NAN)))
+
+
+ALL = np.arange(24).reshape(4, 6) % 3 > 0
+VISIBLE = ALL & (np.arange(6) > 1)
+
+
+def test_kitti_2012(root):
+    training = root / "kitti2012/training"
+    for camera, grey in (("image_0", 20), ("image_1", 21), ("colored_0", 30), ("colored_1", 31)):
+        image(training / camera / "000000_10.png", grey)
+        image(training / camera / "000000_11.png", 99)
+    kitti_truth(training / "disp_occ/000000_10.png", ALL)
+    kitti_truth(training / "disp_noc/000000_10.png", VISIBLE)
+    files(training, "calib/000000.txt")
+    (training / "calib/000000.txt").write_text(KITTI_2012)
+    image(root / "kitti2012/testing/colored_0/000007_10.png", 40)
+    image(root / "kitti2012/testing/colored_1/000007_10.png", 41)
+    assert names(root) == ["kitti2012/000000_10", "kitti2012/testing/000007_10"]
+    scene = load_scene("kitti2012/000000_10", data=root)
+    assert (scene.reference[0, 0], scene.match[0, 0], scene.direction) == (20, 21, 1)
+    np.testing.assert_array_equal(scene.truth, np.where(ALL, 12.5, NAN))
+    np.testing.assert_array_equal(scene.mask("nonocc"), VISIBLE)
+    assert (str(scene.search), scene.protocol, scene.border) == ("0..255 step 1", "kitti2012", 0)
+    assert scene.calibration.focal_length == 707.0912
+    assert scene.calibration.baseline == pytest.approx(0.5372, abs=5e-5)  # KITTI's grey cameras stand 0.54 m apart
+    assert scene.calibration.doffs == 0
+    scene = load_scene("kitti2012/testing/000007_10", data=root)
+    assert (scene.reference[0, 0], scene.match[0, 0], scene.truth, scene.calibration) == (40, 41, None, None)
+
+
+def test_kitti_2015(root):
+    training = root / "kitti2015/training"
+    for camera, grey in (("image_2", 30), ("image_3", 31)):
+        image(training / camera / "000003_10.png", grey, (4, 6, 3))
+    kitti_truth(training / "disp_occ_0/000003_10.png", ALL)
+    kitti_truth(training / "disp_noc_0/000003_10.png", VISIBLE)
+    objects = np.zeros((4, 6), np.uint8)
+    objects[1:3, 2:] = 7
+    (training / "obj_map").mkdir()
+    write_image(training / "obj_map/000003_10.png", objects)
+    files(training, "calib_cam_to_cam/000003.txt")
+    lines = "calib_time: 09-Jan-2012 13:57:47\n" + KITTI_2012.replace("P", "P_rect_0")
+    (training / "calib_cam_to_cam/000003.txt").write_text(lines)
+    scene = load_scene("000003_10", data=root)
+    assert (scene.name, scene.reference.shape, scene.protocol) == ("kitti2015/000003_10", (4, 6, 3), "kitti2015")
+    assert sorted(scene.masks) == ["background", "background_nonocc", "foreground", "foreground_nonocc", "nonocc"]
+    np.testing.assert_array_equal(scene.mask("nonocc"), VISIBLE)
+    for region, where in (("background", objects == 0), ("foreground", objects > 0)):
+        np.testing.assert_array_equal(scene.mask(region), where & ALL)
+        np.testing.assert_array_equal(scene.mask(f"{region}_nonocc"), where & VISIBLE)
+    assert scene.calibration.baseline == pytest.approx((46.88783 + 333.4597) / 707.0912)
+    write_image(training / "obj_map/000003_10.png", objects[:3])
+    with pytest.raises(DataError, match=r"obj_map/000003_10\.png: has shape \(3, 6\), its truth \(4, 6\)"):
+        load_scene("000003_10", data=root).mask("background")
+
+
+# single pairs
+
+
+def test_single_pairs(root):
+    for name, grey in (("left", 1), ("right", 2)):
+        image(root / f"motorcycle/motorcycle_{name}.png", grey)
+    np.savez(root / "motorcycle/motorcycle_disp.npz", np.where(ALL, 9.25, np.inf))
+    scene = load_scene("motorcycle", data=root)
+    assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.reduction) == (1, 2, "0..69 step 1", 4)
+    np.testing.assert_array_equal(scene.truth, np.where(ALL, 9.25, NAN))
+
+    for name, grey in (("kittiL", 3), ("kittiR", 4)):
+        image(root / f"kitti/training2012/{name}.png", grey)
+    kitti_truth(root / "kitti/training2012/gt/000000_10.png", ALL)
+    files(root, "kitti/devkit2012/disp_gt.png")
+    assert names(root) == ["kitti/training2012", "motorcycle/motorcycle"]
+    scene = load_scene("kitti/training2012", data=root)
+    assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.protocol) == (3, 4, "0..127 step 1", "kitti2012")
+    np.testing.assert_array_equal(scene.truth, np.where(ALL, 12.5, NAN))
