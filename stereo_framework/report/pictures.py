@@ -5,18 +5,12 @@ Disparities are float32 pixels; what is not finite in an estimate is missing, in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
 from stereo_framework.io import PathLike, write_image
+from stereo_framework.report._drawing import check_shapes, save_picture
 from stereo_framework.report._figures import disparity_figure, overview_figure
 from stereo_framework.scene import Disparity, Image, Mask
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MISSING_RGB = (255, 0, 255)
 """Missing estimates in an error picture: magenta, since every grey level stands for an error."""
@@ -43,8 +37,8 @@ def disparity_picture(path: PathLike, disparity: Disparity, shown: tuple[float, 
     ParameterError
         `shown` is no range.
     """
-    _check_shapes(("disparity", disparity))
-    _save(path, disparity_figure(disparity, shown, title))
+    check_shapes(("disparity", disparity))
+    save_picture(path, disparity_figure(disparity, shown, title))
 
 
 def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, scale: float = 16.0, border: int = 0) -> None:
@@ -123,7 +117,7 @@ def bad_pixel_picture(
     good = np.abs(disparity - np.where(evaluated, truth, 0)) <= np.float32(threshold)
     grey = np.where(good | ~evaluated, 255, 0).astype(np.uint8)
     if occluded is not None:
-        _check_shapes(("truth", truth), ("mask of occluded pixels", occluded))
+        check_shapes(("truth", truth), ("mask of occluded pixels", occluded))
         grey[occluded & (grey == 0)] = 200
     write_image(path, grey)
 
@@ -161,32 +155,14 @@ def overview(
         `shown` is no range.
     """
     maps = [("disparity", disparity)] if truth is None else [("truth", truth), ("disparity", disparity)]
-    _check_shapes(("image", image[..., 0] if image.ndim == 3 else image), *maps)
-    _save(path, overview_figure(image, disparity, shown, truth, title))
-
-
-def _save(path: PathLike, figure: Figure) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    write_image(path, np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3]))
+    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), *maps)
+    save_picture(path, overview_figure(image, disparity, shown, truth, title))
 
 
 def _evaluated(disparity: Disparity, truth: Disparity, border: int) -> Mask:
     """Pixels within the border whose truth is known."""
-    _check_shapes(("disparity", disparity), ("truth", truth))
+    check_shapes(("disparity", disparity), ("truth", truth))
     rows, columns = truth.shape
     inside = np.zeros(truth.shape, bool)
     inside[border : max(rows - border, 0), border : max(columns - border, 0)] = True
     return inside & np.isfinite(truth)
-
-
-def _check_shapes(*maps: tuple[str, NDArray]) -> None:
-    first, reference = maps[0]
-    for name, values in maps:
-        if values.ndim != 2:
-            raise DataError(f"{name} has shape {values.shape}; expected (rows, columns)")
-        if values.shape != reference.shape:
-            a, b = (f"{v.shape[1]}x{v.shape[0]}" for v in (reference, values))
-            raise DataError(f"{first} is {a}, {name} is {b}; pictures need both of one size")

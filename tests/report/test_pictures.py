@@ -6,11 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from figure_parts import bars, check_layout, legends, titles
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io import read_image
-from stereo_framework.report._figures import _figure, disparity_figure, overview_figure
+from stereo_framework.report._drawing import new_figure
+from stereo_framework.report._figures import disparity_figure, overview_figure
 from stereo_framework.report.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
 
 NAN, INF = np.nan, np.inf
@@ -19,18 +21,6 @@ DARK, BRIGHT = (68, 1, 84), (253, 231, 37)  # the ends of viridis
 
 def _map(*rows):
     return np.array(rows, np.float32)
-
-
-def _titles(figure):
-    return [axes.get_title() for axes in figure.axes if axes.images]
-
-
-def _bars(figure):
-    return [axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes if not axes.images]
-
-
-def _legends(figure):
-    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
 
 def test_error_levels(tmp_path):
@@ -105,7 +95,7 @@ def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
 
 def test_figures_have_the_size_asked_for():
     for width in range(150, 2000, 3):
-        assert FigureCanvasAgg(_figure(width, width + 1)).get_width_height() == (width, width + 1)
+        assert FigureCanvasAgg(new_figure(width, width + 1)).get_width_height() == (width, width + 1)
 
 
 def test_disparity_figure_labels():
@@ -114,9 +104,9 @@ def test_disparity_figure_labels():
     axes, bar = figure.axes
     assert (axes.get_xlabel(), axes.get_ylabel(), bar.get_ylabel()) == ("x (pixels)", "y (pixels)", "disparity (pixels)")
     assert [text.get_text() for text in figure.texts] == ["a_scene $1$"]
-    assert _legends(figure) == []
+    assert legends(figure) == []
     disparity[0, 0] = NAN
-    assert _legends(disparity_figure(disparity, (0, 3), "")) == ["no estimate"]
+    assert legends(disparity_figure(disparity, (0, 3), "")) == ["no estimate"]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +134,8 @@ def test_overview_parts():
     image = np.zeros((30, 40, 3), np.uint8)
     truth = np.random.default_rng(0).uniform(1, 8, (30, 40)).astype(np.float32)
     figure = overview_figure(image, truth + 1.5, (0, 9), truth, "a scene")
-    assert _titles(figure) == ["reference image", "truth", "disparity", "error: disparity − truth"]
-    assert _bars(figure) == ["disparity (pixels)", "disparity error (pixels)"]
+    assert titles(figure) == ["reference image", "truth", "disparity", "error: disparity − truth"]
+    assert bars(figure) == ["disparity (pixels)", "disparity error (pixels)"]
     panels = [axes.images[0] for axes in figure.axes if axes.images]
     assert panels[1].get_clim() == panels[2].get_clim() == (0, 9)
     np.testing.assert_array_equal(panels[1].get_array(), truth)
@@ -155,25 +145,32 @@ def test_overview_parts():
     red, _, blue, _ = panels[3].to_rgba(np.array([1.5]))[0]
     assert red > blue  # too near
     assert figure.axes[0].get_window_extent().width / 40 == pytest.approx(figure.axes[0].get_window_extent().height / 30)
-    assert _legends(figure) == []
+    assert legends(figure) == []
+
+
+@pytest.mark.parametrize("shape", [(30, 40), (288, 384), (375, 1242), (500, 250)])
+def test_nothing_overlaps_in_an_overview(shape):
+    disparity = np.full(shape, NAN, np.float32)
+    check_layout(overview_figure(np.zeros(shape, np.uint8), disparity, (0, 19), disparity, "a scene with a long name " * 9))
+    check_layout(overview_figure(np.zeros(shape, np.uint8), disparity, (0, 19), None, "a scene"))
 
 
 def test_overview_without_truth():
     figure = overview_figure(np.zeros((30, 40), np.uint8), np.ones((30, 40), np.float32), (0, 9), None, "")
-    assert _titles(figure) == ["reference image", "disparity"]
-    assert _bars(figure) == ["disparity (pixels)"]
+    assert titles(figure) == ["reference image", "disparity"]
+    assert bars(figure) == ["disparity (pixels)"]
 
 
 @pytest.mark.parametrize(
     ("estimate", "true", "told"),
-    [(NAN, 1, ["no estimate"]), (1, NAN, ["truth unknown"]), (INF, INF, ["no estimate or truth unknown"])],
+    [(NAN, 1, ["no estimate"]), (1, NAN, ["truth unknown"]), (INF, INF, ["no estimate or\ntruth unknown"])],
 )
 def test_overview_tells_what_grey_means(estimate, true, told):
     disparity, truth = np.ones((2, 20, 30), np.float32)
     disparity[3, 4], truth[5, 6] = estimate, true
     truth[3, 4] = true
     figure = overview_figure(np.zeros((20, 30), np.uint8), disparity, (0, 2), truth, "")
-    assert _legends(figure) == told
+    assert legends(figure) == told
     error = next(axes.images[0] for axes in figure.axes if axes.get_title().startswith("error"))
     assert error.get_array().mask[3, 4]
 
