@@ -66,7 +66,7 @@ def compare(
         measured = [_with_consistency(m, other, threshold) for m, other in zip(measured, others, strict=True)]
     measured = [measured[0], *(_with_difference(m, measured[0], threshold) for m in measured[1:])]
     names = map_names(maps)
-    results = [map_result(m, names[m.path], out) for m in measured]
+    results = [map_result(m, names[m.path], out and out / names[m.path]) for m in measured]
     if out is not None:
         write_comparison(out / "comparison.png", {names[m.path]: m.disparity for m in measured}, loaded)
     if json:

@@ -69,7 +69,7 @@ def evaluate(
     results: list[Result] = []
     names = map_names(files)
     for path in files:
-        results.append(map_result(measure_map(path, (scene or [""])[0], **how), names[path], out))
+        results.append(map_result(measure_map(path, (scene or [""])[0], **how), names[path], out and out / names[path]))
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or (), data=data)
         for path in found.strangers:
@@ -77,15 +77,15 @@ def evaluate(
         if found.missing:
             print(f"warning: {folder}: no map for {', '.join(found.missing)}; the average leaves them out", file=sys.stderr)
         measured = [measure_map(path, name, **how) for name, path in found.maps.items()]
-        results += [map_result(one, folder.resolve().name, out) for one in measured]
+        method = folder.resolve().name
+        for one in measured:
+            results.append(map_result(one, method, out and out / f"{method}_{one.scene.name.replace('/', '-')}"))
         for one in {str(m.protocol): m for m in measured}.values():
             same = [m for m in measured if m.protocol == one.protocol]
             if len(same) > 1:
                 mean = average([m.statistics for m in same], one.protocol, [m.scene.weight for m in same])
                 of = f"average of {len(same)}"
-                results.append(
-                    replace(map_result(one, folder.resolve().name, None), scene=of, statistics=mean, parameters={}, warnings=())
-                )
+                results.append(replace(map_result(one, method, None), scene=of, statistics=mean, parameters={}, warnings=()))
     if json:
         _output.print_json([r.record() for r in results])
     else:
@@ -94,14 +94,13 @@ def evaluate(
     return 0
 
 
-def map_result(measured: Measured, method: str, out: Path | None) -> Result:
-    """A measured map as a result; its pictures are written to `out`."""
+def map_result(measured: Measured, method: str, stem: Path | None) -> Result:
+    """A measured map as a result; with `stem` its pictures are written under names that begin so."""
     from stereo_framework.report.result_pictures import write_pictures
     from stereo_framework.sweep import Result
 
     scene = measured.scene
-    if out is not None:
-        stem = out / method if measured.path.stem == method else out / f"{method}_{scene.name.replace('/', '-')}"
+    if stem is not None:
         write_pictures(stem, measured.disparity, scene, measured.protocol)
     return Result(
         id="",

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from stereo_framework.evaluation.evaluate import predictions
+from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.report.comparison import comparison
 from stereo_framework.report.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
+from stereo_framework.report.prediction_strip import prediction_strip
 from stereo_framework.scene import Disparity, Scene
 
 
 def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Protocol | None = None) -> None:
-    """Write ``STEM_overview.png``, ``STEM_disparity.png`` and, with truth, ``STEM_error.png`` and ``STEM_bad.png``.
+    """Write ``STEM_overview.png``, ``STEM_disparity.png``, with truth ``STEM_error.png`` and ``STEM_bad.png``, and predicted views.
+
+    The views that the protocol predicts stand side by side in ``STEM_prediction.png``.
 
     Parameters
     ----------
@@ -24,7 +31,7 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
     scene : Scene
         Gives the colour scale (its search range, else the truth's or the map's own), truth and border.
     protocol : Protocol, optional
-        Gives the threshold of the bad-pixel picture; default: the scene's.
+        Gives the threshold of the bad-pixel picture and how views are predicted; default: the scene's.
     """
     protocol = protocol or of_scene(scene)
     stem.parent.mkdir(parents=True, exist_ok=True)
@@ -36,11 +43,31 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
 
     disparity_picture(name("disparity"), disparity, shown, title=scene.name)
     overview(name("overview"), scene.reference, disparity, shown, truth=scene.truth, title=scene.name)
+    if views := predictions(scene, disparity, protocol):
+        errors = {place: METRICS["predict_err"].measure(view, real, protocol) for place, (view, real) in views.items()}
+        title = f"{scene.name}: {protocol.prediction} prediction"
+        prediction_strip(name("prediction"), views, errors=errors, title=title)
     if scene.truth is None:
         return
     error_picture(name("error"), disparity, scene.truth, border=border)
     occluded = region_masks(scene, protocol)["occ"] if "occ" in protocol.regions else None
     bad_pixel_picture(name("bad"), disparity, scene.truth, threshold=protocol.thresholds[0], occluded=occluded, border=border)
+
+
+def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) -> None:
+    """Write two or more maps of a scene side by side, with their errors or, without truth, their differences from the first.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.png`` file; its folder is made.
+    maps : mapping of str to ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate, by the names that stand above them.
+    scene : Scene
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shown = _range(next(iter(maps.values())), scene)
+    comparison(path, scene.reference, maps, shown, truth=scene.truth, title=scene.name)
 
 
 def _range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

@@ -49,8 +49,12 @@ def results_table(results: Sequence[Result], columns: Sequence[str] = ()) -> tup
     Raises
     ------
     ParameterError
-        No result has such a column.
+        No result has such a column, or the results are of different protocols.
     """
+    protocols = list(dict.fromkeys(r.protocol_text for r in results))
+    if len(protocols) > 1:
+        names = " and ".join(text.partition(":")[0] for text in protocols)
+        raise ParameterError(f"results of {names} do not belong in one table; choose those of one protocol")
     axes = list(dict.fromkeys(name for r in results for name in r.axes))
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
     shown = list(columns) or [n for n in _USUAL if n in statistics]

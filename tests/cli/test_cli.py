@@ -84,7 +84,7 @@ def test_run_out_and_results(cli, script, tmp_path):
     assert cli("run", script(sweep), "--out", out, "--workers", 2, "--maps").exit_code == 0
     assert len(list((out / "maps").glob("*.pfm"))) == 3
     names = {p.name.split("_", 3)[-1] for p in (out / "pictures").iterdir()}
-    assert {n.split("_", 1)[-1] for n in names} == {"disparity.png", "error.png", "bad.png", "overview.png"}
+    assert {n.split("_", 1)[-1] for n in names} == {"disparity.png", "error.png", "bad.png", "overview.png", "prediction.png"}
     assert (out / "script.yaml").is_file()
 
     listed = json.loads(cli("results", out, "--json").stdout)
@@ -224,3 +224,85 @@ def test_help_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Example: stereo-framework run ssd" in done.stdout
+
+
+@pytest.fixture
+def benchmark(tmp_path):
+    """A data root with one scene of Middlebury 2003 and its masks, and a method's folder of maps."""
+    truth = np.full((20, 30), 3, np.float32)
+    for folder, files in {
+        "middlebury2003/cones": ("disp2", "disp6"),
+        "middlebury-v2/masks/cones": ("nonocc", "all", "disc"),
+    }.items():
+        (tmp_path / "root" / folder).mkdir(parents=True)
+        for name in files:
+            write_image(tmp_path / "root" / folder / f"{name}.png", np.full((20, 30), 255 if len(files) == 3 else 12, np.uint8))
+    image = np.random.default_rng(0).integers(0, 255, (20, 30, 3), np.uint8)
+    write_image(tmp_path / "root/middlebury2003/cones/im2.png", image)
+    write_image(tmp_path / "root/middlebury2003/cones/im6.png", np.roll(image, -3, axis=1))
+    for method, error in (("mine", 0.0), ("theirs", 2.0)):
+        (tmp_path / method).mkdir()
+        write_disparity(tmp_path / method / "cones.png", truth + np.float32(error), scale=4)
+    return tmp_path
+
+
+def test_evaluate_a_submission(cli, benchmark):
+    data = ("--data", benchmark / "root")
+    arguments = ("evaluate", benchmark / "mine", benchmark / "theirs", "--protocol", "middlebury-v2", *data)
+    mine, theirs = json.loads(cli(*arguments, "--json").stdout)
+    assert (mine["scene"], mine["method"], theirs["method"]) == ("middlebury-v2/cones", "mine", "theirs")
+    assert (mine["statistics"]["bad_pixels_all"], theirs["statistics"]["bad_pixels_all"]) == (0, 100)
+    table = cli(*arguments, "--out", benchmark / "p", "--measure", "mape", "--measure", "rms_error")
+    assert "mape_nonocc" in table.stdout
+    assert "middlebury-v2[measures=mape,rms_error]: " in table.stdout
+    assert (benchmark / "p" / "theirs_middlebury-v2-cones_overview.png").is_file()
+    _one_line(cli("evaluate", benchmark / "mine", *data), "belongs to middlebury2003/cones or middlebury-v2/cones")
+    _one_line(cli("evaluate", benchmark / "mine/cones.png", *data), "name the scene it belongs to with one --scene")
+    _one_line(cli(*arguments, "--measure", "mapee"), "no such measure: 'mapee'", "did you mean 'mape'?")
+    _one_line(cli("evaluate", benchmark / "mine", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")
+    write_image(benchmark / "mine/stone.png", np.zeros((2, 2), np.uint8))
+    assert "stone.png: belongs to no scene; left out" in cli(*arguments).stderr
+
+
+def test_compare(cli, benchmark):
+    maps = (benchmark / "mine/cones.png", benchmark / "theirs/cones.png")
+    arguments = ("compare", *maps, "--scene", "cones", "--data", benchmark / "root")
+    first, second = json.loads(cli(*arguments, "--json").stdout)
+    assert (first["method"], second["method"]) == ("mine-cones", "theirs-cones")
+    assert (second["statistics"]["differing_pixels"], second["statistics"]["mean_difference"]) == (100, 2)
+    assert "differing_pixels" not in first["statistics"]
+    views = ("--other-view", maps[0], "--other-view", maps[0])
+    result = cli(*arguments, *views, "--out", benchmark / "p", "--json")
+    first, second = json.loads(result.stdout)
+    # The first three of thirty columns point out of the match frame; the other map's disparity is two pixels off everywhere.
+    assert first["statistics"]["inconsistent_pixels"] == pytest.approx(10)
+    assert second["statistics"]["inconsistent_pixels"] == 100
+    assert {p.name for p in (benchmark / "p").iterdir()} >= {
+        "comparison.png",
+        "mine-cones_error.png",
+        "theirs-cones_prediction.png",
+    }
+    _one_line(cli("compare", maps[0], "--scene", "cones", "--data", benchmark / "root"), "two maps or more")
+    _one_line(cli(*arguments, *views[:2]), "--other-view: 1 given for 2 maps")
+
+
+def test_compare_without_truth(cli, benchmark):
+    (benchmark / "scene.yaml").write_text("frames: [root/middlebury2003/cones/im2.png, root/middlebury2003/cones/im6.png]")
+    for name, offset in (("good", 0), ("bad", 2)):
+        write_disparity(benchmark / f"{name}.pfm", np.full((20, 30), 3 + offset, np.float32))
+    arguments = ("compare", benchmark / "good.pfm", benchmark / "bad.pfm", "--scene", benchmark / "scene.yaml")
+    good, bad = json.loads(cli(*arguments, "--out", benchmark / "p", "--json").stdout)
+    assert good["statistics"]["predict_err_match"] < 1 < bad["statistics"]["predict_err_match"]
+    assert "predict_err_match" in cli(*arguments).stdout
+    assert (benchmark / "p" / "comparison.png").is_file()
+
+
+def test_metrics(cli):
+    result = cli("metrics")
+    assert result.exit_code == 0, result.output
+    assert "rms_error" in result.stdout
+    assert "eth3d: " in result.stdout
+    [kitti] = json.loads(cli("metrics", "kitti2015", "--json").stdout)
+    assert kitti["relative_threshold"] == 0.05
+    assert "thresholds             0.5" in cli("metrics", "{base: eth3d, threshold: 0.5}").stdout
+    _one_line(cli("metrics", "eth"), "no protocol 'eth'")

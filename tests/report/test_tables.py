@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -38,6 +39,12 @@ def test_chosen_columns():
     assert rows[0][3:] == ["1.50", "-", "-", "0.50", "1.50"]
     with pytest.raises(ParameterError, match="did you mean 'bad_pixels_all'"):
         results_table(RESULTS, ["bad_pixel_all"])
+
+
+def test_results_of_different_protocols_are_not_mixed():
+    other = replace(RESULTS[0], protocol="q", protocol_text="q: another rule")
+    with pytest.raises(ParameterError, match="results of p and q do not belong in one table"):
+        results_table([replace(RESULTS[1], protocol_text="p: one rule"), other])
 
 
 def test_a_failed_run():
