@@ -60,8 +60,8 @@ def read_calibration(path: PathLike) -> CalibrationFile:
 
     def whole(key: str) -> int:
         value = number(key)
-        if value != int(value):
-            raise DataError(f"{path}: {key}: {entries[key]} is not a whole number")
+        if value != int(value) or abs(value) >= 2**31:
+            raise DataError(f"{path}: {key}: {entries[key][:40]} is not a whole number below {2**31}")
         return int(value)
 
     camera = _numbers(path, "cam0", entries["cam0"].strip("[]"))

@@ -62,9 +62,8 @@ def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
         return decode_netpbm(data, path)
     if data.startswith(_PNG):
         data = _critical_chunks(data, path)
-    elif data.startswith(_JPEG) and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
-        # the last scan has no end; OpenCV before 4.10 would fill up the picture
-        raise DataError(f"{path}: is truncated: the JPEG has no end marker")
+    elif data.startswith(_JPEG):
+        _check_jpeg(data, path)
     samples = _decode(data)
     if samples is None:
         raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}")
@@ -142,6 +141,21 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
             return b"".join(kept)
         at = end
     raise DataError(f"{path}: is truncated: the PNG ends early after {len(data)} bytes")
+
+
+def _check_jpeg(data: bytes, path: PathLike) -> None:
+    """Raise DataError for a JPEG that decoders would fill up with grey."""
+    if data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+        raise DataError(f"{path}: is truncated: the JPEG has no end marker")
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        kind, size, _, rows, columns = struct.unpack_from(">BHBHH", data, at + 1)
+        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):  # a start of frame, not a table
+            # A block of 8x8 pixels takes one bit at least.
+            if rows * columns > 64 * 8 * len(data):
+                raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
+            return
+        at += 2 + size
 
 
 def _decode(data: bytes) -> NDArray | None:

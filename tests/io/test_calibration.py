@@ -46,7 +46,7 @@ def test_optional_entries(tmp_path):
     [
         ("doffs=31.086\n", "", r"calib\.txt: no entry doffs; expected Middlebury's calib\.txt"),
         ("741", "wide", r"calib\.txt: width: 'wide' is not a number"),
-        ("ndisp=70", "ndisp=70.5", "ndisp: 70.5 is not a whole number"),
+        ("ndisp=70", "ndisp=70.5", "ndisp: 70.5 is not a whole number below 2147483648"),
         ("baseline=193.001", "baseline=nan", "baseline: 'nan' is not a number"),
         ("baseline=193.001", "baseline=-193", "the baseline -193 is not a number above 0"),
         ("ndisp=70", "ndisp=1", "ndisp: 1 is not from 2 to 32767"),
