@@ -50,10 +50,10 @@ def _record(stage: Stage) -> dict[str, Any]:
 
 
 def _page(stage: Stage) -> str:
-    from stereo_framework.stage import describe
+    from stereo_framework.stage import describe, spelled
 
     lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source}", ""]
     for name, parameter in stage.parameters.items():
-        default = {None: "null", True: "true", False: "false"}.get(parameter.default, parameter.default)
+        default = parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
         lines.append(f"  {name} = {default}   ({describe(parameter.annotation)})")
     return "\n".join([*lines, "", inspect.getdoc(stage.function) or ""])

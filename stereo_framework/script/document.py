@@ -198,10 +198,12 @@ class _Parser:
                     axes.place, f"{spelled(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
                 )
             for name, value in axes.entries.items():
-                axis = self.axis(name, value, axes.key(name))
+                axis = self.axis(name, value, axes.key(name), alone=kind == "grid" or len(axes.entries) == 1)
                 if (kind == "zip" and name in found.grid) or (kind == "grid" and name in found.zip):
                     self.faults.add(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
                 getattr(found, kind)[name] = axis
+            if kind == "zip" and len(axes.entries) > 1:
+                self._rows_twice(axes, list(found.zip.values()))
 
     # Stages and axes --------------------------------------------------------------------------------------------------
 
@@ -244,8 +246,8 @@ class _Parser:
                 del given[name]
         return Spec(stage, given)
 
-    def axis(self, name: str, node: Node, place: Place) -> Axis:
-        """An axis of a sweep; without values where it has a fault."""
+    def axis(self, name: str, node: Node, place: Place, *, alone: bool = True) -> Axis:
+        """An axis of a sweep; without values where it has a fault. One that moves `alone` has no value twice."""
         head, _, rest = name.partition(".")
         if head not in ("seed", "search", *SLOTS) or (rest and head == "seed"):
             heads = (*SLOTS, "search", "seed")
@@ -266,8 +268,18 @@ class _Parser:
                 if not is_number(item.value):
                     self.faults.add(item.place, f"{spelled(item.data())} is not a finite number of pixels")
             found = [item if is_number(item.value) else None for item in nodes]
-        self._twice(nodes, found)
+        if alone:
+            self._twice(nodes, found)
         return Axis(name, place, tuple(found))
+
+    def _rows_twice(self, axes: Node, found: list[Axis]) -> None:
+        """Report what axes that move together give twice; axes of different length are reported elsewhere."""
+        seen: set[tuple[str, ...]] = set()
+        for i, row in enumerate(zip(*(axis.values for axis in found), strict=False)):
+            identity = tuple("" if value is None else _identity(value) for value in row)
+            if None not in row and identity in seen:
+                self.faults.add(axes.place, f"these axes give the same setting twice, the second time at [{i}]")
+            seen.add(identity)
 
     def _twice(self, nodes: list[Node], found: list[Any]) -> None:
         seen: dict[str, Node] = {}

@@ -136,6 +136,11 @@ sweep:
             r"3:16: .*: 'box' occurs 2 times in aggregation; write aggregation\.0\.size or aggregation\.1\.size",
         ),
         (BASE + "sweep: {grid: {matching_cost.truncation: [5, 5.0]}}", r"2:46: .*\[1\]: 5\.0 stands twice in this axis"),
+        (BASE + "sweep: {zip: {matching_cost.truncation: [5, 5]}}", r"2:45: .*\[1\]: 5 stands twice in this axis"),
+        (
+            BASE + "sweep: {zip: {matching_cost.truncation: [1, 2, 1], aggregation.box.size: [3, 5, 3]}}",
+            r"2:14: sweep\.zip: these axes give the same setting twice, the second time at \[2\]",
+        ),
         (BASE + "sweep: {grid: {aggregation: [box, [{use: box, size: 9}]]}}", r"2:35: .*stands twice in this axis"),
         (BASE + "sweep: {grid: {aggregation.box.size: [3]}, zip: {aggregation.box.size: [3]}}", r"2:50: .*; keep one"),
         # search
