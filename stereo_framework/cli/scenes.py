@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,36 +14,71 @@ import typer
 from stereo_framework.cli._options import Data, Json
 
 if TYPE_CHECKING:
+    from stereo_framework.datasets.download import Fetched, Progress
     from stereo_framework.scene import Scene
 
 
 def scenes(
-    name: Annotated[str | None, typer.Argument(help="A scene to describe; without it all that are found are listed.")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SCENE | fetch SET",
+            help="A scene to describe, without it all that are found are listed; or 'fetch' and the public data sets, or scenes of "
+            "them, to download, without any the list of what there is.",
+        ),
+    ] = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """List the scenes that are found, or describe one.
+    """List the scenes that are found, describe one, or fetch public data sets.
+
+    Sets are fetched from their publishers into the data root: --data, STEREO_DATA, or the user's cache folder.
 
     Example: stereo-framework scenes synthetic/planes
-    """
-    from stereo_framework.cli import _output
-    from stereo_framework.datasets import data_roots, load_scene, scene_names
 
-    if name is None:
-        names = scene_names(data)
-        if json:
-            _output.print_json(list(names))
-        else:
-            print("\n".join(names))
-            print(f"({len(names)} scenes; data roots: {', '.join(map(str, data_roots(data))) or 'none'})")
-        return 0
+    Example: stereo-framework scenes fetch middlebury2001 middlebury2006/Aloe --data ~/stereo
+    """
+    from stereo_framework.errors import ParameterError
+
+    match words or []:
+        case []:
+            _list(data, json)
+        case ["fetch"]:
+            _list_public_sets(json)
+        case ["fetch", *names]:
+            _fetch(names, data, json)
+        case [name]:
+            _describe(name, data, json)
+        case [name, *others]:
+            raise ParameterError(
+                f"scenes: one scene at a time can be described, not {name!r} and {', '.join(map(repr, others))}; "
+                "to download: scenes fetch SET..."
+            )
+    return 0
+
+
+def _list(data: Path | None, json: bool) -> None:
+    from stereo_framework.cli import _output
+    from stereo_framework.datasets import data_roots, scene_names
+
+    names = scene_names(data)
+    if json:
+        _output.print_json(list(names))
+    else:
+        print("\n".join(names))
+        print(f"({len(names)} scenes; data roots: {', '.join(map(str, data_roots(data))) or 'none'})")
+
+
+def _describe(name: str, data: Path | None, json: bool) -> None:
+    from stereo_framework.cli import _output
+    from stereo_framework.datasets import load_scene
+
     record = _record(load_scene(name, data=data))
     if json:
         _output.print_json([record])
     else:
         for key, value in record.items():
             print(f"{key:12} {value}")
-    return 0
 
 
 def _record(scene: Scene) -> dict[str, Any]:
@@ -62,4 +102,91 @@ def _record(scene: Scene) -> dict[str, Any]:
         "calibration": str(scene.calibration or "none"),
         "border": f"{scene.border} px",
         "protocol": scene.protocol,
+        "reduction": f"1/{scene.reduction} of the size that its benchmark counts pixels in",
+        "weight": f"{scene.weight:g} in its benchmark's averages",
     }
+
+
+def _list_public_sets(json: bool) -> None:
+    from stereo_framework.cli import _output
+    from stereo_framework.datasets import public_sets
+
+    if json:
+        keys = ("name", "about", "megabytes", "cite", "page", "register")
+        _output.print_json([{key: getattr(s, key) for key in keys} for s in public_sets()])
+        return
+    sizes = {s.name: "?" if s.megabytes is None else f"{s.megabytes:g}" for s in public_sets()}
+    rows = [[s.name, s.about, "after registration" if s.register else sizes[s.name]] for s in public_sets()]
+    _output.print_table(["data set", "what", "MB"], rows)
+    print("Fetch one with: stereo-framework scenes fetch SET. Their owners ask to be cited.")
+
+
+def _fetch(names: list[str], data: Path | None, json: bool) -> None:
+    from stereo_framework.cli import _output
+    from stereo_framework.datasets import data_roots, fetch
+    from stereo_framework.datasets.catalogue import find
+
+    wanted = {name: find(name)[0] for name in names}  # every name is checked before anything is fetched
+    root = data_roots(data)[0]
+    every: list[Fetched] = []
+    for name, public_set in wanted.items():
+        with _progress() as progress:
+            found = fetch(name, data=data, progress=progress)
+        every += found
+        if not json:
+            _tell(name, found, root)
+            print(f"  please cite {public_set.cite}; see {public_set.page}")
+    if json:
+        _output.print_json([vars(f) for f in every])
+
+
+def _tell(name: str, found: tuple[Fetched, ...], root: Path) -> None:
+    new = [f for f in found if not f.already_there]
+    size = sum(f.bytes for f in new) / 1e6
+    print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {len(found) - len(new)} already there, in {root}")
+    words = {"unknown": "checksum unknown", "unlike copy": "checksum unlike that of the public copy that is known"}
+    for f in new:
+        if f.checked in words:
+            print(f"  {f.name}: {words[f.checked]}: recorded, sha256 {f.sha256}")
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar for each file on a terminal, a line every few seconds elsewhere, both on the error stream."""
+    if not _on_a_terminal():
+        yield _line_every_few_seconds()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def update(name: str, done: int, total: int | None) -> None:
+            if name not in tasks:
+                for task in tasks.values():
+                    bar.update(task, visible=False)
+                tasks[name] = bar.add_task(name, total=total)
+            bar.update(tasks[name], completed=done, total=total)
+
+        yield update
+
+
+def _on_a_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+def _line_every_few_seconds() -> Progress:
+    from stereo_framework.cli import _output
+
+    told = time.monotonic()
+
+    def update(name: str, done: int, total: int | None) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _output._EVERY_SECONDS:
+            told = time.monotonic()
+            of = f" of {total / 1e6:.1f}" if total else ""
+            print(f"{name}: {done / 1e6:.1f}{of} MB", file=sys.stderr, flush=True)
+
+    return update

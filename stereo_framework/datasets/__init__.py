@@ -1,5 +1,7 @@
 """Scenes from data sets, from the user's own files, and generated ones."""
 
+from stereo_framework.datasets.catalogue import public_sets
+from stereo_framework.datasets.download import fetch
 from stereo_framework.datasets.planes import Plane, ellipse, rectangle, slanted
 from stereo_framework.datasets.registry import data_roots, load_scene, scene_names
 from stereo_framework.datasets.scene_file import pair_scene
@@ -11,9 +13,11 @@ __all__ = [
     "Texture",
     "data_roots",
     "ellipse",
+    "fetch",
     "load_scene",
     "pair_scene",
     "planes_scene",
+    "public_sets",
     "random_planes",
     "rectangle",
     "scene_names",

@@ -1,0 +1,292 @@
+"""Fetching public data sets into a data root, in the layout that their readers expect.
+
+Downloads are resumed where the server allows it, checked, unpacked and recorded: below ``.fetched`` in the data root, one small
+JSON file for each download says where it came from, its checksum, and what became of it. What is there already is not fetched
+again. Downloading itself is pooch's, an optional dependency; pooch cannot resume, so the transfer is our own.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.datasets.catalogue import PublicSet, RemoteFile, find
+from stereo_framework.datasets.registry import data_roots
+from stereo_framework.errors import DataError, MissingExtraError
+from stereo_framework.io import PathLike
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with a file's name, the bytes that are there so far, and the size where it is known."""
+
+_RECORDS = ".fetched"
+_ATTEMPTS = 3
+_PAUSE_SECONDS = 1.0
+_TIMEOUT_SECONDS = 30
+_CHUNK = 2**16
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What became of one download.
+
+    Parameters
+    ----------
+    name, url : str
+    sha256 : str
+    bytes : int
+        Its size, that of the archive if it was one.
+    files : dict of str to str
+        Checksums of the files that it gave, by their paths below the data root.
+    checked : str
+        ``"publisher"``: the checksum is as known; ``"copy"``: that of a public copy; ``"unlike copy"``: another than that;
+        ``"unknown"``: there was none to compare with. In the last two cases it is recorded and must stay as it is.
+    already_there : bool
+        Whether nothing had to be fetched.
+    """
+
+    name: str
+    url: str
+    sha256: str
+    bytes: int
+    files: dict[str, str]
+    checked: str
+    already_there: bool = False
+
+
+def fetch(name: str, *, data: PathLike | None = None, progress: Progress | None = None) -> tuple[Fetched, ...]:
+    """Fetch a public data set, or one scene of it, into the first data root.
+
+    Parameters
+    ----------
+    name : str
+        As in `find`; `public_sets` lists them.
+    data : path-like, optional
+        As in `data_roots`.
+    progress : callable, optional
+        Told of every piece that arrives.
+
+    Returns
+    -------
+    tuple of Fetched
+        One for each file downloaded.
+
+    Raises
+    ------
+    DataError
+        There is no such set, its publisher asks for a registration, the transfer failed, the checksum is wrong, the disk full.
+        What has arrived of a file stays, and the next call continues there.
+    MissingExtraError
+        pooch is not installed, or py7zr for sets that come as 7z archives.
+    """
+    public_set, files = find(name)
+    root = data_roots(data)[0]
+    if public_set.register:
+        raise DataError(
+            f"{public_set.name}: its publisher asks for a registration, so nothing is fetched: get {public_set.register} in {root}; "
+            f"the publisher's page is {public_set.page}"
+        )
+    _require("pooch", *(["py7zr"] if any(file.name.endswith(".7z") for file in files) else []))
+    return tuple(_fetch(file, public_set, root, progress or (lambda *_: None)) for file in files)
+
+
+def _require(*modules: str) -> None:
+    from importlib.util import find_spec
+
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise MissingExtraError(f"fetching this data set needs {' and '.join(missing)}: pip install 'stereo-framework[data]'")
+
+
+def _fetch(file: RemoteFile, public_set: PublicSet, root: Path, progress: Progress) -> Fetched:
+    download = root / _RECORDS / file.target / file.name if file.archive else root / _RECORDS / file.target
+    record = download.with_name(f"{download.name}.json")
+    try:
+        there = _there(file, root, record)
+        if there:
+            return there
+        download.parent.mkdir(parents=True, exist_ok=True)
+        sha256 = _retrieve(file, public_set, download, record, progress)
+        size = download.stat().st_size
+        if file.archive:
+            made = dict(_unpack(download, root, file))
+            download.unlink()
+            if not made:
+                raise DataError(
+                    f"{file.url}: the archive holds nothing{f' in {file.strip}' if file.strip else ''}; the publisher's page is {public_set.page}"
+                )
+        else:
+            made = {file.target: sha256}
+            _place(download, root / file.target)
+        fetched = Fetched(file.name, file.url, sha256, size, made, _checked(file, sha256))
+        record.write_text(json.dumps(asdict(fetched), indent=1), encoding="utf-8")
+    except OSError as error:
+        hint = f"; the disk of {root} is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise DataError(f"{error.filename or download}: cannot be read or written: {error.strerror}{hint}") from None
+    return fetched
+
+
+def _checked(file: RemoteFile, sha256: str) -> str:
+    if file.sha256 == sha256:
+        return "publisher"
+    if file.copy_sha256 == sha256:
+        return "copy"
+    return "unlike copy" if file.copy_sha256 else "unknown"
+
+
+def _there(file: RemoteFile, root: Path, record: Path) -> Fetched | None:
+    """What is known of a download whose files are all there and whole, even without a record where the checksum tells."""
+    known = _recorded(record)
+    if known is None and not file.archive and (root / file.target).is_file():
+        sha256 = _sha256(root / file.target)
+        if sha256 in (file.sha256, file.copy_sha256):
+            size = (root / file.target).stat().st_size
+            return Fetched(file.name, file.url, sha256, size, {file.target: sha256}, _checked(file, sha256), already_there=True)
+    if known is None or known.url != file.url:
+        return None
+    whole = all((root / path).is_file() and _sha256(root / path) == sha256 for path, sha256 in known.files.items())
+    return known if whole else None
+
+
+def _recorded(record: Path) -> Fetched | None:
+    try:
+        return Fetched(**json.loads(record.read_text("utf-8")) | {"already_there": True})
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _retrieve(file: RemoteFile, public_set: PublicSet, download: Path, record: Path, progress: Progress) -> str:
+    """Download `file` to `download` and return its checksum."""
+    import pooch
+    import requests
+
+    known = _recorded(record)
+    sha256 = file.sha256 or (known.sha256 if known else None)
+    part = download.with_name(f"{download.name}.part")
+
+    def transfer(url: str, output_file: str, _: Any) -> None:
+        _resume(url, part, lambda done, total: progress(file.name, done, total))
+        os.replace(part, output_file)
+
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel("WARNING")
+    try:
+        pooch.retrieve(file.url, f"sha256:{sha256}" if sha256 else None, download.name, download.parent, downloader=transfer)
+    except requests.HTTPError as error:
+        raise DataError(f"refused by the server: {error}; the publisher's page is {public_set.page}") from None
+    except requests.RequestException as error:
+        raise DataError(f"{file.url}: {_reason(error, part)}") from None
+    except ValueError:  # pooch's word for a wrong checksum; it has deleted the file
+        accept = "" if file.sha256 else f"; it was recorded when the file was first fetched: delete {record} to accept another"
+        raise DataError(
+            f"{file.url}: the file that arrived has another checksum than {sha256}: damaged on its way, or changed by its publisher; "
+            f"nothing was kept{accept}"
+        ) from None
+    finally:
+        logger.setLevel(level)
+    return _sha256(download)
+
+
+def _reason(error: Exception, part: Path) -> str:
+    kept = f"; {part.stat().st_size} bytes are kept, the same command continues there" if part.is_file() else ""
+    return f"no connection, or it broke off ({type(error).__name__}){kept}"
+
+
+def _resume(url: str, part: Path, progress: Callable[[int, int | None], None]) -> None:
+    """Download to `part`, continuing what is there; a few attempts."""
+    import requests
+
+    for pause in (*range(1, _ATTEMPTS), None):
+        try:
+            _transfer(url, part, progress)
+            return
+        except requests.HTTPError:
+            raise
+        except requests.RequestException:
+            if pause is None:
+                raise
+            time.sleep(pause * _PAUSE_SECONDS)
+
+
+def _transfer(url: str, part: Path, progress: Callable[[int, int | None], None]) -> None:
+    import requests
+
+    start = part.stat().st_size if part.is_file() else 0
+    # Compressed on the way, sizes would not tell how much has arrived.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+    with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT_SECONDS) as response:
+        span = response.headers.get("Content-Range", "")
+        if start and response.status_code in (206, 416) and not span.startswith(f"bytes {start}-"):
+            if span == f"bytes */{start}":
+                return  # it had all arrived before
+            part.unlink()  # the file at the server is another than the one that was begun
+            _transfer(url, part, progress)
+            return
+        response.raise_for_status()
+        if response.status_code != 206:
+            start = 0  # the server sends the whole, whatever was asked for
+        length = response.headers.get("Content-Length", "")
+        total = start + int(length) if length.isdigit() else None
+        free = shutil.disk_usage(part.parent).free
+        if total is not None and total - start > free:
+            raise OSError(errno.ENOSPC, f"{total - start} bytes are needed, {free} are free", str(part))
+        done = start
+        with part.open("ab" if start else "wb") as file:
+            for chunk in response.iter_content(_CHUNK):
+                file.write(chunk)
+                done += len(chunk)
+                progress(done, total)
+    if total is not None and done < total:
+        raise requests.ConnectionError
+
+
+def _unpack(archive: Path, root: Path, file: RemoteFile) -> Iterator[tuple[str, str]]:
+    """Unpack the wanted files to where they belong; gives their paths below `root` and checksums."""
+    with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
+        try:
+            _extract(archive, folder)
+        except OSError:
+            raise
+        except Exception as error:  # whatever the two libraries raise on bytes that are no archive
+            archive.unlink()
+            raise DataError(
+                f"{file.url}: the archive is damaged ({type(error).__name__}) and was deleted; the same command fetches it again"
+            ) from None
+        wanted = Path(folder, file.strip)
+        for path in sorted(wanted.rglob("*")):
+            if path.is_file() and not path.is_symlink():
+                target = Path(file.target, path.relative_to(wanted))
+                sha256 = _sha256(path)
+                _place(path, root / target)
+                yield target.as_posix(), sha256
+
+
+def _extract(archive: Path, folder: str) -> None:
+    if archive.suffix == ".7z":
+        import py7zr
+
+        with py7zr.SevenZipFile(archive) as seven:
+            seven.extractall(folder)
+    else:
+        with zipfile.ZipFile(archive) as zipped:
+            zipped.extractall(folder)
+
+
+def _place(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(source, target)

@@ -1,0 +1,132 @@
+"""The verb ``scenes``: listing, describing and fetching."""
+
+import hashlib
+import json
+import re
+
+import pytest
+from file_server import serving
+from typer.testing import CliRunner
+
+from stereo_framework.cli import _output
+from stereo_framework.cli.main import app
+from stereo_framework.datasets import catalogue, download
+from stereo_framework.datasets.catalogue import PublicSet, RemoteFile
+
+CONTENT = b"P5 2 1 255\n\x07\x08"
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("STEREO_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(download, "_PAUSE_SECONDS", 0)
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server with the map scene, and a catalogue that points to it."""
+    with serving() as server:
+        names = ("im0.pgm", "im1.pgm")
+        for name in names:
+            server.files[f"/{name}"] = CONTENT
+        files = tuple(RemoteFile(f"{server.url}/{n}", f"middlebury2001/map/{n}", "middlebury2001/map") for n in names)
+        one = PublicSet("middlebury2001", "old scenes", "Nobody 2000", "http://page.example/", 0.1, files, None)
+        closed = PublicSet("closed", "a closed set", "Nobody 2001", "http://closed.example/", None, (), "all.zip, unpacked")
+        monkeypatch.setattr(catalogue, "public_sets", lambda: (one, closed))
+        monkeypatch.setattr("stereo_framework.datasets.public_sets", lambda: (one, closed))
+        yield server
+
+
+def scenes(*arguments):
+    return CliRunner().invoke(app, ["scenes", *map(str, arguments)])
+
+
+def one_line(result):
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    [line] = result.stderr.splitlines()
+    return line
+
+
+def test_help_shows_the_forms():
+    text = " ".join(scenes("--help").stdout.split())
+    assert "scenes [OPTIONS] [SCENE | fetch SET]..." in text
+    assert "Example: stereo-framework scenes fetch middlebury2001" in text
+
+
+def test_what_can_be_fetched(root):
+    text = scenes("fetch").stdout
+    lines = {line.split()[0]: line for line in text.splitlines() if line.split()}
+    for name in ("middlebury2001", "middlebury2006/FullSize", "middlebury-v3/trainingQ", "eth3d", "kitti2015"):
+        assert name in lines
+    assert lines["kitti2015"].rstrip().endswith("after registration")
+    assert re.search(r"11\.6$", lines["middlebury2001"].rstrip())
+    records = json.loads(scenes("fetch", "--json").stdout)
+    assert [r["name"] for r in records] == [s.name for s in catalogue.public_sets()]
+    assert records[0]["cite"].startswith("Scharstein & Szeliski 2002")
+
+
+def test_fetch(root, server):
+    result = scenes("fetch", "middlebury2001")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        f"middlebury2001: 2 files fetched (0.0 MB), 0 already there, in {root}",
+        *(f"  {n}: checksum unknown: recorded, sha256 {hashlib.sha256(CONTENT).hexdigest()}" for n in ("im0.pgm", "im1.pgm")),
+        "  please cite Nobody 2000; see http://page.example/",
+    ]
+    assert result.stderr == ""
+    assert "middlebury2001/map" in scenes().stdout.split()
+    again = scenes("fetch", "middlebury2001/map")
+    assert again.stdout.splitlines()[0] == f"middlebury2001/map: 0 files fetched (0.0 MB), 2 already there, in {root}"
+    assert len(server.requests) == 2
+
+
+def test_fetch_into_a_given_folder_as_json(root, server, tmp_path):
+    result = scenes("fetch", "map", "--data", tmp_path / "given", "--json")
+    records = json.loads(result.stdout)
+    assert [(r["name"], r["bytes"], r["checked"], r["already_there"]) for r in records] == [
+        ("im0.pgm", len(CONTENT), "unknown", False),
+        ("im1.pgm", len(CONTENT), "unknown", False),
+    ]
+    assert (tmp_path / "given/middlebury2001/map/im1.pgm").read_bytes() == CONTENT
+    assert not root.exists()
+
+
+def test_progress_in_lines(root, server, monkeypatch):
+    monkeypatch.setattr(_output, "_EVERY_SECONDS", 0)
+    server.files["/im0.pgm"] = bytes(3_000_000)
+    lines = scenes("fetch", "map").stderr.splitlines()
+    assert lines[0] == "im0.pgm: 0.1 of 3.0 MB"
+    assert "im0.pgm: 3.0 of 3.0 MB" in lines
+
+
+def test_progress_on_a_terminal(root, server, monkeypatch):
+    """Drawn by rich; here only that it takes every piece of news."""
+    monkeypatch.setattr("stereo_framework.cli.scenes._on_a_terminal", lambda: True)
+    server.files["/im0.pgm"] = bytes(3_000_000)
+    result = scenes("fetch", "map")
+    assert result.exit_code == 0, result.output
+    assert "2 files fetched (3.0 MB)" in result.stdout
+
+
+def test_faults(root, server):
+    assert "closed: its publisher asks for a registration" in one_line(scenes("fetch", "closed"))
+    assert one_line(scenes("fetch", "middelbury2001")).endswith("did you mean 'middlebury2001'?")
+    server.status = 404
+    assert "refused by the server: 404 Client Error: Not Found for url:" in one_line(scenes("fetch", "map"))
+    # all names are checked first
+    server.requests.clear()
+    one_line(scenes("fetch", "map", "nothing"))
+    assert not server.requests
+    assert one_line(scenes("tsukuba", "fetch")) == (
+        "error: scenes: one scene at a time can be described, not 'tsukuba' and 'fetch'; to download: scenes fetch SET..."
+    )
+
+
+def test_describing_a_scene():
+    text = scenes("synthetic/planes").stdout
+    assert "320x240 colour" in text
+    [record] = json.loads(scenes("synthetic/planes", "--json").stdout)
+    assert (record["name"], record["weight"]) == ("synthetic/planes", "1 in its benchmark's averages")

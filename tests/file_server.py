@@ -1,0 +1,70 @@
+"""A file server on this machine that behaves as badly as it is told to."""
+
+import threading
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class FileServer:
+    """Serves `files`, bytes by path.
+
+    Attributes
+    ----------
+    ranges : bool
+        Whether it answers requests for parts with parts.
+    cuts : int
+        How many of the next answers break off half-way.
+    status : int
+        Another answer than the file.
+    requests : list of (str, str)
+        Path and Range header of every request so far.
+    """
+
+    def __init__(self, url):
+        self.url = url
+        self.files, self.requests = {}, []
+        self.ranges, self.cuts, self.status = True, 0, 200
+
+
+@contextmanager
+def serving():
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            wanted = self.headers.get("Range", "")
+            server.requests.append((self.path, wanted))
+            content = server.files.get(self.path)
+            status = server.status if content is not None else 404
+            start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and server.ranges else 0
+            if status != 200:
+                self.send_error(status)
+                return
+            if start >= len(content) > 0:
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(content)}")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            self.send_response(206 if start else 200)
+            if start:
+                self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+            body = content[start:]
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if server.cuts:
+                server.cuts -= 1
+                body = body[: len(body) // 2]
+            with suppress(ConnectionError):  # the client may go away
+                self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        server = FileServer(f"http://127.0.0.1:{http.server_port}")
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            http.shutdown()
+            thread.join()
