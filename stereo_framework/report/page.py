@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from stereo_framework import __version__
 from stereo_framework.errors import DataError
@@ -26,7 +26,7 @@ class Text:
     """A paragraph."""
 
     text: str
-    kind: str = "text"
+    kind: ClassVar[str] = "text"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
-    kind: str = "table"
+    kind: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Figure:
     content: str | bytes
     description: str
     caption: str = ""
-    kind: str = "figure"
+    kind: ClassVar[str] = "figure"
 
     @property
     def source(self) -> str:
@@ -102,7 +102,7 @@ class Viewer:
     title: str
     layers: Sequence[tuple[str, bytes]]
     note: str = ""
-    kind: str = "viewer"
+    kind: ClassVar[str] = "viewer"
 
     @property
     def sources(self) -> list[tuple[str, str]]:
@@ -126,7 +126,7 @@ class Statement:
     text: str
     holds: bool | None
     figures: str
-    kind: str = "statement"
+    kind: ClassVar[str] = "statement"
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Details:
 
     summary: str
     text: str
-    kind: str = "details"
+    kind: ClassVar[str] = "details"
 
 
 Block = Text | Table | Figure | Viewer | Statement | Details
@@ -193,14 +193,12 @@ def mark_best(rows: Sequence[Sequence[Cell]], better: Sequence[str]) -> list[lis
     better : sequence of str
         Per column ``"lower"``, ``"higher"`` or ``""`` for columns without a best. A column of one number has none either.
     """
-    from dataclasses import replace
-
     marked = [list(row) for row in rows]
     for i, direction in enumerate(better):
-        numbers = [row[i].value for row in rows if row[i].value is not None]
+        numbers = [value for row in rows if (value := row[i].value) is not None]
         if not direction or len(numbers) < 2:
             continue
-        best: Any = (min if direction == "lower" else max)(numbers)
+        best = min(numbers) if direction == "lower" else max(numbers)
         for row in marked:
             if row[i].value == best:
                 row[i] = replace(row[i], mark="best")

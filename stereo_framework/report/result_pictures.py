@@ -11,6 +11,7 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.io import write_image
 from stereo_framework.report.comparison import comparison
 from stereo_framework.report.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
 from stereo_framework.report.prediction_strip import prediction_strip
@@ -20,7 +21,7 @@ from stereo_framework.scene import Disparity, Scene
 def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Protocol | None = None) -> None:
     """Write ``STEM_overview.png``, ``STEM_disparity.png``, with truth ``STEM_error.png`` and ``STEM_bad.png``, and predicted views.
 
-    The views that the protocol predicts stand side by side in ``STEM_prediction.png``.
+    The views that the protocol predicts stand below the real ones in ``STEM_prediction.png``, and alone in ``STEM_predicted_PLACE.png``.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
         errors = {place: METRICS["predict_err"].measure(view, real, protocol) for place, (view, real) in views.items()}
         title = f"{scene.name}: {protocol.prediction} prediction"
         prediction_strip(name("prediction"), views, errors=errors, title=title)
+        for place, (view, _) in views.items():
+            write_image(name(f"predicted_{place}"), view.image)
     if scene.truth is None:
         return
     error_picture(name("error"), disparity, scene.truth, border=border)
