@@ -247,6 +247,36 @@ def test_a_shared_volume_is_not_reset_in_place(registry):
         assert_same(match, pipeline(half))
 
 
+def test_a_stage_may_leave_some_slabs_as_they_are(registry, monkeypatch):
+    @stage("aggregation", source="a test")
+    def whole(volume):
+        return dataclasses.replace(volume, costs=volume.costs.copy())
+
+    @stage("aggregation", **local)
+    def brighten(volume, *, level: int = 0):
+        # Rows that hold no such cost stay the same object.
+        if not (volume.costs == level).any():
+            return volume
+        return dataclasses.replace(volume, costs=volume.costs + np.float32(1))
+
+    monkeypatch.setattr(_slabs, "SLAB_ROWS", 1)
+    chains = [[whole, Bound(brighten, {"level": n}), *rest] for n in (3, 7, 50) for rest in ([], [whole])]
+    some = [Pipeline(absolute_difference, winner_take_all, aggregation=chain) for chain in chains]
+    scene = textured()
+    found = outcomes(some, scene)
+    volume = absolute_difference(scene.reference, scene.match, scene.search).costs
+    for match, pipeline in zip(found, some, strict=True):
+        level = pipeline.aggregation[1].parameters["level"]
+        rows = (volume == level).any(axis=(1, 2))
+        assert 0 < rows.sum() < len(rows)
+        expected = volume + rows[:, None, None].astype(np.float32)
+        np.testing.assert_array_equal(match.labels, expected.argmin(axis=2))
+        inside = expected.min(axis=2)
+        # Cells out of view get the cost that they had; here they never win.
+        assert match.energy == pytest.approx(inside.sum())
+        assert_same(match, pipeline(scene))
+
+
 def test_what_fails_stops_what_depends_on_it_alone(counted):
     _, cost, _, _, decide, _, break_at = counted
     some = [

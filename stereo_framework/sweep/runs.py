@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -209,8 +210,12 @@ def _compute(
     if options.memory is None and (free := free_memory()) is not None:
         others = executors.PROCESS_BYTES * options.workers if executor == "process" else 0
         options = replace(options, memory=max(0, int(_SHARE_OF_FREE * free) - others))
-    work = list(units(todo, options.workers))
-    if executor == "thread" and (options.workers == 1 or len(work) == 1):
+    coming = units(todo, options.workers)
+    first = list(itertools.islice(coming, 2))
+    alone = len(first) == 1
+    # Computed units are let go of.
+    work = itertools.chain((first.pop(0) for _ in range(len(first))), coming)
+    if executor == "thread" and (options.workers == 1 or alone):
         yield from serial(work, options)
     elif executor == "thread":
         yield from pooled(work, executors.ThreadTeam(options), options)
