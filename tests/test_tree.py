@@ -317,12 +317,12 @@ def test_memory_is_estimated():
     shape, levels = (1000, 1000), 100
     volume = 4 * 1000 * 1000 * 100
     plain = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 9})])
-    assert peak_memory(Tree([plain]).root, shape, levels) < 0.3 * volume
+    assert peak_memory(Tree([plain]).root, shape, levels) < 0.5 * volume
     cut = Pipeline(absolute_difference, graph_cut, smoothness=potts)
     assert peak_memory(Tree([cut]).root, shape, levels) == 3 * volume
     # A cost with two windows: its volume and slabs.
     windows = [dataclasses.replace(plain, aggregation=[Bound(box, {"size": n})]) for n in (9, 11)]
-    assert 1 * volume < peak_memory(Tree(windows).root, shape, levels) < 1.4 * volume
-    # Costs, one result to be continued, two buffers.
+    assert 1 * volume < peak_memory(Tree(windows).root, shape, levels) < 1.6 * volume
+    # Costs, one result to be continued, the buffers that the hungriest of such stages has.
     spread = [Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(diffusion, {"iterations": n})]) for n in (5, 9)]
-    assert peak_memory(Tree(spread).root, shape, levels) == 4 * volume
+    assert peak_memory(Tree(spread).root, shape, levels) == 6 * volume

@@ -88,7 +88,7 @@ def fitting(units: Iterable[Unit], memory: int | None) -> Iterator[Unit | Found]
 
 
 def _size(count: int) -> str:
-    return f"{count / 2**30:.1f} GiB" if count >= 2**30 / 2 else f"{count / 2**20:.0f} MiB"
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 / 2 else f"{count / 2**20:.3g} MiB"
 
 
 def serial(units: Iterable[Unit], options: Options) -> Iterator[Found]:

@@ -221,7 +221,7 @@ def test_a_sweep_tells_what_failed(cli, script, tmp_path):
     assert "at=2): RuntimeError: two" in errors[0]
     for line, at in zip(errors[1:], (1, 2, 3), strict=True):
         assert (
-            f"optimization=graph_cut, refinement.fails_sometimes.at={at}): graph_cut needs about 28 MiB for 320x240 pixels"
+            f"optimization=graph_cut, refinement.fails_sometimes.at={at}): graph_cut needs about 28.1 MiB for 320x240 pixels"
             in line
         )
         assert "20 MiB are allowed (--memory)" in line

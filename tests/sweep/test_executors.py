@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import stereo_framework
+from stereo_framework import _slabs
 from stereo_framework.datasets import random_planes
 from stereo_framework.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError
 from stereo_framework.scene import Frame, Scene, Search
@@ -240,6 +241,37 @@ def test_wrong_options():
         swept(memory=0)
 
 
+def test_a_beginning_is_computed_once_whoever_computes(registry):
+    calls = []
+
+    @stereo_framework.stage.stage("optimization", source="a test")
+    def slow(energy, *, level: int = 0):
+        calls.append(level)
+        return stereo_framework.optimization.graph_cut(energy)
+
+    grid = {"optimization.level": [1, 2, 3], "refinement": [[], ["parabola"], ["fill_occlusions"]]}
+    script = MIXED | {"optimization": "slow", "sweep": {"grid": grid}}
+    for workers in (1, 2, 4):
+        calls.clear()
+        assert len(stereo_framework.run(script, scenes=own_scene(), workers=workers)) == 9
+        assert sorted(calls) == [1, 2, 3]
+
+
+def test_results_tell_what_they_were_computed_with(tmp_path):
+    [result] = stereo_framework.run(SWEEP | {"sweep": {}}, scenes=own_scene(), out=tmp_path)
+    with Store(tmp_path) as store:
+        [stored] = store.results()
+    assert stored.environment == result.environment
+    assert stored.environment["numpy"] == np.__version__
+    assert stored.environment["host"]
+
+
+def test_seeds_are_parameters():
+    script = SWEEP | {"optimization": {"use": "simulated_annealing", "sweeps": 2}, "sweep": {}}
+    [result] = stereo_framework.run(script, scenes=own_scene())
+    assert (result.parameters["seed"], result.parameters["optimization.seed"]) == (3, 3)
+
+
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 VOLUME = 4 * 24 * 32 * 8
@@ -257,15 +289,16 @@ MIXED = {
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_runs_that_do_not_fit_fail_alone(workers):
+def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
+    monkeypatch.setattr(_slabs, "SLAB_ROWS", 4)
     expected = stereo_framework.run(MIXED, scenes=own_scene(), workers=1)
     assert all(r.error is None for r in expected)
-    # Slabs fit, as high as the small images; a graph cut with its volumes does not.
+    # Slabs fit; a graph cut with its three volumes does not.
     results = stereo_framework.run(MIXED, scenes=own_scene(), workers=workers, memory=2 * VOLUME)
     for result, whole in zip(results, expected, strict=True):
         if result.axes["optimization"] == "graph_cut":
             assert result.error == (
-                "graph_cut needs about 0 MiB for 32x24 pixels and 8 levels; 0 MiB are allowed (--memory); "
+                "graph_cut needs about 0.0703 MiB for 32x24 pixels and 8 levels; 0.0469 MiB are allowed (--memory); "
                 "use fewer levels or smaller images"
             )
         else:
@@ -273,6 +306,7 @@ def test_runs_that_do_not_fit_fail_alone(workers):
 
 
 def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
+    monkeypatch.setattr(_slabs, "SLAB_ROWS", 4)
     calls = []
 
     @stereo_framework.stage.stage("matching_cost", source="a test", halo=lambda: 0)
@@ -282,14 +316,17 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
 
     script = SWEEP | {"matching_cost": "counted", "sweep": {"grid": {"aggregation.box.size": [1, 3, 5]}}}
     together = stereo_framework.run(script, scenes=own_scene(), workers=1)
-    assert calls == [24]
+    assert calls == [4] * 6
     calls.clear()
-    apart = stereo_framework.run(script, scenes=own_scene(), workers=1, memory=int(2.5 * VOLUME))
-    assert calls == [24] * 3
+    apart = stereo_framework.run(script, scenes=own_scene(), workers=1, memory=int(1.5 * VOLUME))
+    # Each for itself, in slabs with the halos of its window.
+    assert len(calls) == 18
+    assert max(calls) == 8
     assert_equal(apart, together)
 
 
 def test_by_default_most_of_the_free_memory_may_be_used(monkeypatch):
+    monkeypatch.setattr(_slabs, "SLAB_ROWS", 4)
     monkeypatch.setattr(runs, "free_memory", lambda: int(1.25 * 3 * VOLUME) + 4)
     assert all(r.error is None for r in stereo_framework.run(MIXED, scenes=own_scene(), workers=1))
     monkeypatch.setattr(runs, "free_memory", lambda: int(1.25 * 3 * VOLUME) - 4)
