@@ -155,7 +155,11 @@ class Tree:
     def _visit(self, node: Node, path: tuple[Node, ...], state: State, clock: Clock) -> Iterator[tuple[int, Match | Exception]]:
         """Finish what ends at a node, then all that starts from its state, which is given away."""
         for leaf in node.leaves:
-            yield leaf, self._match(leaf, path, state, clock)
+            try:
+                outcome: Match | Exception = self._match(leaf, path, state, clock)
+            except Exception as error:  # labels that mean no level, for example
+                outcome = error
+            yield leaf, outcome
         nodes = list(node.lines())
         shorter: tuple[Node, CostVolume] | None = None
         for child in nodes:

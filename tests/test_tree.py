@@ -1,7 +1,6 @@
 """Pipelines that share their beginnings: what they give, what is computed how often, what is kept in memory."""
 
 import dataclasses
-import gc
 import itertools
 import weakref
 
@@ -194,7 +193,6 @@ def test_one_volume_a_depth(registry):
 
     def remember(volume):
         alive.append(weakref.ref(volume.costs))
-        gc.collect()
         most[0] = max(most[0], sum(ref() is not None for ref in alive))
         return volume
 
@@ -208,7 +206,6 @@ def test_one_volume_a_depth(registry):
 
     @stage("optimization", source="a test")
     def decide(energy, *, seed: int = 0):
-        gc.collect()
         most[0] = max(most[0], sum(ref() is not None for ref in alive))
         return winner_take_all(energy)
 
@@ -289,6 +286,22 @@ def test_what_fails_stops_what_depends_on_it_alone(counted):
     assert str(found[4]) == "refinement.break_at: out of memory (1 TiB)"
     with pytest.raises(StereoFrameworkError, match=r"^refinement.break_at: out of memory \(1 TiB\)$"):
         some[4](textured())
+
+
+def test_labels_that_mean_no_level_fail_alone(registry):
+    @stage("optimization", source="a test")
+    def wild(energy, *, level: int = 0):
+        labeling = winner_take_all(energy)
+        labeling.labels[0, 0] = level
+        return labeling
+
+    some = [
+        Pipeline(absolute_difference, Bound(wild, {"level": n}), smoothness=potts, refinement=[r])
+        for n in (1, 99)
+        for r in (parabola, fill_occlusions)
+    ]
+    found = outcomes(some, textured())
+    assert [isinstance(outcome, IndexError) for outcome in found] == [False, False, True, True]
 
 
 def test_the_rest_is_computed_anew_where_the_shorter_failed(registry):

@@ -69,22 +69,27 @@ class Options:
 def fitting(units: Iterable[Unit], memory: int | None) -> Iterator[Unit | Found]:
     """Units that fit into memory: as they are, else run by run; those of no use are refused with the numbers."""
     for unit in units:
-        if memory is None or unit.memory <= memory:
+        if _refused(unit, memory) is None:
             yield unit
             continue
         for single in unit.single():
-            if single.memory <= memory:
-                yield single
-                continue
-            [(position, task)] = single.tasks
-            rows, columns = single.scene.reference.shape[:2]
-            yield (
-                position,
-                failed(
-                    f"{task.run.pipeline.optimization.stage.name} needs about {_size(single.memory)} for {columns}x{rows} pixels and "
-                    f"{single.search.levels} levels; {_size(memory)} are allowed (--memory); use fewer levels or smaller images"
-                ),
-            )
+            error = _refused(single, memory)
+            yield single if error is None else (single.tasks[0][0], failed(error))
+
+
+def _refused(unit: Unit, memory: int | None) -> str | None:
+    """Why a unit cannot be computed as it is; None if it can."""
+    try:
+        need = unit.memory
+    except Exception as error:  # a plug-in's halo may raise anything
+        return f"{type(error).__name__}: {error}"
+    if memory is None or need <= memory:
+        return None
+    rows, columns = unit.scene.reference.shape[:2]
+    return (
+        f"{unit.tasks[0][1].run.pipeline.optimization.stage.name} needs about {_size(need)} for {columns}x{rows} pixels and "
+        f"{unit.search.levels} levels; {_size(memory)} are allowed (--memory); use fewer levels or smaller images"
+    )
 
 
 def _size(count: int) -> str:
@@ -155,11 +160,11 @@ class ThreadTeam(Team):
         return []
 
     def close(self, *, stop: bool) -> None:
-        """Wait for the threads; with `stop` they end after their present step."""
+        """Wait for the threads; with `stop` they end by themselves, after their present step."""
         if stop:
             self.stopped.set()
         if self.own:
-            self.pool.shutdown(wait=True, cancel_futures=True)
+            self.pool.shutdown(wait=not stop, cancel_futures=True)
 
 
 class _Stopped(BaseException):

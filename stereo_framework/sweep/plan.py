@@ -178,7 +178,7 @@ class _Kinds:
     def _of(self, bound: Bound) -> tuple[int, int]:
         number = self.numbers.setdefault(bound, len(self.numbers))
         kind, resume = number, bound.stage.resume
-        whole = bound.halo is None and bound.stage.slot not in ("preprocessing", "smoothness")
+        whole = bound.stage.halo is None and bound.stage.slot not in ("preprocessing", "smoothness")
         self.costs[number] = _GLOBAL if whole else _LOCAL
         if resume is not None:
             others = tuple((name, repr(value)) for name, value in bound.parameters.items() if name != resume)

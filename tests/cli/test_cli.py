@@ -197,7 +197,7 @@ def test_failed_runs_give_status_1(cli, script, tmp_path):
     assert "error: synthetic/planes script: RuntimeError: no luck" in result.stderr
 
 
-def test_a_sweep_tells_what_failed(cli, script, tmp_path):
+def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
     plugin = tmp_path / "sometimes_plugin.py"
     plugin.write_text(
         "from stereo_framework.stage import stage\n"

@@ -257,6 +257,17 @@ def test_a_beginning_is_computed_once_whoever_computes(registry):
         assert sorted(calls) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_halo_that_raises_fails_its_own_runs(registry, workers):
+    @stereo_framework.stage.stage("refinement", source="a test", halo=lambda size: 1 // size)
+    def careless(disparity, *, size: int = 1):
+        return disparity
+
+    script = MIXED | {"refinement": ["careless"], "sweep": {"grid": {"refinement.careless.size": [1, 0, 2]}}}
+    results = stereo_framework.run(script, scenes=own_scene(), workers=workers)
+    assert [r.error and r.error.partition(":")[0] for r in results] == [None, "ZeroDivisionError", None]
+
+
 def test_results_tell_what_they_were_computed_with(tmp_path):
     [result] = stereo_framework.run(SWEEP | {"sweep": {}}, scenes=own_scene(), out=tmp_path)
     with Store(tmp_path) as store:
