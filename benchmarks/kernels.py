@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.table import Table
 
 from stereo_framework import CostVolume, Energy, Search, threads
+from stereo_framework._slabs import SLAB_ROWS
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pipeline import SLAB_ROWS
 
 SIZES = {"tsukuba": (288, 384, 16), "cones": (375, 450, 64), "large": (1100, 1400, 192)}
 WINDOW = 21

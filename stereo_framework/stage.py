@@ -53,7 +53,7 @@ SLOTS: Mapping[str, Slot] = types.MappingProxyType(
     {
         "preprocessing": Slot(("image",), frozenset({"search"}), many=True, optional=True),
         "matching_cost": Slot(("reference", "match", "search"), frozenset()),
-        "aggregation": Slot(("volume",), _IMAGES | {"raw"}, many=True, optional=True),
+        "aggregation": Slot(("volume",), _IMAGES | {"raw", "partial"}, many=True, optional=True),
         "smoothness": Slot(("reference", "search"), frozenset({"match"}), optional=True),
         "optimization": Slot(("energy",), _IMAGES | {"volume", "raw"}),
         "refinement": Slot(("disparity",), _IMAGES | {"volume", "raw", "status", "other"}, many=True, optional=True),
@@ -72,6 +72,7 @@ class Stage:
     source: str
     halo: Callable[..., int | None] | None
     data: tuple[str, ...]
+    resume: str | None = None
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -88,7 +89,9 @@ _REGISTRY: dict[str, dict[str, Stage]] = {slot: {} for slot in SLOTS}
 _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
-def stage(slot: str, *, source: str, halo: Callable[..., int | None] | None = None) -> Callable[[F], F]:
+def stage(
+    slot: str, *, source: str, halo: Callable[..., int | None] | None = None, resume: str | None = None
+) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned unchanged.
 
     Parameters
@@ -101,6 +104,10 @@ def stage(slot: str, *, source: str, halo: Callable[..., int | None] | None = No
         Takes the stage's parameters by name (those it names) and returns how many rows above and below a row the stage
         needs to compute it. Declares the stage local: it may be run on a slice of rows. Without it, or where it returns None, the
         stage sees the whole.
+    resume : str, optional
+        The parameter that counts the iterations of an aggregation that can be continued. Such a stage names the data
+        ``partial``: its own result for the same volume and the same other parameters after some iterations, or None. With it
+        the stage does as many iterations more as the parameter says, and the result is, bit for bit, that of all of them.
 
     Raises
     ------
@@ -109,7 +116,7 @@ def stage(slot: str, *, source: str, halo: Callable[..., int | None] | None = No
     """
 
     def register(function: F) -> F:
-        _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = _inspect(slot, source, halo, function)
+        _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = _inspect(slot, source, halo, resume, function)
         return function
 
     if slot not in SLOTS:
@@ -117,7 +124,9 @@ def stage(slot: str, *, source: str, halo: Callable[..., int | None] | None = No
     return register
 
 
-def _inspect(slot: str, source: str, halo: Callable[..., int | None] | None, function: Callable[..., Any]) -> Stage:
+def _inspect(
+    slot: str, source: str, halo: Callable[..., int | None] | None, resume: str | None, function: Callable[..., Any]
+) -> Stage:
     name = function.__name__
     where = f"stage {slot}.{name}"
     if name in _REGISTRY[slot] and _origin(_REGISTRY[slot][name].function) != _origin(function):
@@ -140,7 +149,12 @@ def _inspect(slot: str, source: str, halo: Callable[..., int | None] | None, fun
             raise StereoFrameworkError(
                 f"{where}: there is no {extra!r} for it; {nearest(extra, SLOTS[slot].data, kind='data')}; parameters stand after '*'"
             )
-    return Stage(name, slot, function, source, halo, tuple(data))
+    counts = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    if (resume is not None) != ("partial" in data) or (resume is not None and resume not in counts):
+        raise StereoFrameworkError(
+            f"{where}: a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"
+        )
+    return Stage(name, slot, function, source, halo, tuple(data), resume)
 
 
 def _origin(function: Callable[..., Any]) -> tuple[str, str]:
@@ -382,7 +396,9 @@ class Bound:
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run the stage on the items of `data` that it names."""
-        return self.stage.function(*(data[name] for name in self.stage.data), **self.parameters)
+        # Only what is continued has a partial result.
+        given = (data.get(name) if name == "partial" else data[name] for name in self.stage.data)
+        return self.stage.function(*given, **self.parameters)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Bound) and self._key() == other._key()

@@ -54,6 +54,7 @@ def _world(kind):
         "match": match,
         "search": search,
         "volume": volume,
+        "partial": None,
         "raw": dataclasses.replace(volume, costs=volume.costs.copy()),
         "energy": Energy(volume, smoothness),
         "disparity": disparity,
@@ -196,6 +197,20 @@ def test_threads_do_not_change_the_result(stage, kind, worlds):
     with in_threads(2):
         assert_same(run(stage, worlds[kind]), expected)
     assert_same(run(stage, worlds[kind]), expected)
+
+
+@both_kinds
+@pytest.mark.parametrize("stage", [p for p in STAGES if p.values[0].resume])
+@pytest.mark.parametrize(("few", "many"), [(1, 2), (2, 5), (7, 8)])
+def test_continued_stages_give_the_same_as_at_once(stage, kind, worlds, few, many):
+    def after(count, **others):
+        return Bound(stage.function, {stage.resume: count})(worlds[kind] | others)
+
+    partial = after(few)
+    partial.costs.flags.writeable = False
+    assert_same(after(many - few, partial=partial), after(many))
+    # Not by doing nothing.
+    assert (partial.costs != after(many).costs).any()
 
 
 @both_kinds

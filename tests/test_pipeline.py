@@ -17,6 +17,7 @@ from stereo_framework import (
     Search,
     Smoothness,
     StereoFrameworkError,
+    _slabs,
     pipeline,
 )
 from stereo_framework.aggregation import box, min_filter
@@ -51,7 +52,7 @@ def ramp(shift, search):
 
 def in_slabs(height, method, scene, **arguments):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "SLAB_ROWS", height)
+        patch.setattr(_slabs, "SLAB_ROWS", height)
         return method(scene, **arguments)
 
 
@@ -145,7 +146,7 @@ def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, slab_b
         return dataclasses.replace(volume, costs=volume.costs.copy())
 
     # Slabs that would be too large are halved.
-    monkeypatch.setattr(pipeline, "_SLAB_BYTES", slab_bytes)
+    monkeypatch.setattr(_slabs, "_SLAB_BYTES", slab_bytes)
     method = Pipeline(absolute_difference, winner_take_all, aggregation=[spy, Bound(box, {"size": 5})])
     in_slabs(2, method, textured(rows=12))
     assert max(heights) == rows
@@ -526,19 +527,21 @@ def test_volumes_that_do_not_fit_are_refused(registry, monkeypatch):
         return winner_take_all(energy)
 
     # Three volumes of 9 x 20 x 5 float32 cells.
-    monkeypatch.setattr(pipeline, "_free_memory", lambda: 3 * 4 * 900 - 1)
+    monkeypatch.setattr(pipeline, "free_memory", lambda: 3 * 4 * 900 - 1)
     method = Pipeline(absolute_difference, everything)
     with pytest.raises(
         StereoFrameworkError,
         match=r"^everything needs about 0.0 GiB for 20x9 pixels and 5 levels; 0.0 GiB are free; use fewer levels or smaller images$",
     ):
         method(textured())
+    # A slab is read and another one written while the volume that is kept is put together.
+    monkeypatch.setattr(pipeline, "free_memory", lambda: 4 * 900 + 2 * 4 * 200 - 1)
     with pytest.raises(StereoFrameworkError, match="winner_take_all needs about"):
-        Pipeline(absolute_difference, winner_take_all)(textured(), keep_volume=True)
+        in_slabs(2, Pipeline(absolute_difference, winner_take_all), textured(), keep_volume=True)
     # In slabs it fits.
     Pipeline(absolute_difference, winner_take_all, aggregation=box)(textured())
     for free in (3 * 4 * 900, None):
-        monkeypatch.setattr(pipeline, "_free_memory", lambda free=free: free)
+        monkeypatch.setattr(pipeline, "free_memory", lambda free=free: free)
         method(textured())
 
 

@@ -71,6 +71,7 @@ def _too_few(reference, match): ...
 def _parameter_before_star(volume, size, *, limit: int = 3): ...
 def _from_later(volume, disparity): ...
 def _status_too_early(volume, status): ...
+def _partial_alone(volume, partial, *, steps: int = 3): ...
 def _variable(volume, *others): ...
 def _keywords(volume, **others): ...
 
@@ -89,8 +90,9 @@ def _keywords(volume, **others): ...
         ("aggregation", _nothing, "takes (); stages of aggregation start with (volume)"),
         ("matching_cost", _too_few, "takes (reference, match); stages of matching_cost start with (reference, match, search)"),
         ("aggregation", _parameter_before_star, "there is no 'size' for it; .*; parameters stand after '*'"),
-        ("aggregation", _from_later, "there is no 'disparity' for it; legal data: match, raw, reference, search;"),
+        ("aggregation", _from_later, "there is no 'disparity' for it; legal data: match, partial, raw, reference, search;"),
         ("aggregation", _status_too_early, "there is no 'status' for it"),
+        ("aggregation", _partial_alone, "can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"),
         ("aggregation", _variable, "*others is neither a data argument nor keyword-only"),
         ("aggregation", _keywords, "**others is neither a data argument nor keyword-only"),
     ],
@@ -100,6 +102,14 @@ def test_unfit_signatures_are_refused(registry, slot, function, message):
     with pytest.raises(StereoFrameworkError, match=pattern):
         stage(slot, source="a test")(function)
     assert all(s.function is not function for s in stages())
+
+
+@pytest.mark.parametrize("function", [_partial_alone, _status_too_early])
+def test_what_is_continued_is_counted_by_a_parameter(registry, function):
+    with pytest.raises(StereoFrameworkError, match="resume=PARAMETER|no 'status' for it"):
+        stage("aggregation", source="a test", resume="iterations")(function)
+    stage("aggregation", source="a test", resume="steps")(_partial_alone)
+    assert of(_partial_alone).resume == "steps"
 
 
 TOO_EARLY = {

@@ -14,8 +14,11 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.volume import CostVolume
 
 
-def diffuse(volume: CostVolume, stage: str, iterations: int, rate: float, beta: float) -> CostVolume:
-    """Steps of ``C <- (1 - rate (beta + 4)) C + rate * (4 neighbours) + rate beta C0`` in float32, as the original computes."""
+def diffuse(volume: CostVolume, partial: CostVolume | None, stage: str, iterations: int, rate: float, beta: float) -> CostVolume:
+    """Steps of ``C <- (1 - rate (beta + 4)) C + rate * (4 neighbours) + rate beta C0`` in float32, as the original computes.
+
+    They start from `partial` where it is given, else from C0, the costs of `volume`.
+    """
     check_count(f"{stage}.iterations", iterations)
     if not rate > 0 or beta < 0 or rate * (beta + 4) > 1 + 1e-9:
         highest = 1 / (beta + 4) if beta >= 0 else 0.25
@@ -30,7 +33,7 @@ def diffuse(volume: CostVolume, stage: str, iterations: int, rate: float, beta: 
     def step(costs: NDArray[np.float32], start: int, out: NDArray[np.float32]) -> None:
         _kernel(costs, original, start, keep, spread, pull, out)
 
-    return replace(volume, costs=iterate(step, original, iterations))
+    return replace(volume, costs=iterate(step, original if partial is None else partial.costs, iterations))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

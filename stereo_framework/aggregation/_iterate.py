@@ -15,7 +15,7 @@ Kernel = Callable[[NDArray[np.float32], int, NDArray[np.float32]], None]
 
 
 def iterate(kernel: Kernel, costs: NDArray[np.float32], iterations: int) -> NDArray[np.float32]:
-    """Apply `kernel` to `costs`, then to its result, and so on; the input stays as it is."""
+    """Apply `kernel` to `costs`, then to its result, and so on; the input stays as it is. Two halves in turn give the whole."""
     source, out = costs, np.empty_like(costs)
     spare = np.empty_like(costs) if iterations > 1 else out
     for _ in range(iterations):

@@ -20,9 +20,12 @@ _SMALLEST = np.float32(1e-16)
 """Probabilities below are raised to this, so that no cost grows beyond 37 nepers."""
 
 
-@stage("aggregation", source="Scharstein & Szeliski 1998, section 5; Scharstein & Szeliski 2002, section 4.2")
+@stage(
+    "aggregation", source="Scharstein & Szeliski 1998, section 5; Scharstein & Szeliski 2002, section 4.2", resume="iterations"
+)
 def bayesian_diffusion(
     volume: CostVolume,
+    partial: CostVolume | None = None,
     *,
     iterations: PositiveInt = 1000,
     cost_scale: Positive = 0.01,
@@ -36,6 +39,8 @@ def bayesian_diffusion(
     ----------
     volume : CostVolume
         Float32 (rows, columns, levels).
+    partial : CostVolume, optional
+        The result for `volume` after some iterations, to be continued by `iterations` more.
     iterations : int
         Number of diffusion steps.
     cost_scale : float
@@ -94,7 +99,12 @@ def bayesian_diffusion(
     def step(support: Costs, out: Costs, last: bool, start: int, stop: int) -> None:
         _kernel(data, support, start, scale, weight, taps, floor, norm, last, out[start:stop])
 
-    for i in range(iterations + 1):
+    if partial is not None:
+        # The energies after some steps are all that the next one depends on: as costs without any support they give theirs.
+        energies = np.ascontiguousarray(partial.costs.transpose(0, 2, 1))
+        _kernel(energies, present, 0, np.float32(1), np.float32(0), taps, floor, norm, False, following)
+        present, following = following, present
+    for i in range(partial is not None, iterations + 1):
         over_rows(functools.partial(step, present, following, i == iterations), data.shape[0], 4 * data.size)
         present, following = following, present
     return replace(volume, costs=np.ascontiguousarray(present.transpose(0, 2, 1)))

@@ -14,14 +14,21 @@ from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume
 
 
-@stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda iterations: 2 * iterations)
-def binomial(volume: CostVolume, *, iterations: PositiveInt = 1) -> CostVolume:
+@stage(
+    "aggregation",
+    source="Scharstein & Szeliski 2002, section 4.2",
+    halo=lambda iterations: 2 * iterations,
+    resume="iterations",
+)
+def binomial(volume: CostVolume, partial: CostVolume | None = None, *, iterations: PositiveInt = 1) -> CostVolume:
     """Weighted mean of the costs with the kernel 1 4 6 4 1 along rows and columns, level by level.
 
     Parameters
     ----------
     volume : CostVolume
         Float32 (rows, columns, levels).
+    partial : CostVolume, optional
+        The result for `volume` after some iterations, to be continued by `iterations` more.
     iterations : int
         How often the filter is applied; n passes are a Gaussian of about sqrt(n) pixels standard deviation.
 
@@ -48,7 +55,7 @@ def binomial(volume: CostVolume, *, iterations: PositiveInt = 1) -> CostVolume:
     [1.0, 4.0, 6.0, 4.0, 1.0]
     """
     check_count("binomial.iterations", iterations)
-    return replace(volume, costs=iterate(_kernel, volume.costs, iterations))
+    return replace(volume, costs=iterate(_kernel, (partial or volume).costs, iterations))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -7,14 +7,20 @@ from stereo_framework.stage import Positive, PositiveInt, stage
 from stereo_framework.volume import CostVolume
 
 
-@stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2; Scharstein & Szeliski 1998, section 3")
-def diffusion(volume: CostVolume, *, iterations: PositiveInt = 50, rate: Positive = 0.15) -> CostVolume:
+@stage(
+    "aggregation", source="Scharstein & Szeliski 2002, section 4.2; Scharstein & Szeliski 1998, section 3", resume="iterations"
+)
+def diffusion(
+    volume: CostVolume, partial: CostVolume | None = None, *, iterations: PositiveInt = 50, rate: Positive = 0.15
+) -> CostVolume:
     """Let costs diffuse to their four neighbours, level by level: aggregation over a growing, Gaussian-like support.
 
     Parameters
     ----------
     volume : CostVolume
         Float32 (rows, columns, levels).
+    partial : CostVolume, optional
+        The result for `volume` after some iterations, to be continued by `iterations` more.
     iterations : int
         Number of diffusion steps.
     rate : float
@@ -43,4 +49,4 @@ def diffusion(volume: CostVolume, *, iterations: PositiveInt = 50, rate: Positiv
     >>> diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=1, rate=0.25).costs[0, :, 0].tolist()
     [2.0, 4.0, 2.0]
     """
-    return diffuse(volume, "diffusion", iterations, rate, 0.0)
+    return diffuse(volume, partial, "diffusion", iterations, rate, 0.0)

@@ -7,9 +7,16 @@ from stereo_framework.stage import NonNegative, Positive, PositiveInt, stage
 from stereo_framework.volume import CostVolume
 
 
-@stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2; Scharstein & Szeliski 1998, section 4")
+@stage(
+    "aggregation", source="Scharstein & Szeliski 2002, section 4.2; Scharstein & Szeliski 1998, section 4", resume="iterations"
+)
 def membrane_diffusion(
-    volume: CostVolume, *, iterations: PositiveInt = 150, rate: Positive = 0.15, beta: NonNegative = 0.5
+    volume: CostVolume,
+    partial: CostVolume | None = None,
+    *,
+    iterations: PositiveInt = 150,
+    rate: Positive = 0.15,
+    beta: NonNegative = 0.5,
 ) -> CostVolume:
     """Diffusion with a term that keeps costs close to their original values, so that the support stops growing.
 
@@ -17,6 +24,8 @@ def membrane_diffusion(
     ----------
     volume : CostVolume
         Float32 (rows, columns, levels).
+    partial : CostVolume, optional
+        The result for `volume` after some iterations, to be continued by `iterations` more.
     iterations : int
         Number of diffusion steps.
     rate : float
@@ -47,4 +56,4 @@ def membrane_diffusion(
     >>> membrane_diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=1, rate=0.125, beta=4.0).costs[0, :, 0].tolist()
     [1.0, 6.0, 1.0]
     """
-    return diffuse(volume, "membrane_diffusion", iterations, rate, beta)
+    return diffuse(volume, partial, "membrane_diffusion", iterations, rate, beta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,3 +45,16 @@ def protocol_spec(text: str | None) -> str | dict[str, Any] | None:
     node = parse(text, "--protocol", faults)
     faults.raise_if_any()
     return node.data() if node else None
+
+
+def size(text: str) -> int:
+    """Parse an amount of memory, ``8G`` or ``500M``, as bytes; units are powers of 1024."""
+    units = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+    match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(iB|B)?", text.strip(), re.IGNORECASE)
+    try:
+        count = int(float(match[1]) * units[match[2].upper()]) if match else 0
+    except ValueError:
+        count = 0
+    if count <= 0:
+        raise ParameterError(f"--memory {text!r}: expected an amount of memory above 0, such as 8G or 500M")
+    return count

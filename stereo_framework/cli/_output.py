@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,36 +75,82 @@ def print_results(results: Sequence[Result], columns: Sequence[str] = ()) -> Non
             print(f"error: {where}: {result.error}", file=sys.stderr)
 
 
-def progress(results: Iterable[Result], total: int) -> Iterator[Result]:
-    """Pass results on while showing how far they are: a bar on a terminal, a line every few seconds elsewhere."""
-    if total == 1:
-        yield from results
-    elif sys.stderr.isatty():
-        yield from _bar(results, total)
-    else:
-        yield from _lines(results, total)
+class Progress:
+    """How far a sweep is: a bar on a terminal, a line every few seconds elsewhere, nothing for a single result.
+
+    Parameters
+    ----------
+    total : int
+        Results in all.
+    """
+
+    def __init__(self, total: int):
+        self.total, self.count, self.doing = total, 0, ""
+        self._began: tuple[float, int] | None = None
+        self._bar: Any = None
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Progress:
+        if self.total > 1 and sys.stderr.isatty():
+            self._bar = _bar(self.total)
+            self._bar.start()
+        elif self.total > 1:
+            threading.Thread(target=self._tell, daemon=True).start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        if self._bar:
+            self._bar.stop()
+
+    def watch(self, doing: str) -> None:
+        """Note what is being computed; what was counted before the first call was there already."""
+        if self._began is None:
+            self._began = time.monotonic(), self.count
+        self.doing = doing
+        if self._bar and self._bar.tasks[0].description != doing:
+            self._bar.update(self._bar.task_ids[0], description=doing)
+
+    def advance(self) -> None:
+        """Count one result."""
+        self.count += 1
+        if self._bar:
+            self._bar.update(self._bar.task_ids[0], completed=self.count, rate=self.rate())
+
+    def rate(self) -> str:
+        """Speed and time left in words; empty while nothing can be said."""
+        if self._began is None or self.count <= self._began[1]:
+            return ""
+        speed = (self.count - self._began[1]) / (time.monotonic() - self._began[0])
+        left = f"{speed:.3g} runs/s" if speed >= 1 else f"{1 / speed:.3g} s a run"
+        return f"{left}, about {_duration((self.total - self.count) / speed)} left"
+
+    def _tell(self) -> None:
+        while not self._ended.wait(_EVERY_SECONDS):
+            if self.count < self.total:
+                parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
+                print(", ".join(parts) + (f" ({self.doing})" if self.doing else ""), file=sys.stderr, flush=True)
 
 
-def _bar(results: Iterable[Result], total: int) -> Iterator[Result]:
+def _bar(total: int) -> Any:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("running", total=total)
-        for result in results:
-            bar.update(task, advance=1, description=f"{result.scene} {result.method}")
-            yield result
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[rate]}"),
+    )
+    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task("", total=total, rate="")
+    return bar
 
 
-def _lines(results: Iterable[Result], total: int) -> Iterator[Result]:
-    start = told = time.monotonic()
-    for count, result in enumerate(results, 1):
-        now = time.monotonic()
-        if now - told >= _EVERY_SECONDS and count < total:
-            left = (now - start) / count * (total - count)
-            print(
-                f"{count} of {total} done, about {left:.0f} s left ({result.scene} {result.method})", file=sys.stderr, flush=True
-            )
-            told = now
-        yield result
+def _duration(seconds: float) -> str:
+    """A time to wait, as one says it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

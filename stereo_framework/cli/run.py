@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereo_framework.cli._options import Data, Json, disparities
+from stereo_framework.cli._options import Data, Json, disparities, size
 from stereo_framework.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from stereo_framework.scene import Scene
     from stereo_framework.sweep import Result
-    from stereo_framework.sweep.runs import Task
+    from stereo_framework.sweep.plan import Task
 
 
 def run(
@@ -34,7 +34,19 @@ def run(
         typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for results, the resolved script, maps and pictures.")] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Runs at a time.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Runs at a time; default: one for each core, or all that --dask has.")
+    ] = None,
+    executor: Annotated[
+        str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")
+    ] = "thread",
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", metavar="SIZE", help="What cost volumes may take, as 8G; default: most of what is free."),
+    ] = None,
     maps: Annotated[
         bool | None,
         typer.Option("--maps/--no-maps", help="Write disparity maps and pictures to --out; default: unless sweeping."),
@@ -51,7 +63,8 @@ def run(
     """
     from stereo_framework.cli import _output
     from stereo_framework.script import load
-    from stereo_framework.sweep.runs import execute, plan, scenes_of
+    from stereo_framework.sweep.plan import plan
+    from stereo_framework.sweep.runs import execute, scenes_of
 
     pair = _pair(left, right, disparity_range, truth, truth_scale)
     if pair is not None and scene:
@@ -63,17 +76,32 @@ def run(
     scripts = [load(name, overrides=overrides) for name in script]
     tasks = [task for s in scripts for task in plan(s, [pair] if pair else scenes_of(s, scene or None, data))]
     by_id = {task.id: task for task in tasks}
-    results: list[Result] = []
-    total = sum(len(task.keys) for task in tasks)
+    found: dict[int, Result] = {}
+    total = sum(len(task.protocols) for task in tasks)
+    limit = None if memory is None else size(memory)
     try:
-        for result in _output.progress(execute(scripts, tasks, out=out, workers=workers, maps=maps), total):
-            results.append(result)
-            if result.map is not None and result.id in by_id:
-                _pictures(result, by_id.pop(result.id))
+        with _output.Progress(total) as progress:
+            for place, result in execute(
+                scripts,
+                tasks,
+                out=out,
+                workers=workers,
+                executor=executor,  # type: ignore[arg-type]
+                dask=dask,
+                memory=limit,
+                maps=maps if out else False,
+                data=data,
+                watch=progress.watch,
+            ):
+                found[place] = result
+                progress.advance()
+                if result.map is not None and result.id in by_id:
+                    _pictures(result, by_id.pop(result.id))
     except KeyboardInterrupt:
         hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
-        print(f"interrupted after {len(results)} of {total} results; {hint}", file=sys.stderr)
+        print(f"interrupted after {len(found)} of {total} results; {hint}", file=sys.stderr)
         return 130
+    results = [found[place] for place in sorted(found)]
     if json:
         _output.print_json([r.record() for r in results])
     else:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
+import platform
+import sys
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from stereo_framework._parallel import available_cores
 from stereo_framework.scene import Scene
 
 _NOT_COMPUTING = {"cli", "report", "sweep", "script"}
@@ -25,6 +30,7 @@ def code_digest(plugins: tuple[str, ...] = ()) -> str:
 def scene_digest(scene: Scene) -> str:
     """Digest of what a scene feeds into matching and evaluation. Loads its images and truth."""
     parts = [scene.name, scene.direction, scene.border, scene.reference_index, scene.match_index]
+    parts += [[frame.position for frame in scene.frames], sorted(scene.masks)]
     arrays = [a for a in (scene.reference, scene.match, scene.truth) if a is not None]
     return _digest([repr(parts).encode(), *(a.tobytes() for a in arrays)])
 
@@ -44,6 +50,18 @@ def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) ->
         `code_digest`.
     """
     return _digest([json.dumps([scene, search, dict(parameters), code], sort_keys=True, default=repr).encode()])[:16]
+
+
+@functools.cache
+def environment() -> Mapping[str, str]:
+    """Versions and machine that this process computes with."""
+    names = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
+    found = {"python": sys.version.split()[0], "machine": f"{platform.system()} {platform.machine()}, {available_cores()} cores"}
+    found["host"] = platform.node()
+    for name in names:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -30,7 +30,8 @@ class Result:
     energy : float or None
         Of the optimizer's labels.
     seconds : mapping of str to float
-        Wall-clock time per stage.
+        Wall-clock time per stage. What several runs of a sweep share is computed once, but told by each of them as if it had been
+        alone; a stage that was continued from fewer iterations counts these too. Sums over runs therefore exceed the sweep's time.
     warnings : tuple of str
     error : str or None
         Why the run failed.
@@ -40,6 +41,8 @@ class Result:
         Every choice of the protocol, as printed under tables.
     map : Path or None
         The stored disparity map.
+    environment : mapping of str to str
+        Versions of the packages, and the machine, that computed.
     """
 
     id: str
@@ -56,6 +59,7 @@ class Result:
     script: Mapping[str, Any] = field(default_factory=dict)
     protocol_text: str = ""
     map: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
     _disparity: Disparity | None = None
 
     @property

@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
-import contextvars
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+import contextlib
+import itertools
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
-from stereo_framework._parallel import threads
+from stereo_framework._memory import free_memory
+from stereo_framework._parallel import available_cores
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError, ParameterError, ScriptError, StereoFrameworkError
-from stereo_framework.evaluation import evaluate
-from stereo_framework.evaluation.protocols import Protocol, of_scene
-from stereo_framework.evaluation.sanity import doubts
+from stereo_framework.errors import DataError, ParameterError, nearest
 from stereo_framework.io import write_disparity
-from stereo_framework.pipeline import Match
-from stereo_framework.scene import Scene, Search
-from stereo_framework.script import Run, Script, load
-from stereo_framework.sweep.identity import code_digest, run_id, scene_digest
+from stereo_framework.scene import Scene
+from stereo_framework.script import Script, load
+from stereo_framework.sweep import executors
+from stereo_framework.sweep.executors import Options, pooled, serial
+from stereo_framework.sweep.plan import Task, plan, units
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
+from stereo_framework.sweep.work import Measured
 
+EXECUTORS = ("thread", "process")
 
-@dataclass(frozen=True)
-class Task:
-    """One run on one scene, and the keys under which its results, one for each protocol, are stored."""
-
-    scene: Scene
-    run: Run
-    search: Search
-    id: str
-    protocols: tuple[Protocol, ...]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """One key for each protocol."""
-        return tuple(f"{self.id} {self.run.method} {protocol}" for protocol in self.protocols)
-
-    @property
-    def stem(self) -> str:
-        """File name, without ending, of what is written about this task."""
-        return f"{self.scene.name.replace('/', '-')}_{self.run.method}_{self.id[:8]}"
+_SHARE_OF_FREE = 0.8
+"""How much of the free memory a sweep may take unless told otherwise."""
 
 
 def run(
@@ -55,10 +39,16 @@ def run(
     data: str | Path | None = None,
     out: str | Path | None = None,
     overrides: Sequence[str] = (),
-    workers: int = 1,
+    workers: int | None = None,
+    executor: Literal["thread", "process"] | Executor = "thread",
+    dask: str | None = None,
+    memory: int | None = None,
     maps: bool | None = None,
 ) -> list[Result]:
     """Run a parameter script.
+
+    Settings that begin with the same stages share them: each beginning is computed once. The numbers are those of runs one by
+    one, whoever computes them.
 
     Parameters
     ----------
@@ -71,10 +61,19 @@ def run(
         Folder for the results store, the resolved script and the maps. Results that are there already are not computed again.
     overrides : sequence of str
         ``key.path=value`` settings over the script's.
-    workers : int
-        Runs at a time; each then uses one thread. With 1 the stages themselves use all cores.
+    workers : int, optional
+        Units of work at a time, each in one thread; default: one for each core, or as many as the cluster or executor has. With 1 worker, or
+        a single unit, the stages themselves use all cores.
+    executor : {"thread", "process"} or concurrent.futures.Executor
+        Who computes. Processes and executors other than a ThreadPoolExecutor get scenes by name or, where a name is not enough, pickled, and
+        import the stages. A script that makes a process pool needs ``if __name__ == "__main__":``.
+    dask : str, optional
+        Address of a Dask scheduler, whose workers compute.
+    memory : int, optional
+        Bytes that cost volumes may take together (of a cluster: on each worker); default: four fifths of what is free.
     maps : bool, optional
-        Write disparity maps to ``out/maps``. Default: only when the script sweeps nothing.
+        Keep disparity maps: in ``out/maps`` or, without `out`, in the results. Default: with `out` only when the script sweeps
+        nothing, else always.
 
     Returns
     -------
@@ -84,7 +83,9 @@ def run(
     Raises
     ------
     ScriptError, DataError, ParameterError
-        Faults of the script, its scenes or search ranges, before anything runs.
+        Faults of the script, its scenes or search ranges, before anything runs; another sweep that writes to `out`.
+    MissingExtraError
+        `dask` without dask.distributed.
 
     Examples
     --------
@@ -95,7 +96,18 @@ def run(
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
-    return list(execute([loaded], tasks, out=None if out is None else Path(out), workers=workers, maps=maps))
+    found = execute(
+        [loaded],
+        tasks,
+        out=None if out is None else Path(out),
+        workers=workers,
+        executor=executor,
+        dask=dask,
+        memory=memory,
+        maps=maps,
+        data=data,
+    )
+    return [result for _, result in sorted(found, key=lambda item: item[0])]
 
 
 def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None, data: str | Path | None) -> list[Scene]:
@@ -114,147 +126,129 @@ def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None
     return [s if isinstance(s, Scene) else load_scene(s, data=data) for s in wanted]
 
 
-def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
-    """Every run of the script on every scene, scene by scene, checked.
-
-    Raises
-    ------
-    DataError
-        A scene cannot be loaded or has no search range.
-    ScriptError
-        A search range is wrong together with a scene's own.
-    """
-    code = code_digest(script.plugins)
-    tasks, faults = [], []
-    for scene in scenes:
-        content = scene_digest(scene)
-        for one in script.runs:
-            try:
-                search = _search(scene, one.search)
-            except ParameterError as error:
-                faults.append(f"{script.name}: scene {scene.name}: {error}")
-                continue
-            identity = run_id(content, repr(search), one.parameters, code)
-            tasks.append(Task(scene, one, search, identity, one.protocols or (of_scene(scene),)))
-    if faults:
-        raise ScriptError(dict.fromkeys(faults))
-    return tasks
-
-
-def _search(scene: Scene, override: Mapping[str, Any]) -> Search:
-    if scene.search is not None:
-        return replace(scene.search, **override)
-    if not {"minimum", "maximum"} <= set(override):
-        raise DataError(f"scene {scene.name}: no search range; give one (search: {{minimum, maximum}} or --disparities A:B)")
-    return Search(**override, direction=scene.direction)
-
-
 def execute(
-    scripts: Sequence[Script], tasks: Sequence[Task], *, out: Path | None = None, workers: int = 1, maps: bool | None = None
-) -> Iterator[Result]:
-    """Run tasks and yield their results in order, as they are there.
+    scripts: Sequence[Script],
+    tasks: Sequence[Task],
+    *,
+    out: Path | None = None,
+    workers: int | None = 1,
+    executor: Literal["thread", "process"] | Executor = "thread",
+    dask: str | None = None,
+    memory: int | None = None,
+    maps: bool | None = None,
+    data: str | Path | None = None,
+    watch: Callable[[str], None] | None = None,
+) -> Iterator[tuple[int, Result]]:
+    """Run tasks and yield their results as they are there, each with its place in the order of tasks and protocols.
 
-    With `out`, results found in its store are taken from there and new ones written to it, one by one; failed ones are run again.
+    With `out`, results found in its store are taken from there, first of all, and new ones written to it, one by one; failed ones
+    are run again. `watch` is called with a text whenever a stage begins in this process. The other parameters are those of `run`.
     """
-    if workers < 1:
+    if workers is not None and workers < 1:
         raise ParameterError(f"workers: {workers} is below 1")
-    keep_maps = (not any(task.run.axes for task in tasks)) if maps is None else maps
-    if out is None:
-        yield from _compute(tasks, workers, None)
+    if isinstance(executor, str) and executor not in EXECUTORS:
+        raise ParameterError(f"executor: no such executor {executor!r}; {nearest(executor, EXECUTORS)}")
+    if memory is not None and memory <= 0:
+        raise ParameterError(f"memory: {memory} bytes is nothing")
+    keep = (out is None or not any(task.run.axes for task in tasks)) if maps is None else maps
+    options = Options(workers or 0, memory, keep, None if data is None else str(data), watch)
+    places, count = [], 0
+    for task in tasks:
+        places.append(count)
+        count += len(task.protocols)
+    with contextlib.ExitStack() as stack:
+        store = None if out is None else stack.enter_context(Store(out, create=True))
+        todo = list(enumerate(tasks))
+        if store is not None and out is not None:
+            for script in scripts:
+                (out / f"{script.name}.yaml").write_text(yaml.safe_dump(script.resolved, sort_keys=False))
+            store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
+            done = _done(store, tasks, keep)
+            todo = [(i, task) for i, task in todo if i not in done]
+            for i in sorted(done):
+                for j, key in enumerate(tasks[i].keys):
+                    if (known := store.get(key)) is not None:
+                        yield places[i] + j, known
+        computed = stack.enter_context(contextlib.closing(_compute(todo, options, executor, dask)))
+        for i, measured in computed:
+            for j, result in enumerate(_results(tasks[i], measured, out if keep else None)):
+                if store is not None:
+                    store.add(tasks[i].keys[j], result)
+                yield places[i] + j, result
+
+
+def _done(store: Store, tasks: Sequence[Task], keep: bool) -> set[int]:
+    """The tasks that need not be computed again."""
+    complete = store.complete()
+    maps = {path for path in complete.values() if path is not None and path.is_file()} if keep else set()
+    return {
+        i for i, task in enumerate(tasks) if all(key in complete and (not keep or complete[key] in maps) for key in task.keys)
+    }
+
+
+def _compute(
+    todo: Sequence[tuple[int, Task]], options: Options, executor: str | Executor, dask: str | None
+) -> Generator[tuple[int, Measured]]:
+    if not todo:
         return
-    with Store(out, create=True) as store:
-        for script in scripts:
-            (out / f"{script.name}.yaml").write_text(yaml.safe_dump(script.resolved, sort_keys=False))
-        store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
-        folder = out / "maps" if keep_maps else None
-        stored = {task: _stored(store, task, folder) for task in tasks}
-        fresh = _compute([task for task in tasks if stored[task] is None], workers, folder)
-        for task in tasks:
-            for i, key in enumerate(task.keys):
-                known = stored[task]
-                result = known[i] if known else next(fresh)
-                if known is None:
-                    store.add(key, result)
-                yield result
-
-
-def _stored(store: Store, task: Task, maps: Path | None) -> list[Result] | None:
-    """The results of a task that need not be computed again."""
-    found = [store.get(key) for key in task.keys]
-    complete = [
-        r for r in found if r is not None and r.error is None and (maps is None or (r.map is not None and r.map.is_file()))
-    ]
-    return complete if len(complete) == len(found) else None
-
-
-def _compute(tasks: Sequence[Task], workers: int, maps: Path | None) -> Iterator[Result]:
-    if workers == 1:
-        for task in tasks:
-            yield from _measure(task, maps)
+    if options.watch:
+        options.watch(f"{len(todo)} runs")
+    if dask is not None:
+        client = executors.dask_client(dask)
+        with contextlib.closing(client):
+            machines = client.scheduler_info(n_workers=-1)["workers"].values()
+            limit = min((w["memory_limit"] // w["nthreads"] for w in machines if w["memory_limit"]), default=0)
+            options = replace(options, workers=options.workers or sum(w["nthreads"] for w in machines))
+            # Each worker has memory of its own.
+            each = options.memory or int(limit * _SHARE_OF_FREE) or None
+            options = replace(options, memory=each, together=False)
+            yield from pooled(units(todo, options.workers), executors.dask_team(options, client), options)
         return
-    # Results come in order; a few tasks ahead keep all workers busy without holding many maps.
-    with ThreadPoolExecutor(workers) as pool:
-        waiting: list[Future[list[Result]]] = []
-        ahead = iter(tasks)
-        try:
-            for task in ahead:
-                waiting.append(pool.submit(contextvars.copy_context().run, _single_threaded, task, maps))
-                if len(waiting) >= 2 * workers:
-                    yield from waiting.pop(0).result()
-            while waiting:
-                yield from waiting.pop(0).result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    if isinstance(executor, Executor):
+        options = replace(options, workers=options.workers or getattr(executor, "_max_workers", available_cores()))
+    options = replace(options, workers=options.workers or available_cores())
+    if options.memory is None and (free := free_memory()) is not None:
+        others = executors.PROCESS_BYTES * options.workers if executor == "process" else 0
+        options = replace(options, memory=max(0, int(_SHARE_OF_FREE * free) - others))
+    coming = units(todo, options.workers)
+    first = list(itertools.islice(coming, 2))
+    alone = len(first) == 1
+    # Computed units are let go of.
+    work = itertools.chain((first.pop(0) for _ in range(len(first))), coming)
+    if executor == "thread" and (options.workers == 1 or alone):
+        yield from serial(work, options)
+    elif executor == "thread":
+        yield from pooled(work, executors.ThreadTeam(options), options)
+    elif executor == "process":
+        yield from pooled(work, executors.process_team(options), options)
+    elif isinstance(executor, Executor):
+        yield from pooled(work, executors.executor_team(options, executor), options)
 
 
-def _single_threaded(task: Task, maps: Path | None) -> list[Result]:
-    with threads(1):
-        return _measure(task, maps)
-
-
-def _measure(task: Task, maps: Path | None) -> list[Result]:
-    """Match and evaluate; what a stage raises becomes the results' error."""
-    blank = Result(
-        id=task.id,
-        scene=task.scene.name,
-        method=task.run.method,
-        parameters=task.run.parameters,
-        axes=task.run.axes,
-        protocol="",
-        script=dict(task.run.mapping) | {"scenes": [task.scene.name]},
-    )
-    empty = [replace(blank, protocol=p.name, protocol_text=str(p)) for p in task.protocols]
-    try:
-        match = task.run.pipeline(task.scene, task.search)
-        measured = _evaluated(task, match, empty)
-    except StereoFrameworkError as error:
-        return [replace(result, error=str(error)) for result in empty]
-    except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
-        return [replace(result, error=f"{type(error).__name__}: {error}") for result in empty]
-    if maps is None:
-        return measured
-    maps.mkdir(parents=True, exist_ok=True)
-    path = maps / f"{task.stem}.pfm"
-    write_disparity(path, match.disparity)
-    return [replace(result, map=path) for result in measured]
-
-
-def _evaluated(task: Task, match: Match, empty: Sequence[Result]) -> list[Result]:
-    warnings = tuple(dict.fromkeys((*match.warnings, *doubts(match.disparity, task.scene))))
-    results = []
-    for protocol, result in zip(task.protocols, empty, strict=True):
-        start = time.perf_counter()
-        statistics = evaluate(match.disparity, task.scene, protocol)
-        seconds = match.seconds | {"evaluation": time.perf_counter() - start}
-        results.append(
-            replace(
-                result,
-                statistics=statistics,
-                energy=match.energy,
-                seconds=seconds,
-                warnings=warnings,
-                _disparity=match.disparity,
-            )
+def _results(task: Task, measured: Measured, out: Path | None) -> Iterator[Result]:
+    """What came of a task as results, one for each protocol. With `out` the map is written."""
+    path = None
+    if out is not None and measured.disparity is not None:
+        path = out / "maps" / f"{task.stem}.pfm"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_disparity(path, measured.disparity)
+    parameters, script = task.run.parameters, dict(task.run.mapping) | {"scenes": [task.scene.name]}
+    for i, protocol in enumerate(task.protocols):
+        yield Result(
+            id=task.id,
+            scene=task.scene.name,
+            method=task.run.method,
+            parameters=parameters,
+            axes=task.run.axes,
+            protocol=protocol.name,
+            statistics={} if measured.error else measured.statistics[i],
+            energy=measured.energy,
+            seconds={} if measured.error else measured.seconds[i],
+            warnings=measured.warnings,
+            error=measured.error,
+            script=script,
+            protocol_text=str(protocol),
+            map=path,
+            environment=measured.environment,
+            _disparity=None if path else measured.disparity,
         )
-    return results

@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import platform
 import sqlite3
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from stereo_framework.errors import DataError, StereoFrameworkError
 from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"
+LOCK = "writer.lock"
 SCHEMA_VERSION = 1
 
 _SCHEMA = """
@@ -46,12 +44,12 @@ class Store:
     folder : Path
         Output folder.
     create : bool
-        Make the folder and the store when missing; otherwise that is an error.
+        Open for writing, which one process at a time may do; make the folder and the store when missing.
 
     Raises
     ------
     DataError
-        No results there, or a store of another version or kind.
+        No results there, a store of another version or kind, or another process writes to it.
     """
 
     def __init__(self, folder: Path, *, create: bool = False):
@@ -59,14 +57,22 @@ class Store:
         path = folder / FILE
         if not create and not path.is_file():
             raise DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
+        self._lock: sqlite3.Connection | None = None
+        self._file: sqlite3.Connection | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
+            if create:
+                self._lock = _locked(folder / LOCK)
+            self._file = sqlite3.connect(path, isolation_level=None, timeout=30)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._prepare(path)
         except (OSError, sqlite3.Error) as error:
+            self.close()
             raise DataError(f"{path}: cannot be used as a results store: {error}") from error
+        except DataError:
+            self.close()
+            raise
 
     def _prepare(self, path: Path) -> None:
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -84,19 +90,28 @@ class Store:
                 f"{path}: results of schema version {found[0]}, this program reads version {SCHEMA_VERSION}; choose another folder"
             )
 
+    @property
+    def _db(self) -> sqlite3.Connection:
+        assert self._file is not None, "set before it is used"
+        return self._file
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            # A full disk has ended the transaction already.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        for connection in (self._file, self._lock):
+            if connection is not None:
+                connection.close()
 
     def __enter__(self) -> Store:
         return self
@@ -141,7 +156,7 @@ class Store:
             result.error,
             _dump(result.script),
             result.map.relative_to(self.folder).as_posix() if result.map else None,
-            _dump(_environment()),
+            _dump(result.environment),
             time.time(),
         )
         try:
@@ -151,6 +166,11 @@ class Store:
             raise StereoFrameworkError(
                 f"{self.folder / FILE}: a result cannot be written: {error}; earlier ones are kept"
             ) from error
+
+    def complete(self) -> dict[str, Path | None]:
+        """Keys of all results without an error, and the files of their maps."""
+        rows = self._db.execute("SELECT key, map FROM results WHERE error IS NULL")
+        return {key: self.folder / name if name else None for key, name in rows}
 
     def get(self, key: str) -> Result | None:
         """The result under a key, None when there is none yet."""
@@ -173,7 +193,7 @@ class Store:
 
     def _result(self, row: Sequence[Any]) -> Result:
         values = dict(zip(_COLUMNS.split(", "), row, strict=True))
-        for name in ("parameters", "axes", "statistics", "seconds", "warnings", "script"):
+        for name in ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment"):
             values[name] = json.loads(values[name])
         values["warnings"] = tuple(values["warnings"])
         # JSON has no NaN; an undefined statistic is stored as null.
@@ -182,22 +202,23 @@ class Store:
         return Result(**values)
 
 
-_COLUMNS = (
-    "id, scene, method, protocol, protocol_text, parameters, axes, statistics, energy, seconds, warnings, error, script, map"
-)
+_COLUMNS = "id, scene, method, protocol, protocol_text, parameters, axes, statistics, energy, seconds, warnings, error, script, map, environment"
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """Keep others from writing. The system itself ends the lock together with the process, however that ends."""
+    lock = sqlite3.connect(path, isolation_level=None, timeout=0, check_same_thread=False)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        if "locked" not in str(error):
+            raise
+        raise DataError(f"{path.parent}: another sweep is writing there; wait for it or choose another folder") from None
+    return lock
 
 
 def _dump(value: Any) -> str:
     if isinstance(value, dict):
         value = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in value.items()}
     return json.dumps(value, default=str)
-
-
-def _environment() -> dict[str, str]:
-    """Versions and machine that a result was computed with."""
-    names = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "PyMaxflow")
-    found = {"python": sys.version.split()[0], "machine": f"{platform.system()} {platform.machine()}"}
-    for name in names:
-        with contextlib.suppress(Exception):
-            found[name] = version(name)
-    return found

@@ -1,14 +1,18 @@
 """The command line as a user meets it."""
 
 import json
+import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
 
+from stereo_framework.cli import _output
+from stereo_framework.cli._options import size
 from stereo_framework.cli.main import app
 from stereo_framework.io.disparity import write_disparity
 from stereo_framework.io.images import write_image
@@ -191,6 +195,80 @@ def test_failed_runs_give_status_1(cli, script, tmp_path):
     result = cli("run", script(SCRIPT | {"plugins": [plugin.name], "refinement": ["always_fails"]}))
     assert result.exit_code == 1
     assert "error: synthetic/planes script: RuntimeError: no luck" in result.stderr
+
+
+def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
+    plugin = tmp_path / "sometimes_plugin.py"
+    plugin.write_text(
+        "from stereo_framework.stage import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def fails_sometimes(disparity, *, at: int = 0):\n"
+        "    if at == 2:\n        raise RuntimeError('two')\n    return disparity\n"
+    )
+    sweep = SCRIPT | {
+        "plugins": [plugin.name],
+        "smoothness": {"use": "potts", "weight": 5},
+        "refinement": ["fails_sometimes"],
+        "sweep": {
+            "grid": {"optimization": ["winner_take_all", "graph_cut"], "refinement.fails_sometimes.at": [1, 2, 3]},
+        },
+    }
+    # Less than the three volumes of a graph cut.
+    result = cli("run", script(sweep), "--memory", "20M", "--out", tmp_path / "out", "--workers", 2)
+    assert result.exit_code == 1
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 4
+    assert "at=2): RuntimeError: two" in errors[0]
+    for line, at in zip(errors[1:], (1, 2, 3), strict=True):
+        assert (
+            f"optimization=graph_cut, refinement.fails_sometimes.at={at}): graph_cut needs about 28.1 MiB for 320x240 pixels"
+            in line
+        )
+        assert "20 MiB are allowed (--memory)" in line
+    table = [line for line in result.stdout.splitlines() if "synthetic/planes" in line]
+    assert ["failed" in line for line in table] == [False, True, False, True, True, True]
+    # With enough memory only what was missing is computed.
+    again = json.loads(cli("run", script(sweep), "--out", tmp_path / "out", "--json").stdout)
+    assert [r["error"] for r in again] == [None, "RuntimeError: two", None] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--memory", "much"), "--memory 'much': expected an amount of memory above 0, such as 8G or 500M"),
+        (("--memory", "0G"), "--memory '0G': expected an amount of memory above 0"),
+        (("--executor", "proces"), "executor: no such executor 'proces'; legal: process, thread; did you mean 'process'?"),
+        (("--workers", "0"), "workers: 0 is below 1"),
+        (("--dask", "nonsense"), "--dask nonsense: "),
+    ],
+)
+def test_wrong_options_of_a_sweep(cli, options, part):
+    if options[0] == "--dask":
+        pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    _one_line(cli("run", "window", "--scene", "synthetic/planes", *options), part)
+
+
+@pytest.mark.parametrize(("text", "count"), [("8G", 8 * 2**30), ("1.5 GiB", 3 * 2**29), ("500m", 500 * 2**20), ("1024", 1024)])
+def test_amounts_of_memory(text, count):
+    assert size(text) == count
+
+
+def test_progress_without_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(_output, "_EVERY_SECONDS", 0.01)
+    with _output.Progress(4) as progress:
+        progress.advance()  # was there already
+        progress.watch("planes: box")
+        assert progress.rate() == ""
+        progress.advance()
+        for _ in range(500):
+            if err := capsys.readouterr().err:
+                break
+            time.sleep(0.01)
+    assert re.match(r"2 of 4 done, \S+ (runs/s|s a run), about \d+ (s|min|h) left \(planes: box\)\n", err)
+    with _output.Progress(1) as progress:
+        progress.advance()
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
 
 
 def test_check_schema_scenes_stages(cli, script):

@@ -17,7 +17,8 @@ from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store
 from stereo_framework.sweep import run as run_function
-from stereo_framework.sweep.runs import execute, plan, scenes_of
+from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.runs import execute, scenes_of
 
 SWEEP = {
     "name": "sweep",
@@ -96,9 +97,9 @@ def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
 def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
     first = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)
     monkeypatch.setattr(
-        sys.modules["stereo_framework.sweep.runs"], "_measure", lambda *_: pytest.fail("a stored result was computed again")
+        sys.modules["stereo_framework.sweep.runs"], "serial", lambda *_: pytest.fail("a stored result was computed again")
     )
-    assert _numbers(stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)) == _numbers(first)
+    assert _numbers(stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path, workers=1)) == _numbers(first)
 
 
 def test_another_scene_of_the_same_name_is_computed(tmp_path):
@@ -111,7 +112,7 @@ def test_an_interrupted_run_continues(tmp_path):
     script = load(SWEEP)
     tasks = plan(script, [_scene()])
     partial = execute([script], tasks, out=tmp_path)
-    done = [next(partial), next(partial)]
+    done = [next(partial)[1], next(partial)[1]]
     partial.close()
     with Store(tmp_path) as store:
         assert len(store.results()) == 2

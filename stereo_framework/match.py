@@ -1,0 +1,73 @@
+"""Match: what a pipeline makes of a scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.scene import Disparity, Search
+from stereo_framework.volume import CostVolume, Labels
+
+_PILE = 0.1
+"""Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
+
+On thirteen real and synthetic pairs a 9x9 window puts at most 4 % there (8 % without a window), with the wrong sign 14 % to 57 %.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """What a pipeline made of a scene.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`.
+    labels : ndarray, int16, (rows, columns)
+        The optimizer's levels, -1 = unassigned.
+    search : Search
+    energy : float
+        Data costs plus smoothness of the labels, unassigned pixels filled from the background.
+    objective, lower_bound : float or None
+        The optimizer's own objective and a bound of the energy, where it reports them.
+    trace : tuple of (float, float)
+        Seconds and energy per iteration of the optimizer.
+    seconds : dict of str to float
+        Wall-clock time per stage.
+    warnings : tuple of str
+    volume : CostVolume or None
+        The volume the optimizer decided on; only with ``keep_volume=True``.
+    """
+
+    disparity: Disparity
+    status: NDArray[np.uint8]
+    labels: Labels
+    search: Search
+    energy: float
+    objective: float | None
+    lower_bound: float | None
+    trace: tuple[tuple[float, float], ...]
+    seconds: dict[str, float]
+    warnings: tuple[str, ...]
+    volume: CostVolume | None = None
+
+
+def warnings(labels: Labels, disparity: Disparity, search: Search) -> tuple[str, ...]:
+    """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range."""
+    if np.isnan(disparity).all():
+        return ("the result holds no estimate at all",)
+    assigned = labels[labels >= 0]
+    found = []
+    for level, end in ((0, "lower"), (search.levels - 1, "upper")):
+        share = np.count_nonzero(assigned == level) / max(1, assigned.size)
+        if share > _PILE + 1 / search.levels:
+            value = search.minimum + level * search.step
+            found.append(
+                f"{100 * share:.0f} % of the pixels chose the {end} end of the search range, {value:g}: is the range or its sign "
+                "wrong, are the images exchanged, or are the costs too coarse to tell disparities apart?"
+            )
+    return tuple(found)

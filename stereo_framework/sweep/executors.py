@@ -1,0 +1,377 @@
+"""Who computes the units of a sweep: this thread, threads, processes, a Dask cluster, or any executor of Python's.
+
+A unit is handed out when its memory fits beside those being computed. What a worker was computing when it died is computed again, alone,
+so that a unit that kills its workers is found out and stops none of the others.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import contextvars
+import functools
+import multiprocessing
+import multiprocessing.connection
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from stereo_framework._parallel import threads
+from stereo_framework._slabs import Step
+from stereo_framework.errors import DataError, MissingExtraError, StereoFrameworkError
+from stereo_framework.sweep.plan import Unit
+from stereo_framework.sweep.scenes import SentScene, send
+from stereo_framework.sweep.work import Measured, failed, measure, pack, work
+
+_TRIES = 2
+"""How often a run that is alone with its worker may lose it."""
+
+PROCESS_BYTES = 200 * 2**20
+"""What a worker process takes before it computes anything: the interpreter, the libraries, compiled kernels."""
+
+Found = tuple[int, Measured]
+"""Position of a task in the plan, and what came of it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What all executors are told.
+
+    Parameters
+    ----------
+    workers : int
+        Units at a time.
+    memory : int or None
+        Bytes that volumes may take; None = no limit.
+    keep : bool
+        Return disparity maps.
+    data : str or None
+        Data root of scenes that are sent by name.
+    watch : callable or None
+        Called with a text that says what begins to be computed, as far as it is computed in this process.
+    together : bool
+        Whether the limit of memory is for all units that are computed at a time, not for each.
+    """
+
+    workers: int
+    memory: int | None
+    keep: bool
+    data: str | None = None
+    watch: Callable[[str], None] | None = None
+    together: bool = True
+
+
+def fitting(units: Iterable[Unit], memory: int | None) -> Iterator[Unit | Found]:
+    """Units that fit into memory: as they are, else run by run; those of no use are refused with the numbers."""
+    for unit in units:
+        if _refused(unit, memory) is None:
+            yield unit
+            continue
+        for single in unit.single():
+            error = _refused(single, memory)
+            yield single if error is None else (single.tasks[0][0], failed(error))
+
+
+def _refused(unit: Unit, memory: int | None) -> str | None:
+    """Why a unit cannot be computed as it is; None if it can."""
+    try:
+        need = unit.memory
+    except Exception as error:  # a plug-in's halo may raise anything
+        return f"{type(error).__name__}: {error}"
+    if memory is None or need <= memory:
+        return None
+    rows, columns = unit.scene.reference.shape[:2]
+    return (
+        f"{unit.tasks[0][1].run.pipeline.optimization.stage.name} needs about {_size(need)} for {columns}x{rows} pixels and "
+        f"{unit.search.levels} levels; {_size(memory)} are allowed (--memory); use fewer levels or smaller images"
+    )
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 / 2 else f"{count / 2**20:.3g} MiB"
+
+
+def serial(units: Iterable[Unit], options: Options) -> Iterator[Found]:
+    """Compute one unit after the other in this thread; kernels use as many threads as they are allowed."""
+    for unit in fitting(units, options.memory):
+        if isinstance(unit, Unit):
+            yield from _measured(unit, options, functools.partial(_tell, options.watch, unit))
+        else:
+            yield unit
+
+
+def _measured(unit: Unit, options: Options, notify: Callable[[Step], None]) -> Iterator[Found]:
+    protocols = [task.protocols for _, task in unit.tasks]
+    for i, measured in measure(unit.tree, protocols, unit.scene, unit.search, keep=options.keep, notify=notify):
+        yield unit.tasks[i][0], measured
+
+
+def _tell(watch: Callable[[str], None] | None, unit: Unit, step: Step) -> None:
+    if watch:
+        watch(f"{unit.scene.name}: {step.bound.stage.name if step.bound else step.slot}")
+
+
+# --- several at a time ------------------------------------------------------------------------------------------------
+
+
+class Team:
+    """Workers that units are submitted to.
+
+    `submit` returns a future of what came of the unit; a team in this process may call `emit` for each task instead, as it is done.
+    """
+
+    def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
+        """Hand a unit out."""
+        raise NotImplementedError
+
+    def replace(self) -> None:
+        """Get new workers after some were lost."""
+
+    def close(self, *, stop: bool) -> None:
+        """Send the workers home; with `stop` at once."""
+
+
+class ThreadTeam(Team):
+    """Threads of this process."""
+
+    def __init__(self, options: Options, pool: Executor | None = None):
+        self.options, self.stopped = options, threading.Event()
+        self.own = pool is None
+        self.pool = pool or ThreadPoolExecutor(options.workers, thread_name_prefix="sweep")
+
+    def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
+        """Hand a unit out."""
+        return self.pool.submit(contextvars.copy_context().run, self._compute, unit, emit)
+
+    def _compute(self, unit: Unit, emit: Callable[[Found], None]) -> list[Found]:
+        def notify(step: Step) -> None:
+            if self.stopped.is_set():
+                raise _Stopped
+            _tell(self.options.watch, unit, step)
+
+        with threads(1), contextlib.suppress(_Stopped):
+            for found in _measured(unit, self.options, notify):
+                emit(found)
+        return []
+
+    def close(self, *, stop: bool) -> None:
+        """Wait for the threads; with `stop` they end by themselves, after their present step."""
+        if stop:
+            self.stopped.set()
+        if self.own:
+            self.pool.shutdown(wait=not stop, cancel_futures=True)
+
+
+class _Stopped(BaseException):
+    """The sweep was interrupted; no failure of the runs."""
+
+
+class ExecutorTeam(Team):
+    """Workers of any executor; what they compute is sent to them and back."""
+
+    def __init__(self, options: Options, make: Callable[[], Executor], end: Callable[[Executor, bool], None]):
+        self.options, self.make, self.end = options, make, end
+        self.executor, self.renewable = make(), True
+        self.scenes: dict[int, SentScene] = {}
+
+    def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
+        """Hand a unit out."""
+        if id(unit.scene) not in self.scenes:
+            self.scenes[id(unit.scene)] = send(unit.scene, self.options.data)
+        return self.executor.submit(work, *pack(unit, self.scenes[id(unit.scene)], self.options.keep))
+
+    def replace(self) -> None:
+        """Start another executor in place of a broken one."""
+        if not self.renewable:
+            raise StereoFrameworkError("the executor has lost its workers and cannot be used any more; results so far are kept")
+        self.end(self.executor, True)
+        self.executor = self.make()
+
+    def close(self, *, stop: bool) -> None:
+        """End the executor."""
+        self.end(self.executor, stop)
+
+
+def process_team(options: Options) -> Team:
+    """Processes of this machine."""
+
+    def make() -> Executor:
+        return ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn"), _begin)
+
+    def end(pool: Executor, stop: bool) -> None:
+        # The pool has no public way to end workers in the middle of a call before Python 3.14.
+        processes = list((getattr(pool, "_processes", None) or {}).values()) if stop else []
+        pool.shutdown(wait=not stop, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+            process.join()
+
+    return ExecutorTeam(options, make, end)
+
+
+def _begin() -> None:
+    """Begin a worker process: interrupts are the parent's to handle, and without a parent there is nothing to do."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def dask_client(address: str) -> Any:
+    """Connect to a Dask scheduler.
+
+    Raises
+    ------
+    MissingExtraError
+        dask.distributed is not installed.
+    DataError
+        Nobody answers at the address, or no worker is there.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtraError(
+            "--dask needs dask.distributed; install it with: pip install 'stereo-framework[cluster]'"
+        ) from None
+    try:
+        client = Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise DataError(f"--dask {address}: no Dask scheduler answers there: {error or type(error).__name__}") from error
+    if not client.scheduler_info(n_workers=-1)["workers"]:
+        client.close()
+        raise DataError(f"--dask {address}: the scheduler has no workers; start some with: dask worker {address}")
+    return client
+
+
+def dask_team(options: Options, client: Any) -> Team:
+    """Workers of a Dask cluster."""
+    return ExecutorTeam(options, lambda: client.get_executor(pure=False), lambda executor, stop: executor.shutdown(wait=False))
+
+
+def executor_team(options: Options, executor: Executor) -> Team:
+    """Workers of an executor that the caller made and will end."""
+    if isinstance(executor, ThreadPoolExecutor):
+        return ThreadTeam(options, executor)
+
+    team = ExecutorTeam(options, lambda: executor, lambda *_: None)
+    team.renewable = False
+    return team
+
+
+def pooled(units: Iterable[Unit], team: Team, options: Options) -> Iterator[Found]:
+    """Let a team compute units; what comes of each task is yielded as it is there."""
+    desk = _Desk(fitting(units, options.memory), team, options)
+    finished = False
+    try:
+        yield from desk.serve()
+        finished = True
+    finally:
+        for future in desk.running:
+            future.cancel()
+        team.close(stop=not finished)
+
+
+class _Desk:
+    """Hands out units, takes results in, and knows which units lost their workers and how often."""
+
+    def __init__(self, coming: Iterator[Unit | Found], team: Team, options: Options):
+        self.coming, self.team, self.options = coming, team, options
+        self.events: queue.SimpleQueue[Future[list[Found]] | Found] = queue.SimpleQueue()
+        self.running: dict[Future[list[Found]], tuple[Unit, int]] = {}
+        # Units whose worker died, each with the number of times that it was alone with it.
+        self.suspects: collections.deque[tuple[Unit, int]] = collections.deque()
+        self.next: Unit | None = None
+        self.broken = False
+
+    def serve(self) -> Iterator[Found]:
+        """All results, as they are there."""
+        while True:
+            yield from self._hand_out()
+            if not self.running:
+                return
+            event = self.events.get()
+            if isinstance(event, tuple):
+                yield event
+            elif event in self.running:
+                yield from self._take_in(event)
+
+    def _hand_out(self) -> Iterator[Found]:
+        """Submit what there are workers and memory for; yields what is refused."""
+        while len(self.running) < self.options.workers and not any(alone for _, alone in self.running.values()):
+            if self.broken or self.suspects:
+                # What killed a worker shows when it is alone.
+                if self.running:
+                    return
+                if self.broken:
+                    self.team.replace()
+                    self.broken = False
+            if self.suspects:
+                unit, tries = self.suspects.popleft()
+                self._submit(unit, tries + 1)
+                continue
+            if self.next is None:
+                item = next(self.coming, None)
+                if isinstance(item, tuple):
+                    yield item
+                    continue
+                self.next = item
+            if self.next is None or not self._fits(self.next):
+                return
+            unit, self.next = self.next, None
+            self._submit(unit, 0)
+
+    def _fits(self, unit: Unit) -> bool:
+        if self.options.memory is None or not self.options.together:
+            return True
+        return unit.memory + sum(other.memory for other, _ in self.running.values()) <= self.options.memory
+
+    def _submit(self, unit: Unit, tries: int) -> None:
+        try:
+            future = self.team.submit(unit, self.events.put)
+        except BrokenExecutor:
+            self.broken = True
+            self.suspects.append((unit, 0))
+            return
+        self.running[future] = unit, tries
+        future.add_done_callback(self.events.put)
+
+    def _take_in(self, future: Future[list[Found]]) -> Iterator[Found]:
+        unit, tries = self.running.pop(future)
+        try:
+            found = future.result()
+        except StereoFrameworkError as error:
+            yield from _all_failed(unit, str(error))
+        except Exception as error:
+            if not _lost(error):
+                yield from _all_failed(unit, f"{type(error).__name__}: {error}")
+                return
+            self.broken |= isinstance(error, BrokenExecutor)
+            if tries and len(unit.tasks) > 1:
+                self.suspects.extend((single, 0) for single in unit.single())
+            elif tries < _TRIES:
+                self.suspects.append((unit, tries))
+            else:
+                yield from _all_failed(
+                    unit, f"its worker died {tries} times while it was alone with it (killed, or out of memory)"
+                )
+        else:
+            yield from ((unit.tasks[i][0], measured) for i, measured in found)
+
+
+def _lost(error: Exception) -> bool:
+    """Whether the worker is gone, through whatever fault."""
+    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+
+
+def _all_failed(unit: Unit, error: str) -> Iterator[Found]:
+    return ((position, failed(error)) for position, _ in unit.tasks)

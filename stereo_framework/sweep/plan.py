@@ -1,0 +1,239 @@
+"""From scripts to units of work: runs on scenes, bundled so that shared beginnings are computed once and every worker has something to do."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stereo_framework._memory import peak_memory
+from stereo_framework._tree import Tree, links
+from stereo_framework.errors import DataError, ParameterError, ScriptError
+from stereo_framework.evaluation.protocols import Protocol, of_scene
+from stereo_framework.scene import Scene, Search
+from stereo_framework.script import Run, Script
+from stereo_framework.stage import Bound
+from stereo_framework.sweep.identity import code_digest, run_id, scene_digest
+
+_LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
+"""Rough costs, in passes over a volume: of a local stage, of one that sees the whole, of one iteration, of measuring a map."""
+
+_UNITS_PER_WORKER = 4
+"""Units that each worker gets, so that they end at about the same time."""
+
+_SMALLEST, _LARGEST = 50.0, 500.0
+"""Bounds of a unit's cost: less is not worth handing out, and what is computed elsewhere comes back a unit at a time."""
+
+_WORTH = 4.0
+"""A unit computes again what others compute too only where the rest of it costs this many times as much."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """One run on one scene, and the keys under which its results, one for each protocol, are stored."""
+
+    scene: Scene
+    run: Run
+    search: Search
+    id: str
+    protocols: tuple[Protocol, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """One key for each protocol."""
+        return tuple(f"{self.id} {self.run.method} {_protocol_digest(protocol)}" for protocol in self.protocols)
+
+    @property
+    def stem(self) -> str:
+        """File name, without ending, of what is written about this task."""
+        return f"{self.scene.name.replace('/', '-')}_{self.run.method}_{self.id[:8]}"
+
+
+@functools.cache
+def _protocol_digest(protocol: Protocol) -> str:
+    return hashlib.sha256(str(protocol).encode()).hexdigest()[:8]
+
+
+def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
+    """Every run of the script on every scene, scene by scene, checked.
+
+    Raises
+    ------
+    DataError
+        A scene cannot be loaded or has no search range.
+    ScriptError
+        A search range is wrong together with a scene's own.
+    """
+    code = code_digest(script.plugins)
+    tasks: list[Task] = []
+    faults: list[str] = []
+    for scene in scenes:
+        content, usual = scene_digest(scene), (of_scene(scene),)
+        searches: dict[Hashable, Search] = {}
+        for one in script.runs:
+            wanted = tuple(one.search.items())
+            try:
+                search = searches[wanted] if wanted in searches else searches.setdefault(wanted, _search(scene, one.search))
+            except ParameterError as error:
+                faults.append(f"{script.name}: scene {scene.name}: {error}")
+                continue
+            identity = run_id(content, repr(search), one.parameters, code)
+            tasks.append(Task(scene, one, search, identity, one.protocols or usual))
+    if faults:
+        raise ScriptError(dict.fromkeys(faults))
+    return tasks
+
+
+def _search(scene: Scene, override: Mapping[str, Any]) -> Search:
+    if scene.search is not None:
+        return replace(scene.search, **override)
+    if not {"minimum", "maximum"} <= set(override):
+        raise DataError(f"scene {scene.name}: no search range; give one (search: {{minimum, maximum}} or --disparities A:B)")
+    return Search(**override, direction=scene.direction)
+
+
+@dataclass(eq=False)
+class Unit:
+    """Tasks of one scene and search range that one worker computes together.
+
+    Parameters
+    ----------
+    tasks : list of (int, Task)
+        With their positions in the plan.
+    """
+
+    tasks: list[tuple[int, Task]]
+
+    @property
+    def scene(self) -> Scene:
+        """Of all tasks."""
+        return self.tasks[0][1].scene
+
+    @property
+    def search(self) -> Search:
+        """Of all tasks."""
+        return self.tasks[0][1].search
+
+    @functools.cached_property
+    def tree(self) -> Tree:
+        """What the tasks compute."""
+        return Tree([task.run.pipeline for _, task in self.tasks])
+
+    @functools.cached_property
+    def memory(self) -> int:
+        """Bytes of volumes that there are at most at a time, about."""
+        return peak_memory(self.tree.root, self.scene.reference.shape[:2], self.search.levels)
+
+    def single(self) -> list[Unit]:
+        """The same tasks, nothing shared."""
+        return [Unit([item]) for item in self.tasks]
+
+
+@dataclass(slots=True, eq=False)
+class _Branch:
+    """Tasks that begin alike: what they share costs `own`, all of them together `total`."""
+
+    own: float
+    total: float
+    tasks: list[tuple[int, Task]]
+    branches: list[_Branch]
+
+
+def units(tasks: Sequence[tuple[int, Task]], workers: int) -> Iterator[Unit]:
+    """Tasks bundled for a number of workers.
+
+    Parameters
+    ----------
+    tasks : sequence of (int, Task)
+        With their positions in the plan.
+    workers : int
+        With 1 worker units are as large as they may be.
+    """
+    kinds = _Kinds()
+    groups: dict[tuple[int, Search], list[tuple[int, Task]]] = {}
+    for item in tasks:
+        groups.setdefault((id(item[1].scene), item[1].search), []).append(item)
+    roots = [_branch([(item, kinds.path(item[1])) for item in group], 0, kinds) for group in groups.values()]
+    share = sum(root.total for root in roots) / (_UNITS_PER_WORKER * workers) if workers > 1 else _LARGEST
+    target = min(max(share, _SMALLEST), _LARGEST)
+    for root in roots:
+        yield from map(Unit, _split(root, 0.0, target))
+
+
+class _Kinds:
+    """Stages by number: two of the same kind begin alike, or differ only in how often they iterate."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Hashable, int] = {}
+        self.known: dict[int, tuple[int, int]] = {}
+        self.costs: dict[int, float] = {}
+        self.paths: dict[int, tuple[tuple[int, int], ...]] = {}
+
+    def path(self, task: Task) -> tuple[tuple[int, int], ...]:
+        """(kind, number) of each stage of a task. Runs of a script share their stages, which are looked up by identity."""
+        return tuple([self.known.get(id(bound)) or self._of(bound) for _, bound in links(task.run.pipeline) if bound])
+
+    def _of(self, bound: Bound) -> tuple[int, int]:
+        number = self.numbers.setdefault(bound, len(self.numbers))
+        kind, resume = number, bound.stage.resume
+        whole = bound.stage.halo is None and bound.stage.slot not in ("preprocessing", "smoothness")
+        self.costs[number] = _GLOBAL if whole else _LOCAL
+        if resume is not None:
+            others = tuple((name, repr(value)) for name, value in bound.parameters.items() if name != resume)
+            kind = self.numbers.setdefault((bound.stage.name, others), len(self.numbers))
+            self.costs[number] = _ITERATION * bound.parameters[resume]
+        self.known[id(bound)] = kind, number
+        return kind, number
+
+
+def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], depth: int, kinds: _Kinds) -> _Branch:
+    own = 0.0
+    while True:
+        if len(items) == 1:
+            own += sum(kinds.costs[number] for _, number in items[0][1][depth:])
+            return _Branch(own, own + _EVALUATION, [items[0][0]], [])
+        groups: dict[tuple[int, int] | None, list[Any]] = {}
+        for item in items:
+            groups.setdefault(item[1][depth] if depth < len(item[1]) else None, []).append(item)
+        if len(groups) > 1 or None in groups:
+            break
+        own += kinds.costs[next(iter(groups))[1]]  # type: ignore[index]
+        depth += 1
+    tasks = [item for item, _ in items]
+    lines: dict[int | None, list[_Branch]] = {}
+    for key, group in groups.items():
+        if key is None:
+            found = _Branch(0.0, _EVALUATION * len(group), [item for item, _ in group], [])
+        else:
+            found = _branch(group, depth, kinds)
+        lines.setdefault(key and key[0], []).append(found)
+    # What continues each other stays together: apart, it would take as long as the longest anyway.
+    branches = [
+        line[0] if len(line) == 1 else _Branch(0.0, sum(b.total for b in line), [t for b in line for t in b.tasks], [])
+        for line in lines.values()
+    ]
+    return _Branch(own, own + sum(b.total for b in branches), tasks, branches)
+
+
+def _split(branch: _Branch, before: float, target: float) -> Iterator[list[tuple[int, Task]]]:
+    """Tasks of units that cost about `target`; `before` is what all of the branch's tasks need besides."""
+    if before + branch.total <= target or not branch.branches:
+        yield branch.tasks
+        return
+    shared = before + branch.own
+    enough = max(target - shared, _WORTH * shared)
+    waiting: list[tuple[int, Task]] = []
+    cost = 0.0
+    for child in branch.branches:
+        if child.total > enough and child.branches:
+            yield from _split(child, shared, target)
+            continue
+        waiting += child.tasks
+        cost += child.total
+        if cost >= enough:
+            yield waiting
+            waiting, cost = [], 0.0
+    if waiting:
+        yield waiting

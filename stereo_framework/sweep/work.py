@@ -1,0 +1,136 @@
+"""What workers do: compute the tasks of a unit and measure their maps."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stereo_framework._parallel import threads
+from stereo_framework._slabs import Step
+from stereo_framework._tree import Tree
+from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.protocols import Protocol
+from stereo_framework.evaluation.sanity import doubts
+from stereo_framework.pipeline import Match
+from stereo_framework.scene import Disparity, Scene, Search
+from stereo_framework.stage import load_plugin
+from stereo_framework.sweep.identity import environment
+from stereo_framework.sweep.plan import Unit
+from stereo_framework.sweep.scenes import SentScene
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What came of one task.
+
+    Parameters
+    ----------
+    statistics : tuple of dict
+        One for each protocol; none after an error.
+    seconds : tuple of dict
+        Likewise: wall-clock time per stage and of the evaluation.
+    energy : float or None
+    warnings : tuple of str
+    error : str or None
+    disparity : ndarray or None
+        Where it is kept.
+    environment : mapping
+        Versions and machine that computed.
+    """
+
+    statistics: tuple[Mapping[str, float], ...] = ()
+    seconds: tuple[Mapping[str, float], ...] = ()
+    energy: float | None = None
+    warnings: tuple[str, ...] = ()
+    error: str | None = None
+    disparity: Disparity | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def measure(
+    tree: Tree,
+    protocols: Sequence[Sequence[Protocol]],
+    scene: Scene,
+    search: Search,
+    *,
+    keep: bool,
+    notify: Callable[[Step], None] | None = None,
+) -> Iterator[tuple[int, Measured]]:
+    """Run a tree and measure each map under the protocols of its pipeline; what is raised becomes an error of its own runs alone.
+
+    Parameters
+    ----------
+    tree : Tree
+    protocols : sequence of sequence of Protocol
+        For each pipeline.
+    scene : Scene
+    search : Search
+    keep : bool
+        Return the maps as well.
+    notify : callable, optional
+        As in `Tree.walk`.
+    """
+    for i, outcome in tree.walk(scene, search, notify=notify):
+        try:
+            if isinstance(outcome, Exception):
+                raise outcome
+            measured = _evaluated(outcome, scene, protocols[i], keep)
+        except StereoFrameworkError as error:
+            measured = failed(str(error))
+        except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
+            measured = failed(f"{type(error).__name__}: {error}")
+        yield i, measured
+
+
+def failed(error: str) -> Measured:
+    """A task that came to nothing."""
+    return Measured(error=error, environment=environment())
+
+
+def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: bool) -> Measured:
+    statistics, seconds = [], []
+    for protocol in protocols:
+        start = time.perf_counter()
+        statistics.append(evaluate(match.disparity, scene, protocol))
+        seconds.append(match.seconds | {"evaluation": time.perf_counter() - start})
+    return Measured(
+        statistics=tuple(statistics),
+        seconds=tuple(seconds),
+        energy=match.energy,
+        warnings=tuple(dict.fromkeys((*match.warnings, *doubts(match.disparity, scene)))),
+        disparity=match.disparity if keep else None,
+        environment=environment(),
+    )
+
+
+# --- in other processes -----------------------------------------------------------------------------------------------
+
+
+def pack(unit: Unit, scene: SentScene, keep: bool) -> tuple[tuple[str, ...], bytes]:
+    """A unit as it is sent: the plug-ins that must be loaded first, and all the rest.
+
+    Raises
+    ------
+    ParameterError
+        A stage's function cannot be sent.
+    """
+    plugins = dict.fromkeys(plugin for _, task in unit.tasks for plugin in task.run.common.plugins)
+    pipelines = [task.run.pipeline for _, task in unit.tasks]
+    try:
+        return tuple(plugins), pickle.dumps((pipelines, [task.protocols for _, task in unit.tasks], scene, unit.search, keep))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ParameterError(
+            f"a stage cannot be sent to another process: {error}; name its file or module under plugins:"
+        ) from error
+
+
+def work(plugins: Sequence[str], packed: bytes) -> list[tuple[int, Measured]]:
+    """Compute a unit in this process, each kernel in one thread."""
+    for plugin in plugins:
+        load_plugin(plugin)
+    pipelines, protocols, scene, search, keep = pickle.loads(packed)
+    with threads(1):
+        return list(measure(Tree(pipelines), protocols, scene.load(), search, keep=keep))

@@ -1,0 +1,181 @@
+"""Sweeps that are killed or interrupted at any moment, and continued: nothing twice, nothing lost. One writer at a time."""
+
+import itertools
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+import stereo_framework
+from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.sweep import Store
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
+
+COMMAND = [sys.executable, "-c", "from stereo_framework.cli.main import main; main()", "run"]
+# Slow enough to be killed in the middle.
+SWEEP = {
+    "scenes": ["synthetic/planes"],
+    "matching_cost": "absolute_difference",
+    "aggregation": ["diffusion"],
+    "optimization": "winner_take_all",
+    "sweep": {
+        "grid": {
+            "matching_cost.truncation": {"range": [5, 40, 5]},
+            "aggregation.diffusion.iterations": [4, 8, 16],
+            "refinement": [[], ["parabola"]],
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    return table(stereo_framework.run(SWEEP, workers=2))
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "sweep.yaml"
+    path.write_text(yaml.safe_dump(SWEEP | {"name": "script"}, sort_keys=False))
+    return path
+
+
+def table(results):
+    return [(r.id, r.axes, {k: repr(v) for k, v in r.statistics.items()}, r.energy, r.warnings, r.error) for r in results]
+
+
+def stored(out):
+    try:
+        with Store(out) as store:
+            return store.results()
+    except DataError:
+        return []  # not there yet
+
+
+def start(script, *options):
+    return subprocess.Popen([*COMMAND, str(script), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def killed_and_continued(script, out, kills, uninterrupted, seed):
+    chance = random.Random(seed)
+    survived = 0
+    for executor in itertools.islice(itertools.cycle(("thread", "process")), kills):
+        child = start(script, "--out", str(out), "--executor", executor, "--workers", "2")
+        # Some are killed while they start, most while they compute, some may be through.
+        time.sleep(chance.uniform(0.3, 3.5))
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+        kept = stored(out)
+        assert len(kept) >= survived, "results were lost"
+        assert len({r.id for r in kept}) == len(kept), "results are there twice"
+        survived = len(kept)
+    child = start(script, "--out", str(out))
+    _, errors = child.communicate(timeout=120)
+    assert child.returncode == 0, errors
+    assert table(stored(out)) == uninterrupted
+    with sqlite3.connect(out / "results.sqlite") as db:
+        assert db.execute("SELECT count(*), count(DISTINCT id) FROM results").fetchone() == (48, 48)
+    db.close()
+
+
+def test_killed_at_random_moments(script, tmp_path, uninterrupted):
+    killed_and_continued(script, tmp_path / "out", 3, uninterrupted, seed=4)
+
+
+@pytest.mark.slow
+def test_killed_at_many_random_moments(script, tmp_path, uninterrupted):
+    killed_and_continued(script, tmp_path / "out", 15, uninterrupted, seed=None)
+
+
+@pytest.mark.parametrize("executor", ["thread", "process"])
+def test_control_c(script, tmp_path, uninterrupted, executor):
+    child = start(script, "--out", str(tmp_path / "out"), "--executor", executor, "--workers", "2")
+    deadline = time.monotonic() + 60
+    while not stored(tmp_path / "out") and time.monotonic() < deadline:
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=30)
+    assert child.returncode == 130, errors
+    # Progress may have been told before.
+    line = errors.splitlines()[-1]
+    assert "Traceback" not in errors
+    kept = len(stored(tmp_path / "out"))
+    assert f"of 48 results; the same command continues from {tmp_path / 'out'}" in line
+    assert 0 < kept < 48
+    results = stereo_framework.run(script, out=tmp_path / "out")
+    assert table(results) == uninterrupted
+
+
+def test_worker_processes_end_with_their_parent(script, tmp_path):
+    child = start(script, "--out", str(tmp_path / "out"), "--executor", "process", "--workers", "2")
+    children = f"/proc/{child.pid}/task/{child.pid}/children"
+    if not os.path.exists(children):
+        child.kill()
+        pytest.skip("the system does not tell children")
+    deadline = time.monotonic() + 60
+    while not stored(tmp_path / "out") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    with open(children) as file:
+        workers = file.read().split()
+    assert len(workers) >= 2
+    child.kill()
+    child.communicate()
+    deadline = time.monotonic() + 10
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_two_sweeps_do_not_write_to_one_folder(script, tmp_path):
+    with Store(tmp_path / "out", create=True):
+        child = start(script, "--out", str(tmp_path / "out"))
+        _, errors = child.communicate(timeout=60)
+        assert child.returncode == 2
+        assert errors == f"error: {tmp_path / 'out'}: another sweep is writing there; wait for it or choose another folder\n"
+        # Neither does this process; reading is no matter.
+        with pytest.raises(DataError, match="another sweep is writing there"):
+            stereo_framework.run(SWEEP, out=tmp_path / "out")
+        with Store(tmp_path / "out") as store:
+            assert store.results() == []
+    # A killed one leaves no lock behind.
+    program = f"from stereo_framework.sweep import Store; import time, pathlib; s = Store(pathlib.Path({str(tmp_path / 'out')!r}), create=True); print(1, flush=True); time.sleep(60)"
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "1\n"
+    with pytest.raises(DataError, match="another sweep"):
+        Store(tmp_path / "out", create=True)
+    child.kill()
+    child.communicate()
+    Store(tmp_path / "out", create=True).close()
+
+
+def test_a_full_disk_loses_what_is_in_flight_alone(tmp_path, uninterrupted, monkeypatch):
+    whole = Store.add
+
+    def add(store, key, result):
+        if len(store.results()) == 5:
+            # As many pages as there are: what a full disk says.
+            store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count').fetchone()[0]}")
+        whole(store, key, result)
+
+    monkeypatch.setattr(Store, "add", add)
+    with pytest.raises(StereoFrameworkError, match=r"cannot be written: database or disk is full; earlier ones are kept"):
+        stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)
+    monkeypatch.undo()
+    assert 5 <= len(stored(tmp_path / "out")) < 48
+    assert table(stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)) == uninterrupted

@@ -1,0 +1,51 @@
+"""Units of work: every task once, beginnings kept together where that pays, apart where workers would wait."""
+
+import numpy as np
+import pytest
+
+from stereo_framework.scene import Frame, Scene, Search
+from stereo_framework.script import load
+from stereo_framework.sweep.plan import plan, units
+
+WINDOW = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optimization": "winner_take_all"}
+CUT = {"matching_cost": "absolute_difference", "smoothness": {"use": "potts", "weight": 5}, "optimization": "graph_cut"}
+
+
+def scene(name="tiny"):
+    image = np.zeros((6, 8), np.uint8)
+    frames = Frame("left", lambda: image, 0), Frame("right", lambda: image, 1)
+    return Scene(name, frames, search=Search(0, 3))
+
+
+def bundles(script, grid, workers, scenes=None):
+    tasks = plan(load(script | {"sweep": {"grid": grid}}), scenes or [scene()])
+    found = list(units(list(enumerate(tasks)), workers))
+    assert sorted(i for unit in found for i, _ in unit.tasks) == list(range(len(tasks)))
+    return [[task.run.axes for _, task in unit.tasks] for unit in found]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_what_a_graph_cut_costs_is_not_paid_again_for_refinements(workers):
+    rules = {"refinement": [[], ["parabola"], ["fill_occlusions"]], "smoothness.weight": [1, 2]}
+    found = bundles(CUT, rules, workers)
+    # Whatever is handed out, the runs of one weight are together.
+    for weight in (1, 2):
+        assert sum(any(axes["smoothness.weight"] == weight for axes in unit) for unit in found) == 1
+
+
+def test_cheap_beginnings_are_divided_among_workers():
+    grid = {"matching_cost.truncation": [5], "aggregation.box.size": {"range": [1, 99, 1]}}
+    assert len(bundles(WINDOW, grid, 1)) == 2  # of at most some 100 runs
+    assert 4 <= len(bundles(WINDOW, grid, 2)) <= 16
+    assert max(map(len, bundles(WINDOW, grid, 8))) <= 16
+
+
+def test_iterations_that_continue_each_other_stay_together():
+    grid = {"aggregation.diffusion.rate": [0.1, 0.2], "aggregation.diffusion.iterations": [10, 100, 1000, 500]}
+    found = bundles(WINDOW | {"aggregation": ["diffusion"]}, grid, 8)
+    assert [{axes["aggregation.diffusion.rate"] for axes in unit} for unit in found] == [{0.1}, {0.2}]
+
+
+def test_scenes_and_search_ranges_share_nothing():
+    found = bundles(WINDOW, {"search.maximum": [2, 3]}, 1, [scene("a"), scene("b")])
+    assert [len(unit) for unit in found] == [1] * 4
