@@ -1,0 +1,28 @@
+"""Distances to, and values of, the nearest pixel of a set; Euclidean, in pixels."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.scene import Disparity, Mask
+
+
+def distance_to(mask: Mask) -> NDArray[np.float32]:
+    """Distance of every pixel to the nearest one of the set; to an empty set, the image's diagonal, so that no distance is infinite."""
+    if not mask.any():
+        return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
+    return cv2.distanceTransform((~mask).view(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+
+
+def nearest_values(values: Disparity, mask: Mask) -> Disparity:
+    """Every pixel gets the value of the nearest one of the set, those of the set their own; NaN where the set is empty."""
+    from scipy.ndimage import distance_transform_edt
+
+    if mask.all():
+        return values
+    if not mask.any():
+        return np.full(values.shape, np.nan, np.float32)
+    rows, columns = distance_transform_edt(~mask, return_distances=False, return_indices=True)
+    return values[rows, columns]

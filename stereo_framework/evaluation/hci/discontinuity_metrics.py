@@ -1,0 +1,121 @@
+"""Metrics at depth discontinuities: foreground fattening and thinning, fuzziness.
+
+Conventions: disparities are float32 pixels, what is not finite is missing or unknown. 0 is perfect, larger is worse.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
+from stereo_framework.evaluation.hci.score import Score, check_sizes, mean_score
+from stereo_framework.evaluation.hci.subsets import Subsets
+from stereo_framework.scene import Disparity, Mask
+
+
+def foreground_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
+    """Share of the background beside discontinuities that got a disparity more like the foreground's.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    subsets : Subsets
+        Of the truth.
+
+    Returns
+    -------
+    Score
+        Fraction, 0..1. Picture: 1 where fattened, 0 elsewhere in M_b.
+
+    Raises
+    ------
+    DataError
+        The maps are of other sizes than the subsets.
+
+    Notes
+    -----
+    Honauer et al. 2015, equations 1 and 2: ``|D_gt - D_a| > |D_f - D_a|``.
+    """
+    return nearer_to(disparity, truth, subsets.foreground_disparity, subsets.background, subsets)
+
+
+def foreground_thinning(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
+    """Share of the foreground beside discontinuities that got a disparity more like the background's.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    subsets : Subsets
+        Of the truth.
+
+    Returns
+    -------
+    Score
+        Fraction, 0..1. Picture: 1 where thinned, 0 elsewhere in M_f.
+
+    Raises
+    ------
+    DataError
+        The maps are of other sizes than the subsets.
+
+    Notes
+    -----
+    Honauer et al. 2015, equations 3 and 4: ``|D_gt - D_a| > |D_b - D_a|``.
+    """
+    return nearer_to(disparity, truth, subsets.background_disparity, subsets.foreground, subsets)
+
+
+def nearer_to(disparity: Disparity, truth: Disparity, other: Disparity, subset: Mask, subsets: Subsets) -> Score:
+    """Share of a subset whose disparities are nearer to those of another surface than to the truth."""
+    check_sizes(subsets, disparity=disparity, truth=truth)
+    with np.errstate(invalid="ignore"):  # an infinite estimate is a missing one, as is NaN
+        wrong = np.abs(truth - disparity) > np.abs(other - disparity)
+    return mean_score(np.where(np.isfinite(disparity), wrong, np.nan), subset, subsets)
+
+
+def fuzziness(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
+    """How far gradients lie from where they belong at discontinuities.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    subsets : Subsets
+        Of the truth.
+
+    Returns
+    -------
+    Score
+        Pixels of distance times pixels per pixel of gradient (in image widths instead: `Parameters.fuzziness_distance`); not bounded.
+        Over M_e, the discontinuities and both bands.
+
+    Raises
+    ------
+    DataError
+        The maps are of other sizes than the subsets.
+
+    Notes
+    -----
+    Honauer et al. 2015, equations 5 and 6: where the estimate's gradient is too strong, the difference counts with the distance to
+    the discontinuity; where it is too weak, with the distance to the outside of M_e. Gradients are the lengths of central differences.
+    Pixels with unknown truth or without an estimate are not counted; in their neighbours' gradients, of both maps, they have the disparity of the
+    nearest pixel with both, so that an estimate where nothing is known does not matter. Unknown ones are no outside either.
+    """
+    check_sizes(subsets, disparity=disparity, truth=truth)
+    near = subsets.edges | subsets.foreground | subsets.background
+    known, estimated = np.isfinite(truth), np.isfinite(disparity)
+    too_weak = _gradient(truth, known & estimated) - _gradient(disparity, known & estimated)
+    weight = np.where(too_weak < 0, distance_to(subsets.edges), distance_to(known & ~near))
+    if subsets.parameters.fuzziness_distance == "width":
+        weight /= truth.shape[1]
+    return mean_score(np.where(estimated, np.abs(too_weak) * weight, np.nan), near, subsets)
+
+
+def _gradient(disparity: Disparity, known: Mask) -> NDArray[np.float32]:
+    """Length of the gradient by central differences, in pixels per pixel."""
+    filled = np.pad(nearest_values(disparity, known), 1, mode="edge")
+    across, down = filled[1:-1, 2:] - filled[1:-1, :-2], filled[2:, 1:-1] - filled[:-2, 1:-1]
+    return np.hypot(across, down) / 2

@@ -1,0 +1,82 @@
+"""Depth discontinuities, and the foreground and background beside them (M_d, M_f, M_b of Honauer et al. 2015, section 3.1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+
+from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
+from stereo_framework.evaluation.hci.parameters import Parameters
+from stereo_framework.scene import Disparity, Mask
+
+
+class Edges(NamedTuple):
+    """Masks bool, disparities float32 in pixels, all ``(rows, columns)``; see `Subsets`."""
+
+    edges: Mask
+    foreground: Mask
+    background: Mask
+    foreground_disparity: Disparity
+    background_disparity: Disparity
+
+
+def find_edges(truth: Disparity, parameters: Parameters) -> Edges:
+    """Find discontinuities and the bands on both sides of them.
+
+    Parameters
+    ----------
+    truth : ndarray, float32, (rows, columns)
+        Pixels, NaN = unknown. A jump to or from an unknown pixel is no discontinuity.
+    parameters : Parameters
+
+    Returns
+    -------
+    Edges
+        The bands hold known pixels only, those at the discontinuity included, and are disjoint. Both disparities are given where one of the bands
+        is, NaN elsewhere.
+
+    Notes
+    -----
+    Honauer et al. 2015, section 3.1. A pixel near a discontinuity lies on that side whose nearest edge pixel has the more similar
+    disparity, and in no band when it is as similar to both; that edge pixel's disparity is what is extrapolated. The median takes
+    pixels out of a band and never moves them into the other.
+    """
+    near, far = edge_sides(truth, parameters.edge_jump.of(truth.shape[1]))
+    edges = near | far
+    foreground_disparity, background_disparity = nearest_values(truth, near), nearest_values(truth, far)
+    # Distances are roots of whole numbers: no other lies within 0.01 of a whole one below 50.
+    band = distance_to(edges) <= round(parameters.band_width.of(truth.shape[1])) + 1e-3
+    band &= edges.any()
+    # A comparison with unknown truth is false.
+    to_foreground, to_background = np.abs(truth - foreground_disparity), np.abs(truth - background_disparity)
+    foreground = _cleaned(band & (to_foreground < to_background), parameters.band_median)
+    background = _cleaned(band & (to_background < to_foreground), parameters.band_median)
+    within, unknown = foreground | background, np.float32(np.nan)
+    return Edges(
+        edges,
+        foreground,
+        background,
+        np.where(within, foreground_disparity, unknown),
+        np.where(within, background_disparity, unknown),
+    )
+
+
+def edge_sides(truth: Disparity, jump: float) -> tuple[Mask, Mask]:
+    """Pixels on the near and on the far side of a difference above `jump` pixels between 4-neighbours; a pixel may be both."""
+    near, far = np.zeros(truth.shape, bool), np.zeros(truth.shape, bool)
+    for before, after in (((slice(None), slice(None, -1)), (slice(None), slice(1, None))), (slice(None, -1), slice(1, None))):
+        step = truth[after] - truth[before]
+        near[after] |= step > jump
+        far[before] |= step > jump
+        near[before] |= step < -jump
+        far[after] |= step < -jump
+    return near, far
+
+
+def _cleaned(mask: Mask, side: int) -> Mask:
+    """What a binary median leaves of a mask."""
+    # For masks the median is the majority, which a box sum counts for any window.
+    count = cv2.boxFilter(mask.view(np.uint8), cv2.CV_32F, (side, side), normalize=False, borderType=cv2.BORDER_REPLICATE)
+    return mask & (2 * count > side * side)

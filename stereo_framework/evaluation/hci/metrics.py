@@ -1,0 +1,147 @@
+"""The nine HCI metrics in one table, and all of them at once.
+
+How they react in a made scene (an object before a wall, a slanted plane, a grid of bars) to maps that equal the truth but for one
+fault. ``0``: as a perfect map, 0 but for rounding; ``+``: above 0; ``++``: above 0 and more than with any other of these faults.
+
+| fault | fattening | thinning | fuzziness | bumpiness | offset | misorientation | porosity | fragmentation | detail fattening |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| fattened | ++ | 0 | + | 0 | 0 | 0 | 0 | 0 | 0 |
+| thinned | 0 | ++ | + | 0 | 0 | 0 | 0 | 0 | 0 |
+| blurred | 0 | 0 | ++ | 0 | 0 | 0 | 0 | 0 | 0 |
+| noise | 0 | 0 | + | ++ | + | + | 0 | 0 | 0 |
+| offset | 0 | 0 | 0 | 0 | ++ | 0 | 0 | 0 | 0 |
+| tilt | 0 | 0 | 0 | 0 | + | ++ | 0 | 0 | 0 |
+| gaps | 0 | + | + | 0 | 0 | 0 | + | ++ | 0 |
+| lost | 0 | + | + | 0 | 0 | 0 | ++ | 0 | 0 |
+| filled | + | 0 | + | 0 | 0 | 0 | 0 | 0 | ++ |
+
+Fattened, thinned, blurred: the object's edges by one pixel, and over nine; noise everywhere; offset, tilt: of the plane; gaps: one bar broken
+twice; lost: one bar, which counts as missed and so not as fragmented; filled: the space between two bars.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stereo_framework.evaluation.hci.discontinuity_metrics import foreground_fattening, foreground_thinning, fuzziness
+from stereo_framework.evaluation.hci.plane_metrics import bumpiness, misorientation, offset
+from stereo_framework.evaluation.hci.score import Score
+from stereo_framework.evaluation.hci.structure_metrics import detail_fattening, fragmentation, missed_structures, porosity
+from stereo_framework.evaluation.hci.subsets import Subsets
+from stereo_framework.scene import Disparity
+
+
+@dataclass(frozen=True, eq=False)
+class HciMetric:
+    """A row of the table. Of all of them 0 is perfect and larger is worse.
+
+    Parameters
+    ----------
+    name : str
+        Of its statistic.
+    title : str
+        In words.
+    symbol : str
+        The paper's.
+    unit : str
+    subset : str
+        The paper's symbol of the pixels that it is measured on.
+    source : str
+    measure : callable
+        Of disparity, truth and `Subsets`; returns a `Score`.
+    """
+
+    name: str
+    title: str
+    symbol: str
+    unit: str
+    subset: str
+    source: str
+    measure: Callable[[Disparity, Disparity, Subsets], Score]
+
+
+_PAPER = "Honauer, Maier-Hein & Kondermann 2015, "
+
+HCI_METRICS: Mapping[str, HciMetric] = types.MappingProxyType(
+    {
+        metric.name: metric
+        for metric in (
+            HciMetric(
+                "hci_foreground_fattening",
+                "foreground fattening",
+                "D_fat",
+                "fraction",
+                "M_b",
+                _PAPER + "equations 1, 2",
+                foreground_fattening,
+            ),
+            HciMetric(
+                "hci_foreground_thinning",
+                "foreground thinning",
+                "D_thin",
+                "fraction",
+                "M_f",
+                _PAPER + "equations 3, 4",
+                foreground_thinning,
+            ),
+            HciMetric("hci_fuzziness", "fuzziness", "D_fuz", "px*px/px", "M_e", _PAPER + "equations 5, 6", fuzziness),
+            HciMetric(
+                "hci_bumpiness", "bumpiness", "P_bump", "1/px", "M_p", _PAPER + "equation 7", lambda d, t, s: bumpiness(d, s)
+            ),
+            HciMetric("hci_offset", "offset", "P_off", "px", "M_p", _PAPER + "equation 8", lambda d, t, s: offset(d, s)),
+            HciMetric(
+                "hci_misorientation",
+                "misorientation",
+                "P_orient",
+                "degrees",
+                "M_p",
+                _PAPER + "equation 9",
+                lambda d, t, s: misorientation(d, s),
+            ),
+            HciMetric("hci_porosity", "porosity", "F_por", "log(1 + px)", "M_s", _PAPER + "equation 10", porosity),
+            HciMetric("hci_fragmentation", "fragmentation", "F_frag", "fraction", "M_s", _PAPER + "equation 11", fragmentation),
+            HciMetric(
+                "hci_detail_fattening",
+                "detail fattening",
+                "F_fat",
+                "fraction",
+                "M_n",
+                _PAPER + "equations 12, 13",
+                detail_fattening,
+            ),
+        )
+    }
+)
+"""The nine by name."""
+
+
+def hci_metrics(disparity: Disparity, truth: Disparity, subsets: Subsets) -> dict[str, float]:
+    """All nine metrics of a disparity map.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels, what is not finite is missing or unknown.
+    subsets : Subsets
+        Of the truth, from `extract_subsets`, or edited.
+
+    Returns
+    -------
+    dict of str to float
+        By the names in `HCI_METRICS`; then ``hci_coverage_...`` for each, the share (0..1, higher is better) of its subset that was
+        measured; ``hci_missed_structures``, a count (lower is better). NaN for a subset that the scene lacks.
+
+    Raises
+    ------
+    DataError
+        The maps are of other sizes than the subsets.
+    """
+    scores = {name: metric.measure(disparity, truth, subsets) for name, metric in HCI_METRICS.items()}
+    values = {name: score.value for name, score in scores.items()}
+    values |= {name.replace("hci_", "hci_coverage_"): score.coverage for name, score in scores.items()}
+    values["hci_missed_structures"] = (
+        float(missed_structures(disparity, truth, subsets)) if subsets.structure_count else float("nan")
+    )
+    return values

@@ -1,0 +1,49 @@
+"""What every HCI metric returns: a number, the pixels it comes from, and how much of the subset they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError
+from stereo_framework.evaluation.hci.subsets import Subsets
+from stereo_framework.scene import Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The result of one metric.
+
+    Parameters
+    ----------
+    value : float
+        0 is perfect, larger is worse; NaN where the subset is empty or nothing in it was measured.
+    picture : ndarray, float32, (rows, columns)
+        What every measured pixel contributes, in the metric's unit; NaN elsewhere.
+    coverage : float
+        Share of the subset's evaluated pixels that were measured, 0..1; NaN where there are none. A pixel without an estimate is not measured.
+    """
+
+    value: float
+    picture: NDArray[np.float32]
+    coverage: float
+
+
+def mean_score(contributions: NDArray[np.floating], subset: Mask, subsets: Subsets) -> Score:
+    """The mean of the contributions over the evaluated pixels of a subset; NaN among them is not measured."""
+    counted = subset & subsets.evaluated
+    picture = np.where(counted, contributions, np.nan).astype(np.float32)
+    values = picture[counted]
+    measured = values[~np.isnan(values)]
+    value = float(measured.mean(dtype=np.float64)) if measured.size else math.nan
+    return Score(value, picture, measured.size / values.size if values.size else math.nan)
+
+
+def check_sizes(subsets: Subsets, **maps: NDArray) -> None:
+    """Refuse maps that do not belong to these subsets."""
+    for name, values in maps.items():
+        if values.shape != subsets.evaluated.shape:
+            raise DataError(f"{name} has shape {values.shape}, its subsets {subsets.evaluated.shape}; both must be of one size")

@@ -1,0 +1,151 @@
+"""Metrics of fine structures: porosity, fragmentation, detail fattening, and how many are missed.
+
+Conventions: disparities are float32 pixels, what is not finite is missing or unknown. 0 is perfect, larger is worse. A pixel of a structure is found
+when its error is at most `Parameters.structure_tolerance`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import cv2
+import numpy as np
+
+from stereo_framework.evaluation.hci._nearest import distance_to
+from stereo_framework.evaluation.hci.discontinuity_metrics import nearer_to
+from stereo_framework.evaluation.hci.score import Score, check_sizes, mean_score
+from stereo_framework.evaluation.hci.subsets import Subsets
+from stereo_framework.scene import Disparity, Mask
+
+
+def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
+    """How many and how large holes the structures have.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    subsets : Subsets
+        Of the truth.
+
+    Returns
+    -------
+    Score
+        Natural logarithm of 1 + distance in pixels; not bounded.
+
+    Raises
+    ------
+    DataError
+        The maps are of other sizes than the subsets.
+
+    Notes
+    -----
+    Honauer et al. 2015, equation 10: a pixel that is not found counts with ``log(1 + distance)`` to the nearest one of its structure that is, a found one
+    with 0. In a structure of which nothing is found the distance is the diagonal of its bounding box: finite, and larger than any
+    distance within.
+    """
+    check_sizes(subsets, disparity=disparity, truth=truth)
+    contributions = np.full(truth.shape, np.nan, np.float32)
+    for window, structure, found in _structures(disparity, truth, subsets):
+        # In a window that is the bounding box, this distance is its diagonal when nothing is found.
+        contributions[window][structure] = np.log1p(distance_to(found)[structure])
+    return mean_score(np.where(np.isfinite(disparity), contributions, np.nan), subsets.structures > 0, subsets)
+
+
+def fragmentation(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
+    """Into how many pieces the structures fall.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    subsets : Subsets
+        Of the truth.
+
+    Returns
+    -------
+    Score
+        0..1, the mean over the structures of 1 - 1 / pieces: 0 in one piece, 0.5 in two, 0.67 in three. NaN where all are missed. Picture: this
+        number in the pixels of every structure that is not missed.
+
+    Raises
+    ------
+    DataError
+        The maps are of other sizes than the subsets.
+
+    Notes
+    -----
+    Honauer et al. 2015, equation 11, with 8-connected pieces of found pixels. A structure of which nothing is found has no piece, for which
+    the equation has no value: it is left out and counted by `missed_structures`. A pixel without an estimate is not found.
+    """
+    check_sizes(subsets, disparity=disparity, truth=truth)
+    contributions = np.full(truth.shape, np.nan, np.float32)
+    values = []
+    for window, structure, found in _structures(disparity, truth, subsets):
+        pieces = cv2.connectedComponents(found.view(np.uint8), connectivity=8)[0] - 1
+        if pieces:
+            values.append(1 - 1 / pieces)
+            contributions[window][structure] = values[-1]
+    score = mean_score(np.where(np.isfinite(disparity), contributions, np.nan), subsets.structures > 0, subsets)
+    return Score(float(np.mean(values)) if values else math.nan, score.picture, score.coverage)
+
+
+def missed_structures(disparity: Disparity, truth: Disparity, subsets: Subsets) -> int:
+    """Number of structures of which no pixel is found.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    subsets : Subsets
+        Of the truth; it has `Subsets.structure_count` of them.
+
+    Raises
+    ------
+    DataError
+        The maps are of other sizes than the subsets.
+    """
+    check_sizes(subsets, disparity=disparity, truth=truth)
+    return sum(not found.any() for _, _, found in _structures(disparity, truth, subsets))
+
+
+def detail_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
+    """Share of the background beside structures that got a disparity more like theirs.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    subsets : Subsets
+        Of the truth.
+
+    Returns
+    -------
+    Score
+        Fraction, 0..1. Picture: 1 where fattened, 0 elsewhere in M_n.
+
+    Raises
+    ------
+    DataError
+        The maps are of other sizes than the subsets.
+
+    Notes
+    -----
+    Honauer et al. 2015, equations 12 and 13: ``|D_gt - D_a| > |D_n - D_a|``.
+    """
+    return nearer_to(disparity, truth, subsets.neighbourhood_disparity, subsets.neighbourhood, subsets)
+
+
+def _structures(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Iterator[tuple[tuple[slice, slice], Mask, Mask]]:
+    """Every structure's bounding box, and in it its evaluated pixels and those of them that are found."""
+    from scipy.ndimage import find_objects
+
+    labels = np.where(subsets.evaluated, subsets.structures, 0)
+    tolerance = subsets.parameters.structure_tolerance.of(truth.shape[1])
+    for label, window in enumerate(find_objects(labels), start=1):
+        if window is not None:
+            structure = labels[window] == label
+            # A comparison with a missing estimate is false.
+            with np.errstate(invalid="ignore"):
+                yield window, structure, structure & (np.abs(disparity[window] - truth[window]) <= tolerance)

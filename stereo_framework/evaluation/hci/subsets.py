@@ -1,0 +1,193 @@
+"""The parts of a scene that the HCI stereo metrics look at, found in its truth; a record to save, edit and measure with."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation.hci.edges import find_edges
+from stereo_framework.evaluation.hci.parameters import Parameters
+from stereo_framework.evaluation.hci.planes import find_planes
+from stereo_framework.evaluation.hci.structures import find_structures
+from stereo_framework.io import PathLike, read_bytes
+from stereo_framework.scene import Disparity, Mask
+
+_KINDS = {"Mask": (np.bool_, "bool"), "Disparity": (np.float32, "float32"), "NDArray[np.int32]": (np.int32, "int32")}
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Where which metric is measured. All arrays are ``(rows, columns)`` and read-only but for the planes' coefficients.
+
+    The sets are geometry; every metric counts only those of their pixels that are also in `evaluated`. To measure with other sets, put
+    them in with ``dataclasses.replace``.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        What the sets were found with; the metrics take theirs from here too.
+    evaluated : ndarray, bool
+        Pixels within the border whose truth is known and that the match frame shows.
+    edges : ndarray, bool
+        M_d: pixels on both sides of a depth discontinuity.
+    foreground, background : ndarray, bool
+        M_f, M_b: bands on the near and on the far side of the discontinuities.
+    foreground_disparity, background_disparity : ndarray, float32
+        D_f, D_b: the disparity of the nearest edge pixel of the near and of the far side, in pixels; given in both bands, NaN elsewhere.
+    planes : ndarray, int32
+        M_p: 0 = on no plane, else the number of the planar region.
+    plane_coefficients : ndarray, float64, (planes, 3)
+        Row i - 1 belongs to plane i: a, b, c of ``disparity = a * x + b * y + c``.
+    structures : ndarray, int32
+        M_s: 0 = of no fine structure, else the number of the structure.
+    neighbourhood : ndarray, bool
+        M_n: background to the left and right of the structures.
+    neighbourhood_disparity : ndarray, float32
+        D_n: the structure's disparity in its neighbourhood, in pixels, NaN elsewhere.
+
+    Raises
+    ------
+    DataError
+        Arrays of other types or of different shapes, labels below 0 or of planes without coefficients, bands without disparities.
+    """
+
+    parameters: Parameters
+    evaluated: Mask
+    edges: Mask
+    foreground: Mask
+    background: Mask
+    foreground_disparity: Disparity
+    background_disparity: Disparity
+    planes: NDArray[np.int32]
+    plane_coefficients: NDArray[np.float64]
+    structures: NDArray[np.int32]
+    neighbourhood: Mask
+    neighbourhood_disparity: Disparity
+
+    def __post_init__(self) -> None:
+        shape = self.evaluated.shape
+        for f in dataclasses.fields(self):
+            if f.name == "parameters":
+                continue
+            array = getattr(self, f.name)
+            if f.name != "plane_coefficients":
+                dtype, name = _KINDS[str(f.type)]
+                if array.dtype != dtype or array.shape != shape or array.ndim != 2:
+                    raise DataError(
+                        f"hci subsets: {f.name} is {array.dtype} of shape {array.shape}; expected {name} of shape {shape} like evaluated"
+                    )
+            view = array.view()
+            view.flags.writeable = False
+            object.__setattr__(self, f.name, view)
+        if self.plane_coefficients.ndim != 2 or self.plane_coefficients.shape[1] != 3:
+            raise DataError(f"hci subsets: plane_coefficients has shape {self.plane_coefficients.shape}; expected (planes, 3)")
+        for name in ("planes", "structures"):
+            if (least := int(getattr(self, name).min(initial=0))) < 0:
+                raise DataError(f"hci subsets: {name} holds the label {least}; 0 is outside, regions are 1, 2, ...")
+        count, most = len(self.plane_coefficients), int(self.planes.max(initial=0))
+        if most > count:
+            raise DataError(f"hci subsets: planes holds the label {most}, but plane_coefficients has {count} rows")
+        for name, needed in (
+            ("foreground_disparity", self.background),
+            ("background_disparity", self.foreground),
+            ("neighbourhood_disparity", self.neighbourhood),
+        ):
+            if not np.isfinite(getattr(self, name)[needed & self.evaluated]).all():
+                raise DataError(f"hci subsets: {name} is not known in every pixel that is measured with it")
+
+    @property
+    def structure_count(self) -> int:
+        """Number of fine structures that have evaluated pixels."""
+        return int(np.count_nonzero(np.bincount(self.structures[self.evaluated], minlength=1)[1:]))
+
+    def save(self, path: PathLike) -> None:
+        """Write the record to a compressed ``.npz`` file that `load_subsets` reads.
+
+        Raises
+        ------
+        DataError
+            Another ending, or the file cannot be written.
+        """
+        if not str(path).endswith(".npz"):
+            raise DataError(f"{path}: subsets are kept in .npz files")
+        arrays = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parameters"}
+        text = json.dumps(self.parameters.as_dict())
+        try:
+            np.savez_compressed(path, parameters=np.array(text), **arrays)
+        except OSError as error:
+            raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def load_subsets(path: PathLike) -> Subsets:
+    """Read what `Subsets.save` wrote.
+
+    Raises
+    ------
+    DataError
+        The file is missing, damaged, or holds something else.
+    """
+    data = read_bytes(path)
+    names = [f.name for f in dataclasses.fields(Subsets)]
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            if absent := [name for name in names if name not in file]:
+                raise DataError(f"holds no {absent[0]}, so it is no file of subsets")
+            arrays = {name: file[name] for name in names}
+        parameters = Parameters.of(json.loads(str(arrays.pop("parameters"))))
+        return Subsets(parameters, **arrays)
+    except (DataError, ParameterError) as error:
+        raise DataError(f"{path}: {error}") from None
+    except Exception as error:  # whatever the parsers of archives, headers and texts raise on bytes that are neither
+        raise DataError(f"{path}: is damaged or no file of subsets: {' '.join(str(error).split())[:200]}") from None
+
+
+def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Parameters | None = None) -> Subsets:
+    """Find discontinuities, planes and fine structures in a scene's truth.
+
+    Parameters
+    ----------
+    truth : ndarray, float32, (rows, columns)
+        Pixels, what is not finite is unknown.
+    nonocc : ndarray, bool, (rows, columns), optional
+        Pixels that the match frame shows too; default: all.
+    parameters : Parameters, optional
+        Default: ``Parameters()``.
+
+    Returns
+    -------
+    Subsets
+        A kind of part that the scene lacks has empty sets; its metrics are NaN.
+
+    Raises
+    ------
+    DataError
+        Truth and mask are no maps of one size.
+
+    Notes
+    -----
+    Honauer, Maier-Hein & Kondermann 2015, section 3. Discontinuities are found in all known pixels, occluded ones included, because most
+    discontinuities have an occluded side; planes and structures in evaluated ones.
+    """
+    parameters = parameters or Parameters()
+    if truth.ndim != 2:
+        raise DataError(f"truth has shape {truth.shape}; expected (rows, columns)")
+    if nonocc is not None and nonocc.shape != truth.shape:
+        raise DataError(f"truth has shape {truth.shape}, the mask of visible pixels {nonocc.shape}; both must be of one size")
+    known = np.isfinite(truth)
+    truth = np.where(known, truth, np.nan).astype(np.float32)
+    visible = known if nonocc is None else known & nonocc
+    rows, columns = truth.shape
+    border = int(parameters.border.of(columns))
+    evaluated = np.zeros(truth.shape, bool)
+    inside = np.s_[border : max(rows - border, 0), border : max(columns - border, 0)]
+    evaluated[inside] = visible[inside]
+    edges = find_edges(truth, parameters)
+    planes = find_planes(truth, evaluated, edges.edges | ~visible, parameters)
+    structures = find_structures(truth, evaluated, parameters)
+    return Subsets(parameters, evaluated, *edges, planes.planes, planes.coefficients, *structures)

@@ -1,0 +1,98 @@
+"""Discontinuities and bands against their slow twins, and by hand."""
+
+import naive_hci
+import numpy as np
+from evaluation_inputs import disparity_maps
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from stereo_framework.evaluation.hci import Parameters
+from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
+from stereo_framework.evaluation.hci.edges import edge_sides, find_edges
+
+quick = settings(deadline=None, max_examples=80)
+SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 10))
+MASKS = SHAPES.flatmap(lambda shape: hnp.arrays(np.bool_, shape))
+
+
+@quick
+@given(MASKS)
+def test_distances_equal_their_twin(mask):
+    found = distance_to(mask)
+    for y, x in np.ndindex(mask.shape):
+        expected = naive_hci.squared_distance(mask, y, x) ** 0.5 if mask.any() else np.hypot(*mask.shape)
+        assert abs(found[y, x] - expected) < 1e-5  # float32
+
+
+@quick
+@given(MASKS, st.integers(0, 99))
+def test_nearest_values_are_those_of_a_nearest_pixel(mask, seed):
+    values = np.random.default_rng(seed).permutation(mask.size).reshape(mask.shape).astype(np.float32)
+    found = nearest_values(values, mask)
+    for y, x in np.ndindex(mask.shape):
+        if mask.any():
+            assert found[y, x] in naive_hci.values_of_nearest(values, mask, y, x)
+        else:
+            assert np.isnan(found[y, x])
+
+
+@quick
+@given(disparity_maps(SHAPES), st.sampled_from([0.5, 1.0, 2.0]), st.integers(0, 3), st.sampled_from([1, 3, 5]))
+def test_edges_and_bands_equal_their_twins(truth, jump, width, side):
+    found = find_edges(truth, Parameters(edge_jump=jump, band_width=width, band_median=side))
+    near, far = naive_hci.edge_sides(truth, jump)
+    np.testing.assert_array_equal(found.edges, near | far)
+    f, b = nearest_values(truth, near), nearest_values(truth, far)
+    foreground, background = naive_hci.bands(truth, jump, width, side, f, b)
+    np.testing.assert_array_equal(found.foreground, foreground)
+    np.testing.assert_array_equal(found.background, background)
+    within = foreground | background
+    np.testing.assert_array_equal(found.foreground_disparity, np.where(within, f, np.nan))
+    np.testing.assert_array_equal(found.background_disparity, np.where(within, b, np.nan))
+    assert not (foreground & background).any()
+    assert not np.isnan(truth[within]).any()
+
+
+def test_a_straight_edge():
+    truth = np.full((20, 30), 3, np.float32)
+    truth[:, 15:] = 9
+    found = find_edges(truth, Parameters(band_width=4))
+    assert np.flatnonzero(found.edges[7]).tolist() == [14, 15]
+    # The edge pixel of its side and four more.
+    assert np.flatnonzero(found.background[7]).tolist() == [10, 11, 12, 13, 14]
+    assert np.flatnonzero(found.foreground[7]).tolist() == [15, 16, 17, 18, 19]
+    assert set(found.foreground_disparity[7, 10:20]) == {9}
+    assert set(found.background_disparity[7, 10:20]) == {3}
+
+
+def test_disparities_are_extrapolated_from_the_edge():
+    truth = np.full((20, 30), 3, np.float32)
+    truth[:, 15:] = 9
+    truth += np.arange(20, dtype=np.float32)[:, None] / 4
+    found = find_edges(truth, Parameters(band_width=4, edge_jump=1))
+    # Every row has its own edge pixel, which is the nearest one of its band's pixels.
+    np.testing.assert_array_equal(found.foreground_disparity[:, 10], truth[:, 15])
+    np.testing.assert_array_equal(found.background_disparity[:, 19], truth[:, 14])
+
+
+def test_a_jump_of_exactly_the_threshold_is_no_edge():
+    truth = np.array([[1, 3, 3]], np.float32)
+    assert not np.any(edge_sides(truth, 2.0))
+    near, far = edge_sides(truth, 1.99)
+    assert (near.tolist(), far.tolist()) == ([[False, True, False]], [[True, False, False]])
+
+
+def test_unknown_pixels_make_no_edge():
+    truth = np.array([[1, np.nan, 9]], np.float32)
+    assert not np.any(edge_sides(truth, 1.0))
+
+
+def test_the_median_takes_leaks_out_and_moves_nothing_across():
+    truth = np.full((20, 30), 3, np.float32)
+    truth[:, 15:] = 9
+    truth[10, 12] = 8  # nearer to the foreground's disparity
+    found = find_edges(truth, Parameters(band_width=4))
+    assert not found.foreground[10, 12]
+    assert not found.background[10, 12]
+    assert find_edges(truth, Parameters(band_width=4, band_median=1)).foreground[10, 12]

@@ -1,0 +1,442 @@
+"""The nine metrics: scenes in which their values are known, slow twins, and how each reacts to each fault."""
+
+import math
+from dataclasses import replace
+
+import naive_hci
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from stereo_framework.evaluation.hci import (
+    HCI_METRICS,
+    Parameters,
+    Subsets,
+    bumpiness,
+    detail_fattening,
+    extract_subsets,
+    foreground_fattening,
+    foreground_thinning,
+    fragmentation,
+    fuzziness,
+    hci_metrics,
+    metrics,
+    misorientation,
+    missed_structures,
+    offset,
+    porosity,
+)
+
+BAND = 4  # pixels beside the edge pixel
+EDGE = 60
+HEIGHT = 8.0
+
+
+def _edge(at=EDGE):
+    """Foreground from a column on."""
+    truth = np.full((80, 120), 5, np.float32)
+    truth[:, at:] = 5 + HEIGHT
+    return truth
+
+
+TRUTH = _edge()
+SUBSETS = extract_subsets(TRUTH, parameters=Parameters(band_width=BAND))
+
+
+# --- edges that are known
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 5])
+def test_an_edge_fattened_by_k_pixels(k):
+    estimate = _edge(EDGE - k)
+    score = foreground_fattening(estimate, TRUTH, SUBSETS)
+    assert score.value == pytest.approx(k / (BAND + 1))
+    assert score.coverage == 1
+    assert foreground_thinning(estimate, TRUTH, SUBSETS).value == 0
+    band = score.picture[40, EDGE - BAND - 1 : EDGE]
+    assert band.tolist() == [0] * (BAND + 1 - k) + [1] * k
+    assert np.isnan(score.picture[40, EDGE:]).all()
+    assert np.isnan(score.picture[:20]).all()
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_an_edge_thinned_by_k_pixels(k):
+    estimate = _edge(EDGE + k)
+    assert foreground_thinning(estimate, TRUTH, SUBSETS).value == pytest.approx(k / (BAND + 1))
+    assert foreground_fattening(estimate, TRUTH, SUBSETS).value == 0
+
+
+def test_the_middle_between_two_surfaces_is_not_fattened():
+    middle = np.where(TRUTH == 5, np.float32(5 + HEIGHT / 2), TRUTH)
+    assert foreground_fattening(middle, TRUTH, SUBSETS).value == 0
+    assert foreground_fattening(middle + np.float32(0.01), TRUTH, SUBSETS).value == 1
+    # So does what lies beyond the foreground: the equation has no other end.
+    assert foreground_fattening(middle + 99, TRUTH, SUBSETS).value == 1
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_fuzziness_of_a_shifted_edge(k):
+    # Central differences give half the height in two columns. Where they should be, they are missed with the distances to the outside of
+    # the bands (BAND + 1 columns from both); where they are, they are too strong with the distances k - 1 and k to the edge.
+    expected = HEIGHT / 2 * (2 * (BAND + 1) + (k - 1) + k) / (2 * (BAND + 1))
+    assert fuzziness(_edge(EDGE - k), TRUTH, SUBSETS).value == pytest.approx(expected, rel=1e-6)
+
+
+def test_fuzziness_of_a_blurred_edge():
+    # A ramp over 3 pixels each side of the edge: gradients at its columns in units of the ramp's slope, half of it at its ends.
+    radius = 3
+    slope = HEIGHT / (2 * radius)
+    x = np.arange(120)
+    estimate = np.broadcast_to(5 + np.clip((x - EDGE + 0.5 + radius) * slope, 0, HEIGHT), TRUTH.shape).astype(np.float32)
+    gradient = np.gradient(estimate[0].astype(float))
+    true = np.gradient(TRUTH[0].astype(float))
+    total = 0.0
+    for column in range(EDGE - BAND - 1, EDGE + BAND + 1):
+        to_edge = min(abs(column - EDGE), abs(column - EDGE + 1))
+        to_outside = min(column - (EDGE - BAND - 2), EDGE + BAND + 1 - column)
+        total += abs(true[column] - gradient[column]) * (to_edge if gradient[column] > true[column] else to_outside)
+    assert fuzziness(estimate, TRUTH, SUBSETS).value == pytest.approx(total / (2 * (BAND + 1)), rel=1e-6)
+    assert fuzziness(TRUTH, TRUTH, SUBSETS).value == 0
+
+
+def test_fuzziness_in_image_widths():
+    relative = replace(SUBSETS, parameters=replace(SUBSETS.parameters, fuzziness_distance="width"))
+    estimate = _edge(EDGE - 2)
+    assert fuzziness(estimate, TRUTH, relative).value == pytest.approx(fuzziness(estimate, TRUTH, SUBSETS).value / 120)
+
+
+def test_what_a_map_says_where_nothing_is_known_does_not_count():
+    truth = TRUTH.copy()
+    truth[30:34, EDGE - 3 : EDGE + 3] = np.nan
+    estimate = truth.copy()
+    estimate[np.isnan(truth)] = 99
+    estimate[50:52, EDGE - 5 : EDGE + 5] = np.nan
+    subsets = extract_subsets(truth, parameters=SUBSETS.parameters)
+    values = hci_metrics(estimate, truth, subsets)
+    assert all(values["hci_" + name] == 0 for name in ("foreground_fattening", "foreground_thinning", "fuzziness"))
+    assert values["hci_coverage_fuzziness"] < 1
+
+
+# --- planes that are known
+
+SLOPES = (0.25, -0.125)
+
+
+def _plane(a=0.0, b=0.0, c=0.0):
+    y, x = np.mgrid[:80, :120]
+    return ((SLOPES[0] + a) * x + (SLOPES[1] + b) * y + 30 + c).astype(np.float32)
+
+
+PLANE = extract_subsets(_plane())
+
+
+def test_a_perfect_plane():
+    assert len(PLANE.plane_coefficients) == 1
+    assert (PLANE.planes > 0).sum() == 40 * 80
+    for metric in (bumpiness, offset, misorientation):
+        assert metric(_plane(), PLANE).value < 1e-6
+
+
+@pytest.mark.parametrize("shift", [-1.5, 0.25])
+def test_a_plane_with_an_offset(shift):
+    estimate = _plane(c=shift)
+    assert offset(estimate, PLANE).value == pytest.approx(abs(shift) / math.sqrt(1 + 0.25**2 + 0.125**2), rel=1e-6)
+    assert bumpiness(estimate, PLANE).value == 0
+    assert misorientation(estimate, PLANE).value < 1e-6
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0), (0, 0.25), (-0.25, 0.5)])
+def test_a_tilted_plane(a, b):
+    p, q = (np.array([-s, -t, 1]) for s, t in (SLOPES, (SLOPES[0] + a, SLOPES[1] + b)))
+    angle = math.degrees(math.acos(p @ q / np.linalg.norm(p) / np.linalg.norm(q)))
+    assert misorientation(_plane(a, b), PLANE).value == pytest.approx(angle, rel=1e-6)
+    assert bumpiness(_plane(a, b), PLANE).value == 0
+
+
+def test_angles_do_not_exceed_90_degrees():
+    # The normals of steep opposite slopes open to more than 90 degrees; the lines they lie on do not.
+    x = np.mgrid[:80, :120][1]
+    steep = extract_subsets((0.75 * x).astype(np.float32), parameters=Parameters(edge_jump=9))
+    angle = misorientation((-8 * x).astype(np.float32), steep).value
+    assert angle == pytest.approx(180 - math.degrees(math.atan(0.75) + math.atan(8)), rel=1e-6)
+
+
+def test_noise_on_a_plane():
+    sigma = 0.01
+    noise = np.random.default_rng(0).normal(0, sigma, (80, 120))
+    flat = extract_subsets(np.full((80, 120), 3, np.float32))
+    estimate = (3 + noise).astype(np.float32)
+    # Mean of |N(0, s)| = s sqrt(2/pi); the Laplacian sums squared weights 4 * 1 + 16; a slope over a 5x5 window has the variance s²/50, and
+    # the length of two of them follows Rayleigh's distribution. 3200 pixels, correlated in 5x5: 5 % is some 3 standard errors.
+    assert offset(estimate, flat).value == pytest.approx(sigma * math.sqrt(2 / math.pi), rel=0.05)
+    assert bumpiness(estimate, flat).value == pytest.approx(math.sqrt(20) * sigma * math.sqrt(2 / math.pi), rel=0.05)
+    expected = math.degrees(sigma / math.sqrt(50) * math.sqrt(math.pi / 2))
+    assert misorientation(estimate, flat).value == pytest.approx(expected, rel=0.05)
+
+
+# --- bars that are known
+
+BARS = (50, 57, 64)
+LENGTH = 24
+
+
+def _grid(gaps=(), lost=(), filled=()):
+    """Three bars of 3 columns; gaps are (bar, first row, rows)."""
+    disparity = np.full((80, 120), 4, np.float32)
+    for bar, left in enumerate(BARS):
+        if bar not in lost:
+            disparity[25 : 25 + LENGTH, left : left + 3] = 14
+    for bar, row, rows in gaps:
+        disparity[25 + row : 25 + row + rows, BARS[bar] : BARS[bar] + 3] = 4
+    for bar in filled:
+        disparity[25 : 25 + LENGTH, BARS[bar] + 3 : BARS[bar] + 7] = 14
+    return disparity
+
+
+GRID = extract_subsets(_grid())
+
+
+def test_a_perfect_grid():
+    assert GRID.structure_count == 3
+    for metric in (porosity, fragmentation, detail_fattening):
+        assert metric(_grid(), _grid(), GRID).value == 0
+        assert metric(_grid(), _grid(), GRID).coverage == 1
+    assert missed_structures(_grid(), _grid(), GRID) == 0
+
+
+@pytest.mark.parametrize("rows", [1, 4, 5])
+def test_a_gap_in_a_bar(rows):
+    estimate = _grid(gaps=[(1, 8, rows)])
+    # Every row of the gap lies as far from a found one as from the nearer end, across all three columns.
+    terms = [math.log(1 + min(i + 1, rows - i)) for i in range(rows)]
+    assert porosity(estimate, _grid(), GRID).value == pytest.approx(sum(terms) / (3 * LENGTH), rel=1e-6)
+    # Two fragments of one bar: 0.50 for it as in the paper's figure 5, and a third of that for three bars.
+    assert fragmentation(estimate, _grid(), GRID).value == pytest.approx(0.5 / 3)
+    assert missed_structures(estimate, _grid(), GRID) == 0
+    assert detail_fattening(estimate, _grid(), GRID).value == 0
+
+
+@pytest.mark.parametrize(("gaps", "expected"), [(0, 0), (1, 0.50), (2, 0.67), (3, 0.75)])
+def test_figure_5_shows_one_structure(gaps, expected):
+    # Published: LCU 0.50 and MeshS 0.67 where the picture shows two and three fragments; 0 in one piece (IDR, BSM, Cens5).
+    alone = replace(GRID, structures=np.where(GRID.structures == 2, GRID.structures, 0).astype(np.int32))
+    estimate = _grid(gaps=[(1, 4 + 5 * i, 2) for i in range(gaps)])
+    assert round(fragmentation(estimate, _grid(), alone).value, 2) == expected
+
+
+def test_pieces_hang_together_across_corners():
+    estimate = _grid()
+    estimate[35, 57:59] = 4
+    estimate[36, 58:60] = 4
+    assert fragmentation(estimate, _grid(), GRID).value == pytest.approx(0.5 / 3)
+    estimate[36, 58] = 14
+    assert fragmentation(estimate, _grid(), GRID).value == 0
+
+
+def test_a_lost_bar():
+    estimate = _grid(lost=[2])
+    assert missed_structures(estimate, _grid(), GRID) == 1
+    # It is no fragmented one, but porous over the diagonal of its box of 3 x LENGTH.
+    score = fragmentation(estimate, _grid(), GRID)
+    assert (score.value, score.coverage) == (0, pytest.approx(2 / 3))
+    assert porosity(estimate, _grid(), GRID).value == pytest.approx(math.log(1 + math.hypot(3, LENGTH)) / 3, rel=1e-6)
+    nothing = np.full((80, 120), 4, np.float32)
+    assert math.isnan(fragmentation(nothing, _grid(), GRID).value)
+    assert missed_structures(nothing, _grid(), GRID) == 3
+
+
+def test_filled_gaps():
+    # Neighbours: 3 columns outside on both ends, 4 in each of the two spaces.
+    assert detail_fattening(_grid(filled=[0]), _grid(), GRID).value == pytest.approx(4 / 14)
+    assert detail_fattening(_grid(filled=[0, 1]), _grid(), GRID).value == pytest.approx(8 / 14)
+
+
+@pytest.mark.parametrize(("error", "found"), [(1.0, True), (-1.0, True), (1.001, False)])
+def test_structures_are_found_within_the_tolerance(error, found):
+    assert GRID.parameters.structure_tolerance.of(120) == 1
+    assert missed_structures(_grid() + np.float32(error), _grid(), GRID) == (0 if found else 3)
+
+
+# --- missing estimates
+
+
+def test_pixels_without_an_estimate_leave_the_sets():
+    estimate = _edge(EDGE - 2)
+    estimate[40:] = np.nan  # half of the evaluated rows
+    estimate[45] = np.inf
+    score = foreground_fattening(estimate, TRUTH, SUBSETS)
+    assert (score.value, score.coverage) == (pytest.approx(2 / (BAND + 1)), 0.5)
+    assert np.isnan(score.picture[40:]).all()
+    assert fuzziness(estimate, TRUTH, SUBSETS).coverage == 0.5
+    plane = _plane(c=1)
+    plane[:40] = np.nan
+    assert offset(plane, PLANE).coverage == 0.5
+    # Windows of 3 and 5 rows lose one and two rows more.
+    assert bumpiness(plane, PLANE).coverage == 19 / 40
+    assert misorientation(plane, PLANE).coverage == 18 / 40
+    bars = _grid(lost=[2])
+    bars[25:31, 50:53] = np.nan
+    assert porosity(bars, _grid(), GRID).coverage == pytest.approx(1 - 6 / (3 * LENGTH))
+    assert fragmentation(bars, _grid(), GRID).value == 0
+
+
+def test_nothing_estimated():
+    empty = np.full((80, 120), np.nan, np.float32)
+    for truth, subsets in ((TRUTH, SUBSETS), (_plane(), PLANE), (_grid(), GRID)):
+        values = hci_metrics(empty, truth, subsets)
+        assert all(math.isnan(values[name]) for name in HCI_METRICS)
+        assert all(value == 0 or math.isnan(value) for name, value in values.items() if name.startswith("hci_coverage"))
+    assert values["hci_missed_structures"] == 3
+
+
+# --- twins
+
+SMALL = st.tuples(st.integers(1, 7), st.integers(1, 8))
+quick = settings(deadline=None, max_examples=60)
+
+
+def _floats(shape, *, missing=True):
+    values = st.one_of(st.integers(0, 40).map(lambda n: n / 4), st.sampled_from([2.0, 9.0, *[np.nan] * missing]))
+    return hnp.arrays(np.float32, shape, elements=values, fill=st.nothing())
+
+
+@st.composite
+def _small(draw, missing=True):
+    """A truth, an estimate, and sets drawn at random."""
+    shape = draw(SMALL)
+    truth, estimate = draw(_floats(shape, missing=missing)), draw(_floats(shape, missing=missing))
+
+    def mask():
+        return draw(hnp.arrays(np.bool_, shape))
+
+    known = ~np.isnan(truth)
+    others = [draw(_floats(shape, missing=False)) for _ in range(3)]
+    labels = [draw(hnp.arrays(np.int32, shape, elements=st.integers(0, 2))) for _ in range(2)]
+    coefficients = draw(hnp.arrays(np.float64, (2, 3), elements=st.integers(-8, 8).map(lambda n: n / 4)))
+    subsets = Subsets(
+        Parameters(normal_window=3),
+        mask() & known,
+        mask(),
+        mask(),
+        mask(),
+        *others[:2],
+        labels[0],
+        coefficients,
+        labels[1],
+        mask(),
+        others[2],
+    )
+    return estimate, truth, subsets
+
+
+def _same(got, expected, tolerance=1e-5):
+    """Scores are collected in float32, of values up to 40 and distances up to 10."""
+    assert math.isnan(got) == math.isnan(expected)
+    assert math.isnan(got) or got == pytest.approx(expected, abs=tolerance, rel=tolerance)
+
+
+@quick
+@given(_small())
+def test_shares_equal_their_twins(case):
+    estimate, truth, s = case
+    for metric, other, mask in (
+        (foreground_fattening, s.foreground_disparity, s.background),
+        (foreground_thinning, s.background_disparity, s.foreground),
+        (detail_fattening, s.neighbourhood_disparity, s.neighbourhood),
+    ):
+        _same(metric(estimate, truth, s).value, naive_hci.share_nearer(estimate, truth, other, mask & s.evaluated))
+
+
+@quick
+@given(_small(missing=False))
+def test_fuzziness_equals_its_twin(case):
+    estimate, truth, s = case
+    near = s.edges | s.foreground | s.background
+    # With no edge in the map the twin's distance is infinite, ours the diagonal.
+    if s.edges.any():
+        _same(fuzziness(estimate, truth, s).value, naive_hci.fuzziness(estimate, truth, s.edges, near, s.evaluated))
+
+
+@quick
+@given(_small())
+def test_plane_metrics_equal_their_twins(case):
+    estimate, _, s = case
+    terms = naive_hci.plane_terms(estimate, np.where(s.evaluated, s.planes, 0), s.plane_coefficients, 3)
+    for metric, expected in zip((bumpiness, offset, misorientation), terms, strict=True):
+        score = metric(estimate, s)
+        assert set(naive_hci.pixels(~np.isnan(score.picture))) == set(expected)
+        # The twin's arccosine is good to 1e-6 degrees at best.
+        _same(score.value, np.mean(list(expected.values())) if expected else math.nan, 1e-4)
+
+
+@quick
+@given(_small())
+def test_structure_metrics_equal_their_twins(case):
+    estimate, truth, s = case
+    holes, pieces, missed = naive_hci.structure_scores(estimate, truth, s.structures, s.evaluated, 1)
+    _same(porosity(estimate, truth, s).value, holes)
+    _same(fragmentation(estimate, truth, s).value, pieces)
+    assert missed_structures(estimate, truth, s) == missed
+
+
+# --- all nine
+
+
+def test_a_perfect_map_scores_0(made):
+    truth, subsets, perfect, _ = made
+    values = hci_metrics(perfect, truth, subsets)
+    # Window sums of float64 leave rounding errors in the angle.
+    assert all(values[name] < 1e-9 for name in HCI_METRICS)
+    assert all(value == 1 for name, value in values.items() if name.startswith("hci_coverage"))
+    assert values["hci_missed_structures"] == 0
+
+
+def _documented():
+    lines = [line.strip("| ").split(" | ") for line in metrics.__doc__.splitlines() if line.startswith("|")]
+    columns, rows = lines[0][1:], lines[2:]
+    assert columns == [metric.title.removeprefix("foreground ") for metric in HCI_METRICS.values()]
+    return {row[0]: dict(zip(HCI_METRICS, row[1:], strict=True)) for row in rows}
+
+
+def test_metrics_react_as_documented(made):
+    truth, subsets, _, maps = made
+    documented = _documented()
+    assert set(documented) == set(maps)
+    measured = {fault: hci_metrics(disparity, truth, subsets) for fault, disparity in maps.items()}
+    for name in HCI_METRICS:
+        strongest = max(values[name] for values in measured.values())
+        for fault, values in measured.items():
+            value = values[name]
+            seen = "0" if value < 1e-9 else "++" if value == strongest else "+"
+            assert (fault, name, seen) == (fault, name, documented[fault][name])
+    assert [fault for fault, values in measured.items() if values["hci_missed_structures"]] == ["lost"]
+
+
+@pytest.mark.parametrize("fault", ["fattened", "noise", "tilt", "gaps"])
+def test_scores_are_the_means_of_their_pictures(made, fault):
+    truth, subsets, _, maps = made
+    for name, metric in HCI_METRICS.items():
+        score = metric.measure(maps[fault], truth, subsets)
+        assert score.picture.shape == truth.shape
+        assert score.picture.dtype == np.float32
+        assert np.isnan(score.picture[~subsets.evaluated]).all()
+        if name != "hci_fragmentation":  # of structures, not of pixels
+            assert score.value == pytest.approx(np.nanmean(score.picture.astype(np.float64)))
+        assert hci_metrics(maps[fault], truth, subsets)[name] == score.value
+
+
+def test_the_table_documents_every_metric():
+    for name, metric in HCI_METRICS.items():
+        assert name == metric.name == "hci_" + metric.title.replace(" ", "_")
+        assert metric.unit
+        assert "Honauer" in metric.source
+        assert "equation" in metric.source
+
+
+def test_inputs_stay_as_they_are(made):
+    truth, subsets, perfect, _ = made
+    truth, perfect = truth.copy(), perfect.copy()
+    truth.flags.writeable = perfect.flags.writeable = False
+    assert hci_metrics(perfect, truth, subsets)["hci_offset"] == 0
