@@ -31,7 +31,12 @@ def evaluate(
         typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
     ] = None,
     measure: Annotated[
-        list[str] | None, typer.Option("--measure", help="What to measure instead ('metrics' lists all); repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "--measures",
+            help="What to measure instead ('metrics' lists all; hci: the nine HCI metrics); repeatable.",
+        ),
     ] = None,
     threshold: Annotated[
         list[float] | None,
@@ -56,7 +61,7 @@ def evaluate(
     from stereo_framework.cli import _output
     from stereo_framework.cli._options import protocol_spec
     from stereo_framework.evaluation.averages import average
-    from stereo_framework.evaluation.metrics import metric_of
+    from stereo_framework.evaluation.metrics import GROUPS, metric_of
     from stereo_framework.submission import find_maps, measure_map
 
     given = {"measures": measure, "thresholds": threshold, "border": border}
@@ -89,7 +94,8 @@ def evaluate(
     if json:
         _output.print_json([r.record() for r in results])
     else:
-        shown = [s for r in results for s in r.statistics if (m := metric_of(s)) and m.name in (measure or [])]
+        asked = {name for m in measure or [] for name in GROUPS.get(m, (m,)) if name != "hci_coverage"}
+        shown = [s for r in results for s in r.statistics if (m := metric_of(s)) and m.name in asked]
         _output.print_results(results, columns.split(",") if columns else list(dict.fromkeys(shown)))
     return 0
 

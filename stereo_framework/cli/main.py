@@ -15,7 +15,20 @@ from typing import Annotated, Any
 import typer
 
 from stereo_framework import __version__
-from stereo_framework.cli import check, compare, evaluate, import_, metrics, results, run, scenes, schema, stages
+from stereo_framework.cli import (
+    check,
+    compare,
+    evaluate,
+    import_,
+    metrics,
+    report,
+    reproduce,
+    results,
+    run,
+    scenes,
+    schema,
+    stages,
+)
 from stereo_framework.errors import StereoFrameworkError
 
 app = typer.Typer(
@@ -66,6 +79,8 @@ _VERBS: tuple[Callable[..., int], ...] = (
     compare.compare,
     results.results,
     metrics.metrics,
+    report.report,
+    reproduce.reproduce,
     scenes.scenes,
     stages.stages,
     check.check,

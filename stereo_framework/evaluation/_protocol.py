@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.evaluation.metrics import METRICS
+from stereo_framework.evaluation.hci import Parameters as HciParameters
+from stereo_framework.evaluation.metrics import GROUPS, METRICS
 from stereo_framework.stage import spelled
 
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
@@ -79,9 +80,14 @@ def _one_of(legal: Any) -> tuple[Callable[[Any], bool], str]:
 
 _YES_NO: tuple[Callable[[Any], bool], str] = (lambda v: isinstance(v, bool)), "true or false"
 
+_MEASURES = (*METRICS, *GROUPS)
+
 LEGAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "name": (lambda v: isinstance(v, str) and bool(v.strip()), "a text"),
-    "measures": (lambda v: _are(METRICS.__contains__, items(v)), f"a list of different measures; legal: {', '.join(METRICS)}"),
+    "measures": (
+        lambda v: _are(_MEASURES.__contains__, items(v)),
+        f"a list of different measures; legal: {', '.join(_MEASURES)}",
+    ),
     "thresholds": (
         lambda v: _are(_is_number, items(v)),
         "a number >= 0 (pixels) or a list of different ones, the main one first",
@@ -126,7 +132,7 @@ def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
         legal, words = LEGAL[field(name)]
         if not legal(value):
             found[name] = f"{spelled(value)} is not {words}"
-            known = {"regions": REGIONS, "measures": tuple(METRICS)}.get(field(name), ())
+            known = {"regions": REGIONS, "measures": _MEASURES}.get(field(name), ())
             strange = [v for v in items(value) if isinstance(v, str) and v not in known]
             if known and strange and field(name) == "measures":
                 found[name] = f"no such measure: {', '.join(map(repr, strange))}; {nearest(strange[0], known, kind='measures')}"
@@ -150,7 +156,7 @@ class Protocol:
     name : str
         Stored with results and printed with tables.
     measures : tuple of str
-        What is measured, of `metrics.METRICS`.
+        What is measured, of `metrics.METRICS` and `metrics.GROUPS`.
     thresholds : tuple of float
         Errors above these (pixels) are bad; the first is the main one, that of ``bad_pixels_REGION``.
     relative_threshold : float
@@ -244,7 +250,9 @@ class Protocol:
             value = getattr(self, f.name)
             if f.name == "thresholds":
                 value = tuple(map(float, items(value)))
-            elif f.name in ("measures", "regions"):
+            elif f.name == "measures":
+                value = tuple(dict.fromkeys(name for item in items(value) for name in GROUPS.get(item, (item,))))
+            elif f.name == "regions":
                 value = tuple(items(value))
             elif f.type == "float":
                 value = float(value)
@@ -279,6 +287,8 @@ class Protocol:
         choices.append(_AVERAGING[self.averaging])
         if kinds & {"frame"}:
             choices.append(self._prediction_text())
+        if "subsets" in kinds:
+            choices.append(f"HCI subsets without occluded pixels, in the scene's own pixels: {HciParameters()}")
         if any(name.endswith("sigma_z_error") for name in self.measures):
             depth = (
                 "1 / (disparity + mu)"

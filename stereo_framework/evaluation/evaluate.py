@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.evaluation.disparity_error import fraction_matched
-from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, Region
+from stereo_framework.evaluation.hci import hci_metrics
+from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, Region, metric_of
 from stereo_framework.evaluation.prediction import (
     Prediction,
     forward_prediction,
@@ -19,7 +20,7 @@ from stereo_framework.evaluation.prediction import (
 )
 from stereo_framework.evaluation.preparation import Prepared, prepare
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, shortest
-from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.scene import Calibration, Disparity, Image, Mask, Scene
 
 
@@ -71,6 +72,9 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     views = predictions(scene, prepared.given, protocol) if asks_for_views else {}
     whole = _whole(scene, prepared, masks["all"], protocol)
     regions = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks} if whole else {}
+    hci: dict[str, float] = {}
+    if scene.truth is not None and any(METRICS[name].about == "subsets" for name in protocol.measures):
+        hci = hci_metrics(prepared.given, scene.truth, hci_subsets(scene))
     statistics: dict[str, float] = {}
     for name in protocol.measures:
         metric = METRICS[name]
@@ -81,6 +85,8 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
             statistics |= {f"{name}_{r}": metric.measure(region, protocol) for r, region in regions.items()}
         elif metric.about == "frame":
             statistics |= {f"{name}_{place}": metric.measure(view, real, protocol) for place, (view, real) in views.items()}
+        elif metric.about == "subsets":
+            statistics |= {k: v for k, v in hci.items() if metric_of(k) is metric}
         elif whole:
             statistics[name] = metric.measure(whole, protocol)
     if not whole:

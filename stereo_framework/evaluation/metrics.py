@@ -26,6 +26,7 @@ from stereo_framework.evaluation.error_measures import (
     mean_absolute_percentage_error,
     mean_squared_error,
 )
+from stereo_framework.evaluation.hci import HCI_METRICS, hci_metrics, missed_structures
 from stereo_framework.evaluation.prediction import Prediction, prediction_error
 from stereo_framework.evaluation.similarity import (
     mean_squared_difference,
@@ -75,12 +76,13 @@ class Metric:
     better : str
         ``"lower"`` or ``"higher"``; ``""`` for what is neither.
     about : str
-        ``"region"``, ``"frame"`` or ``"map"``: what its statistics are given for.
+        ``"region"``, ``"frame"``, ``"map"`` or ``"subsets"`` (the parts of the truth that the HCI metrics are about): what its statistics are
+        given for.
     source : str
         The paper or program that defines it.
     measure : callable
         Of a `Region` (and a threshold for the metrics in `THRESHOLDED`), a `Prediction` and the real image, or a whole-image `Region`,
-        and the protocol.
+        and the protocol; or of disparity, truth and subsets.
     pooled : str
         Over the pixels of many scenes: ``"mean"``, ``"rms"``, ``"sum"``, or ``""`` where only all errors together would tell.
     """
@@ -88,9 +90,9 @@ class Metric:
     name: str
     unit: str
     better: Literal["lower", "higher", ""]
-    about: Literal["region", "frame", "map"]
+    about: Literal["region", "frame", "map", "subsets"]
     source: str
-    measure: Callable[..., float]
+    measure: Callable[..., Any]
     pooled: Literal["mean", "rms", "sum", ""] = ""
 
 
@@ -207,10 +209,25 @@ METRICS: Mapping[str, Metric] = types.MappingProxyType(
             Metric(
                 "view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)
             ),
+            *(Metric(m.name, m.unit, "lower", "subsets", m.source, m.measure) for m in HCI_METRICS.values()),
+            Metric("hci_coverage", "fraction", "higher", "subsets", "share of each HCI subset that was measured", hci_metrics),
+            Metric(
+                "hci_missed_structures",
+                "count",
+                "lower",
+                "subsets",
+                "fine structures without an estimate of them",
+                missed_structures,
+            ),
         )
     }
 )
 """All metrics by name."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
+    {"hci": tuple(name for name in METRICS if name.startswith("hci_"))}
+)
+"""Names that stand for several metrics."""
 
 THRESHOLDED = ("bad_pixels", "total_bad_pixels")
 """Those that are measured at every threshold of a protocol; the others have one value."""

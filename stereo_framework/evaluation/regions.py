@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from stereo_framework.errors import DataError, nearest
 from stereo_framework.evaluation._protocol import MASKS, Protocol
 from stereo_framework.evaluation.consistency import left_right_difference
+from stereo_framework.evaluation.hci import Subsets, extract_subsets
 from stereo_framework.evaluation.rendering import render
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
@@ -111,6 +112,26 @@ def _computed(
         "textureless": seen & flat,
         "discont": seen & discontinuities(truth, gap=gap, width=jump_width, border=border),
     }
+
+
+_SUBSETS: weakref.WeakKeyDictionary[Scene, Subsets] = weakref.WeakKeyDictionary()
+
+
+def hci_subsets(scene: Scene) -> Subsets:
+    """The parts of a scene's truth that the HCI metrics are about, without its occluded pixels; kept as long as the scene lives.
+
+    Raises
+    ------
+    DataError
+        The scene has no truth.
+    """
+    found = _SUBSETS.get(scene)
+    if found is None:
+        if scene.truth is None:
+            raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
+        nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
+        found = _SUBSETS[scene] = extract_subsets(scene.truth, nonocc)
+    return found
 
 
 def visible(scene: Scene, *, gap: float = 2.0) -> Mask:

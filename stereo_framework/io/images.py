@@ -209,8 +209,17 @@ def write_image(path: PathLike, array: NDArray) -> None:
     elif suffix in (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
         if array.dtype == np.uint16 and suffix not in (".png", ".tif", ".tiff"):
             raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
-        import cv2
-
-        write_bytes(path, cv2.imencode(suffix, array[..., ::-1] if array.ndim == 3 else array)[1].tobytes())
+        write_bytes(path, _encode(suffix, array))
     else:
         raise DataError(f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif")
+
+
+def encode_png(array: NDArray) -> bytes:
+    """An image, uint8 or uint16 (rows, columns) or (rows, columns, 3) RGB, as the bytes of a PNG file."""
+    return _encode(".png", array)
+
+
+def _encode(suffix: str, array: NDArray) -> bytes:
+    import cv2
+
+    return cv2.imencode(suffix, array[..., ::-1] if array.ndim == 3 else array)[1].tobytes()

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import HCI_METRICS, HciMetric, Score, Subsets
 from stereo_framework.io import PathLike
-from stereo_framework.report._figures import _FONT, _axes, _figure, _pixels, _title
-from stereo_framework.report.pictures import _check_shapes, _save
+from stereo_framework.report._drawing import FONT, axes_at, check_shapes, new_figure, pixels, save_picture, title_line
 from stereo_framework.scene import Disparity, Image, Mask
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def subsets_picture(path: PathLike, image: Image, subsets: Subsets, *, title: st
         Image and subsets differ in size, or the file cannot be written.
     """
     _check_image(image, subsets)
-    _save(path, subsets_figure(image, subsets, title))
+    save_picture(path, subsets_figure(image, subsets, title))
 
 
 def metric_picture(
@@ -94,8 +93,8 @@ def metric_picture(
     """
     if metric not in HCI_METRICS:
         raise ParameterError(f"no such metric: {metric!r}; {nearest(metric, HCI_METRICS, kind='metrics')}")
-    _check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("score", score.picture))
-    _save(path, metrics_figure(image, [(HCI_METRICS[metric], score)], 1, title, {metric: largest} if largest else {}))
+    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("score", score.picture))
+    save_picture(path, metrics_figure(image, [(HCI_METRICS[metric], score)], 1, title, {metric: largest} if largest else {}))
 
 
 def metrics_picture(
@@ -122,7 +121,7 @@ def metrics_picture(
     """
     _check_image(image, subsets)
     scores = [(metric, metric.measure(disparity, truth, subsets)) for metric in HCI_METRICS.values()]
-    _save(path, metrics_figure(image, scores, 3, title, {}))
+    save_picture(path, metrics_figure(image, scores, 3, title, {}))
 
 
 def subsets_figure(image: Image, subsets: Subsets, title: str) -> Figure:
@@ -169,7 +168,7 @@ def metrics_figure(
 
 
 def _check_image(image: Image, subsets: Subsets) -> None:
-    _check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("subsets", subsets.evaluated))
+    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("subsets", subsets.evaluated))
 
 
 def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tuple[Figure, list[Axes]]:
@@ -182,13 +181,13 @@ def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tupl
     # A narrow image still has titles and bars.
     room, gap, above, below = max(width, 420), 14, 30, 74
     top, down = 40 if title else 6, -(-count // across)
-    figure = _figure(gap + across * (room + gap), top + down * (above + height + below))
-    _title(figure, title, top)
+    figure = new_figure(gap + across * (room + gap), top + down * (above + height + below))
+    title_line(figure, title, top)
     places = []
     for i in range(count):
         x = gap + (i % across) * (room + gap) + (room - width) // 2
         y = (down - 1 - i // across) * (above + height + below) + below
-        axes = _axes(figure, x, y, width, height)
+        axes = axes_at(figure, x, y, width, height)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(linewidth=0.5, color="0.5")
         places.append(axes)
@@ -201,7 +200,7 @@ def _show(axes: Axes, rgb: NDArray[np.uint8], title: str) -> None:
     width, height = round(box.width), round(box.height)
     shrunk = width < rgb.shape[1]
     axes.imshow(cv2.resize(rgb, (width, height), interpolation=cv2.INTER_AREA if shrunk else cv2.INTER_NEAREST), aspect="auto")
-    axes.set_title(title, fontsize=_FONT + 1, pad=5, parse_math=False)
+    axes.set_title(title, fontsize=FONT + 1, pad=5, parse_math=False)
 
 
 def _show_values(figure: Figure, axes: Axes, grey: NDArray, values: NDArray, high: float, title: str, label: str) -> None:
@@ -214,12 +213,12 @@ def _show_values(figure: Figure, axes: Axes, grey: NDArray, values: NDArray, hig
     rgb = grey.copy()
     rgb[measured] = colours.to_rgba(values[measured], bytes=True)[:, :3]
     _show(axes, rgb, title)
-    box, (across, up) = axes.get_window_extent(), _pixels(figure)
+    box, (across, up) = axes.get_window_extent(), pixels(figure)
     place = figure.add_axes(((box.x0 + 0.1 * box.width) / across, (box.y0 - 22) / up, 0.8 * box.width / across, 12 / up))
     beyond = "max" if (values[measured] > high).any() else "neither"
     bar = figure.colorbar(colours, cax=place, orientation="horizontal", extend=beyond, extendfrac=0.03)
-    bar.set_label(label, fontsize=_FONT, labelpad=1)
-    bar.ax.tick_params(labelsize=_FONT, pad=1)
+    bar.set_label(label, fontsize=FONT, labelpad=1)
+    bar.ax.tick_params(labelsize=FONT, pad=1)
 
 
 def _legend(axes: Axes, entries: Sequence[tuple[tuple[int, ...], str]]) -> None:
@@ -234,7 +233,7 @@ def _legend(axes: Axes, entries: Sequence[tuple[tuple[int, ...], str]]) -> None:
         bbox_to_anchor=(0.5, 0.0),
         ncols=len(patches),
         frameon=False,
-        fontsize=_FONT,
+        fontsize=FONT,
         handlelength=1.4,
     )
 

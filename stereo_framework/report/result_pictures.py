@@ -37,7 +37,7 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
     protocol = protocol or of_scene(scene)
     stem.parent.mkdir(parents=True, exist_ok=True)
     border = scene.border if protocol.border is None else protocol.border
-    shown = _range(disparity, scene)
+    shown = shown_range(disparity, scene)
 
     def name(what: str) -> Path:
         return stem.with_name(f"{stem.name}_{what}.png")
@@ -69,11 +69,11 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
     scene : Scene
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    shown = _range(next(iter(maps.values())), scene)
+    shown = shown_range(next(iter(maps.values())), scene)
     comparison(path, scene.reference, maps, shown, truth=scene.truth, title=scene.name)
 
 
-def _range(disparity: Disparity, scene: Scene) -> tuple[float, float]:
+def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:
     """Disparities at the ends of the colour scale, in pixels."""
     if scene.search is not None:
         return scene.search.minimum, scene.search.maximum

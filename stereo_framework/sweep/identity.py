@@ -16,7 +16,7 @@ from typing import Any
 from stereo_framework._parallel import available_cores
 from stereo_framework.scene import Scene
 
-_NOT_COMPUTING = {"cli", "report", "sweep", "script"}
+_NOT_COMPUTING = {"cli", "papers", "report", "submission.py", "sweep", "script"}
 
 
 @functools.cache

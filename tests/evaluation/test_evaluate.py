@@ -157,3 +157,26 @@ def test_published_maps_have_their_published_scores(real, submission, method, na
         digit = 0.05 if full >= 10 else 0.005
         assert statistics["bad_pixels_nonocc"] == pytest.approx(visible, abs=digit)
         assert statistics["bad_pixels_all"] == pytest.approx(full, abs=digit + 1e-9)
+
+
+def test_hci_metrics_are_measures_like_others(data):
+    from stereo_framework.datasets import load_scene
+    from stereo_framework.evaluation.hci import HCI_METRICS, hci_metrics
+    from stereo_framework.evaluation.regions import hci_subsets
+
+    scene = load_scene("middlebury-v3/trainingQ/Pipes", data=data)
+    estimate = scene.truth + np.float32(1)
+    found = evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci"]})
+    assert found == pytest.approx(hci_metrics(estimate, scene.truth, hci_subsets(scene)), nan_ok=True)
+    assert set(HCI_METRICS) < set(found)
+    assert hci_subsets(scene) is hci_subsets(scene)
+    one = evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci_offset", "rms_error"], "regions": ["all"]})
+    assert list(one) == ["hci_offset", "rms_error_all"]
+    # A whole pixel too near: the distance of the planes, which are seen at an angle.
+    assert 0.5 < one["hci_offset"] <= 1.1
+
+
+def test_hci_metrics_need_truth():
+    scene = make_scene(image=np.zeros((30, 40), np.uint8))
+    estimate = np.ones((30, 40), np.float32)
+    assert evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci"]}) == {"fraction_matched": 1.0}

@@ -1,0 +1,27 @@
+"""The verb ``report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stereo_framework.cli._options import Data
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="The --out folder of a run.")],
+    out: Annotated[Path | None, typer.Option("--out", help="The page to write; default: report.html in the folder.")] = None,
+    data: Data = None,
+) -> int:
+    """Write one HTML page about a run: tables, plots, maps to blink between, times, parameters. It opens offline.
+
+    Example: stereo-framework report results/ssd
+    """
+    from stereo_framework.report.run_page import run_page
+
+    path = out or folder / "report.html"
+    run_page(folder, data=data).write(path)
+    print(f"page: {path}")
+    return 0

@@ -1,0 +1,81 @@
+"""Published numbers beside ours: difference, tolerance and the reason for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stereo_framework.report.page import Cell, Table
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One published number and ours.
+
+    Parameters
+    ----------
+    row, column : str
+        Where it stands in the published table.
+    published : float or None
+        As printed; None where the paper prints none.
+    ours : float or None
+        None where it could not be computed.
+    below, above : float or None
+        How far ours may lie below and above the published number; None = not judged.
+    reason : str
+        Why this far.
+    """
+
+    row: str
+    column: str
+    published: float | None
+    ours: float | None
+    below: float | None
+    above: float | None
+    reason: str
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus published."""
+        return None if self.ours is None or self.published is None else self.ours - self.published
+
+    @property
+    def outside(self) -> bool:
+        """Whether ours lies outside its tolerance."""
+        if self.difference is None:
+            return False
+        low = -math.inf if self.below is None else -self.below
+        high = math.inf if self.above is None else self.above
+        # Printed digits are decimal, ours binary.
+        return not low - 1e-9 <= self.difference <= high + 1e-9
+
+    @property
+    def tolerance(self) -> str:
+        """The tolerance in words."""
+        if self.below is None and self.above is None:
+            return "not judged"
+        if self.below is None:
+            return "at most" if not self.above else f"at most +{self.above:g}"
+        if self.above is None:
+            return "at least" if not self.below else f"at least -{self.below:g}"
+        return f"±{self.above:g}" if self.below == self.above else f"-{self.below:g} +{self.above:g}"
+
+
+HEADER = ("row", "column", "published", "ours", "difference", "tolerance", "reason")
+
+
+def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2, note: str = "") -> Table:
+    """All comparisons as a table, those outside their tolerance marked."""
+    rows = []
+    for c in comparisons:
+        numbers = [_number(value, digits) for value in (c.published, c.ours)]
+        difference = (
+            Cell("-") if c.difference is None else Cell(f"{c.difference:+.{digits}f}", c.difference, "bad" if c.outside else "")
+        )
+        rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
+    return Table(caption, HEADER, rows, note)
+
+
+def _number(value: float | None, digits: int) -> Cell:
+    return Cell("-") if value is None or math.isnan(value) else Cell(f"{value:.{digits}f}", value)

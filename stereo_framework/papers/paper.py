@@ -1,0 +1,156 @@
+"""What a paper is here, and what its items get to work with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stereo_framework.datasets import load_scene
+from stereo_framework.errors import DataError
+from stereo_framework.papers.comparison import Comparison
+from stereo_framework.report.page import Block, Details, Figure, Statement
+from stereo_framework.report.plots import write_plot
+from stereo_framework.scene import Scene
+from stereo_framework.script import Script, load
+from stereo_framework.script.report import read_report
+from stereo_framework.sweep import Result, run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an item came to.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        What the page shows.
+    comparisons : sequence of Comparison
+        Published numbers and ours.
+    statements : sequence of Statement
+        Claims of the paper, checked.
+    files : mapping of str to str or bytes
+        Figures and tables to write, by file name.
+    """
+
+    blocks: Sequence[Block]
+    comparisons: Sequence[Comparison] = ()
+    statements: Sequence[Statement] = ()
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table, a figure or an experiment of a paper.
+
+    Parameters
+    ----------
+    name : str
+        As in ``reproduce PAPER/NAME``.
+    title : str
+    build : callable
+        Takes a `Context`, returns an `Outcome`.
+    quick : bool
+        Whether it is part of the quick reproduction.
+    """
+
+    name: str
+    title: str
+    build: Callable[[Context], Outcome]
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its name, its reference, a short description and its items in the paper's order."""
+
+    name: str
+    reference: str
+    description: str
+    items: tuple[Item, ...]
+
+
+@dataclass
+class Context:
+    """What items work with: the folder of runs, the data, and the runs that earlier items asked for.
+
+    Parameters
+    ----------
+    paper : str
+    out : Path
+    data : Path or None
+        Data root.
+    workers : int
+        Runs at a time.
+    quick : bool
+        Only what takes seconds.
+    """
+
+    paper: str
+    out: Path
+    data: Path | None = None
+    workers: int = 2
+    quick: bool = False
+    missing: dict[str, str] = field(default_factory=dict)
+    _runs: dict[tuple[str, tuple[str, ...]], list[Result]] = field(default_factory=dict)
+
+    def run(
+        self, name: str, *, overrides: Sequence[str] = (), scenes: Sequence[str] | None = None, maps: bool = False
+    ) -> list[Result]:
+        """The results of the paper's script `name` on those of its scenes that are there; run once, and resumed from the folder.
+
+        Parameters
+        ----------
+        name : str
+            Of a script in ``configs/PAPER``.
+        overrides : sequence of str
+            As of ``--set``.
+        scenes : sequence of str or Scene, optional
+            Instead of the script's.
+        maps : bool
+            Keep disparity maps.
+        """
+        script = load(f"{self.paper}/{name}", overrides=list(overrides))
+        asked = scenes if scenes is not None else script.scenes
+        wanted = [s for s in asked if isinstance(s, Scene) or s in self.available([s])]
+        if self.quick:
+            wanted = wanted[:1]
+        key = (f"{name} {' '.join(overrides)} {maps}", tuple(s.name if isinstance(s, Scene) else s for s in wanted))
+        if key not in self._runs:
+            self._runs[key] = self._results(script, wanted, maps) if wanted else []
+        return self._runs[key]
+
+    def plots(self, name: str, results: Sequence[Result]) -> list[Figure]:
+        """The plots that the report of the script `name` asks for, written to the folder of figures."""
+        found = []
+        for plot in read_report(load(f"{self.paper}/{name}").report).plots if results else ():
+            for path in write_plot(plot, results, self.out / "figures" / plot.name):
+                if path.suffix == ".svg":
+                    found.append(
+                        Figure(path.read_text(), f"{plot.title}: {', '.join(plot.y)} against {', '.join(plot.x)}", plot.title)
+                    )
+        return found
+
+    def available(self, scenes: Sequence[str]) -> list[str]:
+        """Those of the scenes that can be loaded; the others are noted in `missing` with the reason."""
+        found = []
+        for scene in scenes:
+            try:
+                load_scene(scene, data=self.data).reference  # noqa: B018  loads the file
+                found.append(scene)
+            except DataError as error:
+                self.missing[scene] = str(error)
+        return found
+
+    def _results(self, script: Script, scenes: Sequence[str | Scene], maps: bool) -> list[Result]:
+        names = ", ".join(s.name if isinstance(s, Scene) else s for s in scenes)
+        print(f"{script.name}: {len(script.runs)} settings on {names}", file=sys.stderr, flush=True)
+        return run(script, list(scenes), data=self.data, out=self.out / "runs" / script.name, workers=self.workers, maps=maps)
+
+
+def results_details(results: Sequence[Result]) -> Details:
+    """The protocol behind results, and those that failed."""
+    failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in results if r.error]
+    lines = [f"{len(results)} results", *dict.fromkeys(r.protocol_text for r in results), *failed]
+    return Details("Protocol and number of results", "\n".join(lines))

@@ -1,0 +1,61 @@
+"""Published tables, as YAML files of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """Numbers as printed.
+
+    Parameters
+    ----------
+    source : str
+        Paper and table.
+    columns : tuple of str
+    rows : mapping of str to mapping of str to float
+        By row label and column; a value that is not printed is absent.
+    ranks : mapping, same form
+        Printed ranks, where the table has them.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    rows: Mapping[str, Mapping[str, float]]
+    ranks: Mapping[str, Mapping[str, int]]
+
+
+def published_table(paper: str, name: str) -> PublishedTable:
+    """Read ``papers/PAPER/NAME.yaml``: ``source``, ``columns`` and ``rows``, a mapping of lists or a list of records."""
+    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text())
+    columns, rows = content["columns"], content["rows"]
+    if isinstance(rows, dict):
+        rows = [{"algorithm": label, "values": values} for label, values in rows.items()]
+
+    def by_column(record: dict[str, Any], key: str) -> dict[str, Any]:
+        return {c: v for c, v in zip(columns, record.get(key) or [None] * len(columns), strict=True) if v is not None}
+
+    # Two rows of the 2002 paper are called "Graph cuts": their numbers tell them apart.
+    labels = [r["algorithm"] if _count(rows, r["algorithm"]) == 1 else f"{r['algorithm']} ({r['id']})" for r in rows]
+    return PublishedTable(
+        content["source"],
+        tuple(columns),
+        {label: by_column(r, "values") for label, r in zip(labels, rows, strict=True)},
+        {label: by_column(r, "ranks") for label, r in zip(labels, rows, strict=True)},
+    )
+
+
+def _count(rows: list[dict[str, Any]], label: str) -> int:
+    return sum(r["algorithm"] == label for r in rows)
+
+
+def published_parameters(paper: str, name: str) -> dict[str, dict[str, Any]]:
+    """Read a table of settings, whose values may be of any kind: by row and column, None where nothing is printed."""
+    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text())
+    return {row: dict(zip(content["columns"], values, strict=True)) for row, values in content["rows"].items()}

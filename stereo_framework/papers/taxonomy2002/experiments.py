@@ -1,0 +1,197 @@
+"""Experiments 1 to 6 (Figures 8 to 14), and what the paper concludes from them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.report.page import Statement
+from stereo_framework.sweep import Result
+
+_COST, _INTERVAL, _TRUNCATION = "matching_cost.use", "matching_cost.interval", "matching_cost.truncation"
+_ERROR = "bad_pixels_nonocc"
+
+
+def experiment1(context: Context) -> Outcome:
+    """Matching costs and truncation with a plain 9x9 window."""
+    results = context.run("experiment1")
+    return _outcome(context, "experiment1", results, [_truncation_helps(results), _interval_helps(results)])
+
+
+def experiment2(context: Context) -> Outcome:
+    """Matching costs and truncation with a shiftable 9x9 window."""
+    results, plain = context.run("experiment2"), context.run("experiment1")
+    return _outcome(context, "experiment2", results, [_truncation_no_longer_helps(results, plain)])
+
+
+def experiment3(context: Context) -> Outcome:
+    """Matching costs and truncation with dynamic programming, scanline optimization and graph cuts."""
+    return _outcome(context, "experiment3", context.run("experiment3"), [])
+
+
+def experiment4(context: Context) -> Outcome:
+    """Aggregation from small to large support."""
+    results = context.run("experiment4")
+    return _outcome(context, "experiment4", results, [_large_windows(results), _shiftable_windows(results)])
+
+
+def experiment5(context: Context) -> Outcome:
+    """The weight of smoothness in the global methods."""
+    results = context.run("experiment5")
+    return _outcome(context, "experiment5", results, [_lowest_error(results), _lowest_energy(results)])
+
+
+def experiment6(context: Context) -> Outcome:
+    """Gradient-dependent smoothness and interval matching in graph cuts."""
+    results = [*context.run("experiment6"), *context.run("experiment6_map")]
+    return _outcome(context, "experiment6", results, [_penalty_helps(results)])
+
+
+def _outcome(context: Context, name: str, results: Sequence[Result], statements: Sequence[Statement]) -> Outcome:
+    return Outcome([*context.plots(name, results), results_details(results)], statements=statements)
+
+
+def _scenes(results: Iterable[Result]) -> list[str]:
+    return list(dict.fromkeys(r.scene for r in results))
+
+
+def _values(results: Iterable[Result], statistic: str, keep: Callable[[Result], bool]) -> list[float]:
+    return [r.statistics[statistic] for r in results if r.error is None and keep(r)]
+
+
+def _statement(text: str, verdicts: Sequence[tuple[str, bool]]) -> Statement:
+    """A claim that holds when all its cases do; each case with its figures."""
+    return Statement(text, all(v for _, v in verdicts) if verdicts else None, "; ".join(f for f, _ in verdicts) or "no data")
+
+
+def _gains(results: Sequence[Result]) -> dict[str, float]:
+    """Percentage points that the best truncation saves over none, by scene, mean over the four costs."""
+    found = {}
+    for scene in _scenes(results):
+        gains = []
+        for cost in ("absolute_difference", "squared_difference"):
+            for interval in (False, True):
+
+                def of(r: Result, scene: str = scene, cost: str = cost, interval: bool = interval) -> bool:
+                    return (r.scene, r.parameters[_COST], r.parameters[_INTERVAL]) == (scene, cost, interval)
+
+                whole = _values(results, _ERROR, lambda r, of=of: of(r) and r.parameters[_TRUNCATION] is None)
+                cut = _values(results, _ERROR, lambda r, of=of: of(r) and r.parameters[_TRUNCATION] is not None)
+                if whole and cut:
+                    gains.append(whole[0] - min(cut))
+        if gains:
+            found[scene] = statistics.mean(gains)
+    return found
+
+
+def _truncation_helps(results: Sequence[Result]) -> Statement:
+    cases = [(f"{scene}: {gain:.2f} percentage points fewer bad pixels", gain > 0.5) for scene, gain in _gains(results).items()]
+    return _statement(
+        "With plain windows, truncating the matching cost at the best value helps (mean over the four costs)", cases
+    )
+
+
+def _truncation_no_longer_helps(results: Sequence[Result], plain: Sequence[Result]) -> Statement:
+    with_shifts, without = _gains(results), _gains(plain)
+    cases = [
+        (
+            f"{scene}: {with_shifts[scene]:.2f} percentage points, {without[scene]:.2f} with plain windows",
+            with_shifts[scene] < without[scene] / 2,
+        )
+        for scene in with_shifts
+        if scene in without
+    ]
+    return _statement("With shiftable windows truncation gains less than half of that", cases)
+
+
+def _interval_helps(results: Sequence[Result]) -> Statement:
+    cases = []
+    for scene in _scenes(results):
+        small = lambda r, scene=scene: r.scene == scene and (r.parameters[_TRUNCATION] or 99) <= 2  # noqa: E731
+        plain = _values(results, _ERROR, lambda r, small=small: small(r) and not r.parameters[_INTERVAL])
+        interval = _values(results, _ERROR, lambda r, small=small: small(r) and r.parameters[_INTERVAL])
+        if plain and interval:
+            a, b = statistics.mean(plain), statistics.mean(interval)
+            cases.append((f"{scene}: {b:.2f} % with, {a:.2f} % without", b < a))
+    return _statement("Interval matching (Birchfield & Tomasi) helps at small truncation values (1 and 2)", cases)
+
+
+def _large_windows(results: Sequence[Result]) -> Statement:
+    cases = []
+    for scene in _scenes(results):
+        edge, flat = (
+            {r.parameters["aggregation.box.size"]: r.statistics[name] for r in results if (r.scene, r.method) == (scene, "box")}
+            for name in ("bad_pixels_discont", "bad_pixels_textureless")
+        )
+        if edge:
+            figures = f"{scene}: discontinuities {edge[9]:.1f} % at 9, {edge[29]:.1f} % at 29; textureless {flat[9]:.1f} % at 9, {flat[29]:.1f} % at 29"
+            cases.append((figures, edge[29] > edge[9] and flat[29] < flat[9]))
+    return _statement("Larger windows are worse near discontinuities and better in textureless areas", cases)
+
+
+def _shiftable_windows(results: Sequence[Result]) -> Statement:
+    cases = []
+    for scene in _scenes(results):
+        best: dict[str, float] = {}
+        for r in results:
+            if r.scene == scene and r.error is None:
+                best[r.method] = min(best.get(r.method, 100.0), r.statistics["bad_pixels_discont"])
+        if "shiftable" in best:
+            told = ", ".join(f"{name} {value:.1f} %" for name, value in best.items())
+            cases.append((f"{scene}: {told}", best["shiftable"] == min(best.values())))
+    return _statement("Near discontinuities shiftable windows are best, each method at its best size", cases)
+
+
+def _lowest_error(results: Sequence[Result]) -> Statement:
+    cases = []
+    for scene in _scenes(results):
+        best = _lowest(results, scene, lambda r: r.statistics[_ERROR])
+        if "gc" in best:
+            told = ", ".join(f"{name} {value:.2f} %" for name, value in best.items())
+            cases.append((f"{scene}: {told}", best["gc"] == min(best.values())))
+    return _statement("Of the global methods graph cuts give the fewest bad pixels, each at its best weight", cases)
+
+
+def _lowest_energy(results: Sequence[Result]) -> Statement:
+    cases = []
+    for scene in _scenes(results):
+        weights = sorted({r.parameters["smoothness.weight"] for r in results if r.scene == scene})
+        lost = []
+        for weight in weights:
+            energy = _lowest([r for r in results if r.parameters["smoothness.weight"] == weight], scene, lambda r: r.energy)
+            if energy and energy["gc"] > min(energy.values()):
+                lost.append(f"{weight:g}")
+        cases.append(
+            (
+                f"{scene}: {len(weights) - len(lost)} of {len(weights)} weights{' (not at ' + ', '.join(lost) + ')' if lost else ''}",
+                not lost,
+            )
+        )
+    return _statement("Graph cuts find the lowest energy of the global methods at every weight", cases)
+
+
+def _lowest(results: Iterable[Result], scene: str, value: Callable[[Result], Any]) -> dict[str, float]:
+    """Lowest value by method."""
+    best: dict[str, float] = {}
+    for r in results:
+        if r.scene == scene and r.error is None and value(r) is not None:
+            best[r.method] = min(best.get(r.method, float("inf")), value(r))
+    return best
+
+
+def _penalty_helps(results: Sequence[Result]) -> Statement:
+    cases = []
+    for scene in _scenes(results):
+        errors = {
+            (r.parameters["smoothness.gradient_penalty"], r.parameters[_INTERVAL]): r.statistics[_ERROR]
+            for r in results
+            if r.scene == scene and r.error is None
+        }
+        if len(errors) == 4:
+            best = min(errors[2.0, True], errors[4.0, True])
+            cases.append(
+                (f"{scene}: {best:.2f} % with a penalty of 2 or 4, {errors[1.0, True]:.2f} % without", best < errors[1.0, True])
+            )
+    return _statement("A gradient penalty of 2 or 4 helps graph cuts", cases)
