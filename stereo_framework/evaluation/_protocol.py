@@ -317,6 +317,14 @@ class Protocol:
         )
 
 
+def grouped(measures: tuple[str, ...]) -> tuple[str, ...]:
+    """The same measures by the names of groups where a whole group is among them."""
+    for group, names in GROUPS.items():
+        if set(names) <= set(measures):
+            measures = tuple(dict.fromkeys(group if name in names else name for name in measures))
+    return measures
+
+
 def shortest(value: float) -> str:
     """A number as names and lines show it: the shortest text that means exactly this one (``0.5``, ``2``)."""
     return repr(float(value)).removesuffix(".0")

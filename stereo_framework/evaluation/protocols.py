@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.evaluation._protocol import LEGAL, REGIONS, Protocol, field, region_fault, shortest, value_faults
+from stereo_framework.evaluation._protocol import LEGAL, REGIONS, Protocol, field, grouped, region_fault, shortest, value_faults
 from stereo_framework.scene import Scene
 from stereo_framework.stage import spelled
 
@@ -191,7 +191,7 @@ def _no_preset(name: object) -> str:
 
 def _derived_name(base: Protocol, derived: Protocol) -> str:
     different = [
-        f"{f.name}={_short(new)}"
+        f"{f.name}={_short(grouped(new) if f.name == 'measures' else new)}"
         for f in dataclasses.fields(base)
         if f.name != "name" and (new := getattr(derived, f.name)) != getattr(base, f.name)
     ]
