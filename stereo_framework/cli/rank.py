@@ -1,0 +1,206 @@
+"""The verb ``rank``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from stereo_framework.cli._options import Json
+from stereo_framework.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stereo_framework.evaluation.ranking import Bootstrap, LeftOut, Ranking, Scores
+
+_NAMED = 5
+"""Names in one cell or line, before the rest is only counted."""
+
+
+def rank(
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Results folders, CSV files (a row per method, or tidy) or YAML files with columns and rows; several make one table."
+        ),
+    ],
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            help="Measures to rank by, names or patterns separated by commas; default: the bad pixels of the regions.",
+        ),
+    ] = None,
+    lower: Annotated[
+        list[str] | None, typer.Option("--lower", help="Lower is better in columns of this name or pattern; repeatable.")
+    ] = None,
+    higher: Annotated[
+        list[str] | None, typer.Option("--higher", help="Higher is better in columns of this name or pattern; repeatable.")
+    ] = None,
+    protocol: Annotated[str | None, typer.Option("--protocol", help="Rank results of this protocol only.")] = None,
+    split: Annotated[str, typer.Option("--split", help="What stands between scene and measure in names of columns.")] = ":",
+    groups: Annotated[
+        bool, typer.Option("--groups", help="Show the A* groups: group 1 holds whom nobody beats in everything.")
+    ] = False,
+    dominance: Annotated[bool, typer.Option("--dominance", help="Show who is at least as good as whom in every column.")] = False,
+    leave_one_out: Annotated[
+        bool, typer.Option("--leave-one-out", help="Rank again without each scene, measure and column.")
+    ] = False,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option("--bootstrap", metavar="N", help="Draw the scenes N times with replacement; 95 % intervals of the ranks."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the drawing of scenes.")] = 0,
+    drop_incomplete: Annotated[
+        bool, typer.Option("--drop-incomplete", help="Leave methods without a score in some column out instead of refusing.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
+
+    Example: stereo-framework rank results/first --groups --leave-one-out
+
+    Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
+    """
+    from stereo_framework.cli import _output
+    from stereo_framework.evaluation import ranking
+    from stereo_framework.report.score_tables import read_scores
+
+    both = set(lower or []) & set(higher or [])
+    if both:
+        raise ParameterError(f"--lower and --higher: {min(both)!r} stands in both")
+    better: dict[str, Literal["lower", "higher"]] = dict.fromkeys(lower or [], "lower")
+    better |= dict.fromkeys(higher or [], "higher")
+    wanted = [name.strip() for name in columns.split(",")] if columns else ()
+    scores, notes = read_scores(tables, measures=wanted, better=better, protocol=protocol, split=split)
+    for note in notes:
+        print(f"warning: {note}", file=sys.stderr)
+    found = ranking.rank_methods(_complete(scores, drop_incomplete))
+    beats = ranking.dominance(found.scores.lower_is_better()) if dominance else None
+    left_out = ranking.leave_one_out(found.scores) if leave_one_out else []
+    drawn = ranking.bootstrap(found.scores, bootstrap, seed=seed) if bootstrap is not None else None
+    order = [int(i) for i in found.ranks.argsort(kind="stable")]
+    if json:
+        _output.print_json([_record(i, found, beats, left_out, drawn) for i in order])
+        return 0
+    methods = found.scores.methods
+    _output.print_table(*_table(order, found, groups, drawn))
+    print(
+        f"each column: score, rank; {len(methods)} methods, {len(found.scores.columns)} columns; equal scores share the better rank"
+    )
+    if groups:
+        print(ranking.astar_verdict(found.groups))
+    if drawn is not None:
+        scenes = len(found.scores.scenes)
+        print(f"rank 95 %, first, in A*: over {drawn.count} drawings of {scenes} scenes with replacement, seed {drawn.seed}")
+    if beats is not None:
+        rows = [[methods[i], _some(methods, beats[i]), _some(methods, beats[:, i])] for i in order]
+        _output.print_table(["method", "dominates", "dominated by"], rows)
+    if left_out:
+        _output.print_table(["without", "first", "A* set", "ranks that change most"], [_without(found, one) for one in left_out])
+    return 0
+
+
+def _complete(scores: Scores, drop: bool) -> Scores:
+    import numpy as np
+
+    whole, incomplete = scores.complete()
+    if not incomplete:
+        return scores
+    holes = np.isnan(scores.values)
+    told = []
+    for name in incomplete[:_NAMED]:
+        absent = [scores.columns[k].name for k in np.flatnonzero(holes[scores.methods.index(name)])]
+        told.append(f"{name} ({_listed(absent)})")
+    listed = ", ".join(told) + (f" and {len(incomplete) - _NAMED} more" if len(incomplete) > _NAMED else "")
+    if not drop:
+        raise DataError(
+            f"methods without a score in some column: {listed}; --drop-incomplete leaves them out, --columns chooses others"
+        )
+    if not whole.methods:
+        raise DataError(f"every method lacks a score in some column: {listed}; choose other columns with --columns")
+    print(f"warning: left out, without a score in some column: {listed}", file=sys.stderr)
+    return whole
+
+
+def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | None) -> tuple[list[str], list[list[str]]]:
+    from stereo_framework.report.tables import show
+
+    header = ["rank", "method", "average rank", *(["A* group"] if groups else [])]
+    header += ["rank 95 %", "first", "in A*"] if drawn is not None else []
+    rows = []
+    for i in order:
+        row = [
+            str(found.ranks[i]),
+            found.scores.methods[i],
+            f"{found.average_ranks[i]:.2f}",
+            *([str(found.groups[i])] if groups else []),
+        ]
+        if drawn is not None:
+            row += [
+                f"{drawn.rank_low[i]}..{drawn.rank_high[i]}",
+                f"{100 * drawn.first[i]:.0f} %",
+                f"{100 * drawn.in_astar[i]:.0f} %",
+            ]
+        rows.append(row)
+    short = [scene.rpartition("/")[2] for scene in found.scores.scenes]
+    shown = dict(zip(found.scores.scenes, short if len(set(short)) == len(short) else found.scores.scenes, strict=True))
+    for k, column in enumerate(found.scores.columns):
+        # On two lines: the names are long beside their scores.
+        header.append(f"{shown[column.scene]}\n{column.measure}" if column.scene else column.measure)
+        cells = [(show(float(found.scores.values[i, k])), str(found.column_ranks[i, k])) for i in order]
+        widths = [max(len(cell[part]) for cell in cells) for part in (0, 1)]
+        for row, (score, place) in zip(rows, cells, strict=True):
+            row.append(f"{score:>{widths[0]}} {place:>{widths[1]}}")
+    return header, rows
+
+
+def _record(
+    i: int, found: Ranking, beats: NDArray[np.bool_] | None, left_out: list[LeftOut], drawn: Bootstrap | None
+) -> dict[str, Any]:
+    methods, names = found.scores.methods, [c.name for c in found.scores.columns]
+    record: dict[str, Any] = {
+        "method": methods[i],
+        **_standing(found, i),
+        "scores": dict(zip(names, found.scores.values[i].tolist(), strict=True)),
+        "ranks": dict(zip(names, found.column_ranks[i].tolist(), strict=True)),
+    }
+    if beats is not None:
+        for name, row in (("dominates", beats[i]), ("dominated_by", beats[:, i])):
+            record[name] = [methods[j] for j in row.nonzero()[0]]
+    if left_out:
+        record["leave_one_out"] = [{"kind": one.kind, "without": one.name, **_standing(one.ranking, i)} for one in left_out]
+    if drawn is not None:
+        record["bootstrap"] = {
+            "count": drawn.count,
+            "seed": drawn.seed,
+            "rank": [int(drawn.rank_low[i]), int(drawn.rank_high[i])],
+            "average_rank": [float(drawn.average_rank_low[i]), float(drawn.average_rank_high[i])],
+            "first": float(drawn.first[i]),
+            "in_astar": float(drawn.in_astar[i]),
+        }
+    return record
+
+
+def _standing(found: Ranking, i: int) -> dict[str, Any]:
+    return {"rank": int(found.ranks[i]), "average_rank": float(found.average_ranks[i]), "group": int(found.groups[i])}
+
+
+def _without(found: Ranking, one: LeftOut) -> list[str]:
+    methods, before, after = found.scores.methods, found.ranks, one.ranking.ranks
+    moved = sorted((before != after).nonzero()[0], key=lambda j: -abs(int(after[j]) - int(before[j])))
+    changes = [f"{methods[j]} {before[j]} to {after[j]}" for j in moved]
+    return [f"{one.kind} {one.name}", _some(methods, after == 1), _some(methods, one.ranking.groups == 1), _listed(changes)]
+
+
+def _some(methods: tuple[str, ...], chosen: NDArray[np.bool_]) -> str:
+    return _listed([methods[j] for j in chosen.nonzero()[0]])
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (", ".join(names[:_NAMED]) + more) or "-"

@@ -1,0 +1,23 @@
+"""Comparing many methods by their scores: Middlebury ranks, Pareto groups, and how far both depend on the choice of scenes and measures."""
+
+from stereo_framework.evaluation.ranking.average_ranks import average_ranks, competition_ranks
+from stereo_framework.evaluation.ranking.pareto import astar_groups, astar_verdict, dominance
+from stereo_framework.evaluation.ranking.ranking import Ranking, rank_methods
+from stereo_framework.evaluation.ranking.scores import Column, Scores
+from stereo_framework.evaluation.ranking.sensitivity import Bootstrap, LeftOut, bootstrap, leave_one_out
+
+__all__ = [
+    "Bootstrap",
+    "Column",
+    "LeftOut",
+    "Ranking",
+    "Scores",
+    "astar_groups",
+    "astar_verdict",
+    "average_ranks",
+    "bootstrap",
+    "competition_ranks",
+    "dominance",
+    "leave_one_out",
+    "rank_methods",
+]

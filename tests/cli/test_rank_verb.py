@@ -1,0 +1,242 @@
+"""The verb ``rank`` as a user meets it."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+from published import FOLDER
+from typer.testing import CliRunner
+
+from stereo_framework.cli.main import app
+from stereo_framework.evaluation.ranking import astar_groups, average_ranks
+from stereo_framework.sweep import Store
+from stereo_framework.sweep.result import Result
+
+
+@pytest.fixture
+def rank():
+    def call(*arguments):
+        return CliRunner().invoke(app, ["rank", *(str(a) for a in arguments)])
+
+    return call
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_text(text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False))
+        return path
+
+    return file
+
+
+def _records(result):
+    assert result.exit_code == 0, result.output
+    return {record["method"]: record for record in json.loads(result.stdout)}
+
+
+def _one_line(result, *parts):
+    assert result.exit_code == 2, result.output
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("warning: ")]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("error: ")
+    for part in parts:
+        assert part in lines[0], lines[0]
+
+
+def test_the_table_of_2002(rank):
+    """Published scores: rows listed with an id, two algorithms of one name."""
+    source = FOLDER / "scharstein2002_table5.yaml"
+    found = _records(rank(source, "--split", "_", "--lower", "*", "--json"))
+    printed = yaml.safe_load(source.read_text())["rows"]
+    assert len(found) == 20
+    assert {"Graph cuts (4)", "Graph cuts (10)"} < set(found)
+    averages = average_ranks([row["values"] for row in printed])
+    for row, average in zip(printed, averages, strict=True):
+        name = row["algorithm"] if row["algorithm"] != "Graph cuts" else f"Graph cuts ({row['id']})"
+        assert found[name]["average_rank"] == average
+        assert list(found[name]["scores"].values()) == row["values"]
+    assert list(found["Layered"]["scores"])[:4] == ["tsukuba:nonocc", "tsukuba:textureless", "tsukuba:discont", "sawtooth:nonocc"]
+    text = rank(source, "--split", "_", "--lower", "*").stdout
+    assert text.splitlines()[4].split()[:3] == ["1", "Layered", "3.64"]
+    assert "20 methods, 11 columns" in text
+
+
+def test_groups_of_2012_from_two_files(rank):
+    """One method stands in both tables, with the same scores."""
+    sources = [FOLDER / f"cabezas2012_table{i}.yaml" for i in (3, 4)]
+    found = _records(rank(*sources, "--split", "_", "--lower", "*", "--json"))
+    assert len(found) == 15
+    chain = ["GC+SegmBorder", "ObjectStereo", "RTAdaptWgt", "RealtimeBP", "OptimizedDP", "DP", "MI-nonpara"]
+    assert [found[name]["group"] for name in chain] == [1, 2, 3, 4, 5, 6, 7]
+    text = rank(*sources, "--split", "_", "--lower", "*", "--groups").stdout
+    assert "A* group" in text
+    assert "A* has 9 members: their accuracy is comparable" in text
+
+
+CSV = """method,tsukuba:bad_pixels_nonocc,tsukuba:density_all,venus:bad_pixels_nonocc,venus:density_all,authors
+a,1.5,90,2,80,A. Author
+b,2.5,95,1,85,B. Author
+c,3,80,3,70,C. Author
+"""
+
+
+def test_wide_csv(rank, write):
+    path = write(CSV)
+    # The main measures alone; texts are no scores.
+    found = _records(rank(path, "--json"))
+    assert list(found["a"]["scores"]) == ["tsukuba:bad_pixels_nonocc", "venus:bad_pixels_nonocc"]
+    both = _records(rank(path, "--columns", "bad_pixels_*,density_all", "--json", "--dominance"))
+    assert both["b"]["ranks"] == {
+        "tsukuba:bad_pixels_nonocc": 2,
+        "tsukuba:density_all": 1,
+        "venus:bad_pixels_nonocc": 1,
+        "venus:density_all": 1,
+    }
+    assert both["b"]["average_rank"] == 1.25
+    assert (both["a"]["dominates"], both["a"]["dominated_by"]) == (["c"], [])
+    assert (both["c"]["dominates"], both["c"]["dominated_by"]) == ([], ["a", "b"])
+    # What the user says goes before what is known, a name before a pattern.
+    turned = _records(rank(path, "--columns", "density_all", "--higher", "*", "--lower", "density_all", "--json"))
+    assert [m for m, r in turned.items() if r["rank"] == 1] == ["c"]
+    one = _records(rank(path, "--columns", "venus:density_all", "--json"))
+    assert list(one["a"]["scores"]) == ["venus:density_all"]
+
+
+def test_tidy_csv_and_statistics_per_scene(rank, write):
+    tidy = "method,scene,measure,value,protocol\n" + "".join(
+        f"{m},{s},bad_pixels_all,{v},eth3d\n" for m, s, v in [("a", "x", 1), ("a", "y", 4), ("b", "x", 2), ("b", "y", 3)]
+    )
+    per_scene = "id,scene,method,protocol,aggregation.box.size,bad_pixels_all,seconds\n" + "".join(
+        f"1,{s},{m},eth3d,9,{v},0.5\n" for m, s, v in [("a", "x", 1), ("a", "y", 4), ("b", "x", 2), ("b", "y", 3)]
+    )
+    first = _records(rank(write(tidy), "--json"))
+    assert first["a"]["scores"] == {"x:bad_pixels_all": 1, "y:bad_pixels_all": 4}
+    assert _records(rank(write(per_scene, "other.csv"), "--json")) == first
+
+
+def test_sensitivity(rank, write):
+    path = write(CSV)
+    asked = ("--columns", "*bad_pixels*,*density*", "--leave-one-out", "--bootstrap", 200, "--seed", 1)
+    found = _records(rank(path, *asked, "--json"))
+    left_out = {one["without"]: one for one in found["a"]["leave_one_out"]}
+    assert left_out["venus"] == {"kind": "scene", "without": "venus", "rank": 1, "average_rank": 1.5, "group": 1}
+    assert left_out["density_all"]["average_rank"] == 1.5
+    assert len(left_out) == 2 + 2 + 4
+    assert found["c"]["bootstrap"]["rank"] == [3, 3]
+    assert found["c"]["bootstrap"]["in_astar"] == 0
+    assert 0 < found["b"]["bootstrap"]["first"] <= 1
+    assert found == _records(rank(path, *asked, "--json"))
+    text = rank(path, *asked, "--dominance").stdout
+    for part in ("scene tsukuba", "measure density_all", "column venus:density_all", "dominated by", "200 drawings of 2 scenes"):
+        assert part in text
+
+
+def test_holes(rank, write):
+    path = write(CSV.replace("b,2.5,95,1", "b,,95,-"))
+    _one_line(rank(path), "b (tsukuba:bad_pixels_nonocc, venus:bad_pixels_nonocc)", "--drop-incomplete")
+    result = rank(path, "--drop-incomplete", "--json")
+    assert list(_records(result)) == ["a", "c"]
+    assert "warning: left out, without a score in some column: b (" in result.stderr
+    # A column that nobody has a score in is no hole of theirs.
+    empty = rank(write("method,x:bad_pixels_all,y:bad_pixels_all\na,1,\nb,2,nan\n"), "--json")
+    assert list(_records(empty)["a"]["scores"]) == ["x:bad_pixels_all"]
+    assert "warning: column y:bad_pixels_all: no method has a score" in empty.stderr
+    _one_line(rank(write("method,p,q\na,1,\nb,,2\n"), "--lower", "*", "--drop-incomplete"), "every method lacks a score")
+    _one_line(rank(FOLDER / "kostliva2007_table2.yaml", "--higher", "*"), "CSM (CSM), GC (GC), DP (DP)")
+
+
+def _result(method, scene, value, protocol="taxonomy2002", text="taxonomy2002: as it is", axes=None, **others):
+    statistics = {
+        "bad_pixels_nonocc": value,
+        "bad_pixels_discont": 2 * value,
+        "bad_pixels_all": 3 * value,
+        "rms_error_all": value,
+    }
+    return Result("id", scene, method, {}, axes or {}, protocol, **{"statistics": statistics, "protocol_text": text} | others)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def make(*results, name="out"):
+        with Store(tmp_path / name, create=True) as store:
+            store.plan([str(i) for i in range(len(results))], {})
+            for i, result in enumerate(results):
+                store.add(str(i), result)
+        return tmp_path / name
+
+    return make
+
+
+def test_results_folders(rank, folder):
+    swept = [_result("ssd", s, v + size, axes={"size": size}) for s, v in (("x", 1), ("y", 3)) for size in (5, 7)]
+    path = folder(*swept, _result("dp", "x", 6.5), _result("dp", "y", 9))
+    found = _records(rank(path, "--json"))
+    assert list(found) == ["ssd (size=5)", "dp", "ssd (size=7)"]
+    # The columns of Table 5 of the 2002 paper: not all pixels.
+    measures = ("bad_pixels_nonocc", "bad_pixels_discont")
+    assert list(found["dp"]["scores"]) == [f"{s}:{m}" for s in "xy" for m in measures]
+    assert found["dp"]["ranks"] == dict.fromkeys(["x:bad_pixels_nonocc", "x:bad_pixels_discont"], 2) | dict.fromkeys(
+        ["y:bad_pixels_nonocc", "y:bad_pixels_discont"], 2
+    )
+    more = folder(_result("so", "x", 1), _result("so", "y", 1), name="more")
+    assert next(iter(_records(rank(path, more, "--json")))) == "so"
+    failed = folder(_result("ok", "x", 1), _result("broken", "x", 0, statistics={}, error="no luck"), name="failed")
+    _one_line(rank(failed), "broken (x:bad_pixels_nonocc, x:bad_pixels_discont)")
+
+
+def test_several_protocols_are_refused(rank, folder):
+    path = folder(_result("a", "x", 1), _result("b", "x", 2), _result("a", "y", 3, "eth3d", "eth3d: so"))
+    _one_line(rank(path), "several protocols (taxonomy2002, eth3d) cannot be ranked together", "--protocol")
+    assert list(_records(rank(path, "--protocol", "taxonomy2002", "--json"))) == ["a", "b"]
+    _one_line(rank(path, "--protocol", "kitti2012"), "no method with results of the protocol 'kitti2012'")
+    same = folder(_result("a", "x", 1), _result("b", "x", 2, text="taxonomy2002: otherwise"), name="same")
+    _one_line(rank(same), "protocols that are all called taxonomy2002 and differ")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "parts"),
+    [
+        (
+            CSV,
+            ["--columns", "bad_pixel_nonocc"],
+            ["column 'bad_pixel_nonocc': no table has it", "did you mean 'bad_pixels_nonocc'?"],
+        ),
+        ("m,speed\na,1\nb,2\n", [], ["column 'speed': not a known measure", "--lower or --higher"]),
+        ("m,pixels_all\na,1\nb,2\n", [], ["column 'pixels_all': nothing to be ranked by"]),
+        ("m,speed\na,1\nb,2\n", ["--lower", "speed", "--higher", "speed"], ["--lower and --higher: 'speed' stands in both"]),
+        ('m,p\na,1\nb,"2,5"\n', ["--lower", "*"], ["table.csv: b, column 'p': '2,5' is not a number"]),
+        ("m,p\na,1\na,2\n", ["--lower", "*"], ["method 'a' has two scores in p, 1 and 2"]),
+        ("m,p,q\na,1\n", ["--lower", "*"], ["row 1 has 2 cells, the header 3"]),
+        ("m,p,p\na,1,2\n", ["--lower", "*"], ["the column 'p' stands twice"]),
+        ("method\n", [], ["no table"]),
+        ("", [], ["no table"]),
+        ("m,author\na,x\nb,y\n", [], ["no column of numbers"]),
+        ("m,p\na,1\nb,2\n", ["--lower", "*", "--leave-one-out"], ["the table has one column"]),
+        ("m,p,q\na,1,2\nb,2,1\n", ["--lower", "*", "--bootstrap", 9], ["column 'p' belongs to no scene"]),
+    ],
+)
+def test_mistakes(rank, write, text, options, parts):
+    _one_line(rank(write(text), *options), *parts)
+
+
+def test_mistakes_in_files(rank, write, tmp_path):
+    _one_line(rank(tmp_path / "none.csv"), "none.csv: cannot be read: No such file")
+    _one_line(rank(tmp_path), "no results there")
+    _one_line(rank(write("text", "notes.txt")), "notes.txt: expected a results folder, a .csv or a .yaml file")
+    _one_line(rank(write("columns: [p]\nrows: {a: [1]\n", "open.yaml")), "open.yaml:")
+    _one_line(rank(write("rows: {a: 1}", "a.yaml")), "expected 'columns' (a list of names) and 'rows'")
+    _one_line(rank(write({"columns": ["p", "q"], "rows": {"a": [1]}}, "b.yaml")), "rows.a: 1 values; the 2 columns need one each")
+    _one_line(rank(write({"columns": ["p"], "rows": [{"values": [1]}]}, "c.yaml")), "rows[0]: expected 'algorithm' and 'values'")
+    path = tmp_path / "bytes.csv"
+    path.write_bytes(b"\xff\xfe\x00")
+    _one_line(rank(path), "bytes.csv: cannot be read: not UTF-8 text")
+
+
+def test_many_methods(rank, write):
+    values = np.random.default_rng(0).integers(0, 9, (300, 3))
+    lines = [f"m{i},{','.join(map(str, row))}" for i, row in enumerate(values)]
+    found = _records(rank(write("\n".join(["method,p,q,r", *lines])), "--lower", "*", "--json"))
+    assert [found[f"m{i}"]["group"] for i in range(300)] == astar_groups(values).tolist()
