@@ -1,0 +1,134 @@
+"""The feasibility boundary of many methods: on one scene, over all scenes in the worst and in the best case, and a method's mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation.roc.points import Point, maximal_points, minimal_points
+
+
+def feasibility_boundary(points: Iterable[Point]) -> list[Point]:
+    """What all methods together reach on a scene (SFB): the points of any method that no other is better than.
+
+    Parameters
+    ----------
+    points : iterable of Point
+        Of one scene; every point keeps its method, parameters and map.
+
+    Returns
+    -------
+    list of Point
+        By rising sparsity rate; `roc_curve` draws it.
+
+    Raises
+    ------
+    DataError
+        Points of several scenes.
+
+    Notes
+    -----
+    Kostliva, Cech & Sara 2007, equation 12. The empty result, SR = 1 and ER = 0, may belong to it, as the point of CSM does in the paper.
+    """
+    given = list(points)
+    scenes = sorted({p.scene for p in given})
+    if len(scenes) > 1:
+        raise DataError(f"a feasibility boundary is that of one scene; these points are of {', '.join(map(repr, scenes))}")
+    return minimal_points(given)
+
+
+def best_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
+    """The best case B over the boundaries of all scenes: points that no other is better than (equation 14).
+
+    `roc_curve` draws it; that curve is also the pointwise minimum of the boundaries' curves.
+    """
+    return minimal_points([p for boundary in boundaries for p in boundary])
+
+
+def worst_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
+    """The worst case W over the boundaries of all scenes: points that are better than no other (equation 13).
+
+    `outer_curve` draws it. The pointwise worst case is another: `highest` of the boundaries' curves.
+    """
+    return maximal_points([p for boundary in boundaries for p in boundary])
+
+
+def mean_points(
+    points: Iterable[Point],
+    weights: Mapping[str, float] | None = None,
+    *,
+    incomplete: Literal["refuse", "drop"] = "refuse",
+) -> list[Point]:
+    """Average the rates of every setting over the scenes.
+
+    Parameters
+    ----------
+    points : iterable of Point
+        Of several scenes; settings belong together by method and parameters.
+    weights : mapping of str to float, optional
+        Of every scene; they need not sum to 1. Default: all the same.
+    incomplete : str
+        What happens to settings that are not measured on every scene: ``"refuse"`` raises, ``"drop"`` leaves them out.
+
+    Returns
+    -------
+    list of Point
+        One for each setting, in the order of appearance, without scene and map. `roc_curve` of a method's gives its mean ROC curve.
+
+    Raises
+    ------
+    DataError
+        A setting lacks a scene, or has two points on one.
+    ParameterError
+        A scene without a weight, a negative weight, or nothing but zeros.
+
+    Notes
+    -----
+    Kostliva, Cech & Sara 2007, equations 15 and 16. Averages over different scenes cannot be compared, so a setting is never averaged over
+    fewer scenes than the others.
+    """
+    if incomplete not in ("refuse", "drop"):
+        raise ParameterError(f"incomplete: {incomplete!r} is neither 'refuse' nor 'drop'")
+    settings: dict[tuple[str, str], dict[str, Point]] = {}
+    for point in points:
+        key = (point.method, json.dumps(dict(point.parameters), sort_keys=True, default=str))
+        measured = settings.setdefault(key, {})
+        if point.scene in measured:
+            raise DataError(f"{point.method} {key[1]}: measured twice on {point.scene!r}; a setting has one point a scene")
+        measured[point.scene] = point
+    scenes = list(dict.fromkeys(scene for measured in settings.values() for scene in measured))
+    share = _shares(scenes, weights)
+    found = []
+    for (method, parameters), measured in settings.items():
+        missing = [scene for scene in scenes if scene not in measured]
+        if missing and incomplete == "drop":
+            continue
+        if missing:
+            raise DataError(
+                f"{method} {parameters}: not measured on {', '.join(missing)}; a mean needs every scene for every setting"
+            )
+        sparsity, error = (
+            sum(share[scene] * getattr(p, rate) for scene, p in measured.items()) for rate in ("sparsity_rate", "error_rate")
+        )
+        # Sums of shares may exceed 1 by rounding.
+        found.append(
+            replace(
+                next(iter(measured.values())), sparsity_rate=min(sparsity, 1.0), error_rate=min(error, 1.0), scene="", map=None
+            )
+        )
+    return found
+
+
+def _shares(scenes: Sequence[str], weights: Mapping[str, float] | None) -> dict[str, float]:
+    """Weights that sum to 1."""
+    given = dict.fromkeys(scenes, 1.0) if weights is None else weights
+    for scene in scenes:
+        if not given.get(scene, -1.0) >= 0:
+            raise ParameterError(f"weights: scene {scene!r} has {given.get(scene)!r}; expected a number >= 0 for every scene")
+    total = sum(given[scene] for scene in scenes)
+    if scenes and not total > 0:
+        raise ParameterError("weights: all are 0; at least one scene must count")
+    return {scene: given[scene] / total for scene in scenes}

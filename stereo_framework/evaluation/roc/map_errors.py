@@ -1,0 +1,146 @@
+"""Mismatches, false positives and false negatives of a disparity map; its error rate and its sparsity rate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from stereo_framework._parallel import over_rows
+from stereo_framework.errors import DataError
+from stereo_framework.evaluation.roc.matching_table import OCCLUDED, UNKNOWN, VISIBLE, MatchingTable, column_of
+from stereo_framework.scene import Disparity
+
+
+@dataclass(frozen=True)
+class MapErrors:
+    """What is wrong with a map, in pixels.
+
+    Parameters
+    ----------
+    mismatches : int
+        MI: matches in T: a wrong correspondence, where the truth has another one for one of its pixels.
+    false_positives : int
+        FP: matches in C, of two occluded pixels, or of an occluded pixel with something out of view.
+    false_negatives : int
+        FN: true correspondences whose pixels are both unmatched.
+    correspondences : int
+        All true correspondences that count: the length of G0 without O.
+    pixels : int
+        Of the reference frame, all of them.
+    """
+
+    mismatches: int
+    false_positives: int
+    false_negatives: int
+    correspondences: int
+    pixels: int
+
+    @property
+    def error_rate(self) -> float:
+        """ER = (MI + FP) / pixels, 0..1, lower is better; NaN without a pixel."""
+        return (self.mismatches + self.false_positives) / self.pixels if self.pixels else math.nan
+
+    @property
+    def sparsity_rate(self) -> float:
+        """SR = FN / correspondences, 0..1, lower is better; NaN where the truth has none that count."""
+        return self.false_negatives / self.correspondences if self.correspondences else math.nan
+
+
+def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
+    """Count the errors of a disparity map, dense or sparse.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels of the reference frame; what is not finite is no match. It need not be one-to-one.
+    table : MatchingTable
+        Of the scene's truth.
+
+    Returns
+    -------
+    MapErrors
+        The ideal map has ER = SR = 0, the empty one SR = 1 and ER = 0. A map that equals the truth even where pixels are occluded has a positive
+        ER: an occluded pixel has no match.
+
+    Raises
+    ------
+    DataError
+        The map has another size than the truth.
+
+    Notes
+    -----
+    Kostliva, Cech & Sara 2007, section 2. A match within a pixel of the truth is right by its real disparity: rounded to cells, quarter-pixel truth plus
+    one would be wrong in places. A cell belongs to O first, then to G, C or T. Cells of unknown pixels count nowhere. A match that
+    points out of the match frame is wrong too, though its table has no cell for it: otherwise a dense map could go without its errors at
+    the image's side. The error rate's denominator is all pixels of the image, as the paper has it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth = np.full((1, 10), 2, np.float32)
+    >>> from stereo_framework.evaluation.roc import matching_table
+    >>> table = matching_table(truth, radius=1)
+    >>> map_errors(truth + np.float32(3), table)  # columns 2 to 9 correspond, without the ends' surroundings 4 to 7
+    MapErrors(mismatches=8, false_positives=2, false_negatives=0, correspondences=4, pixels=10)
+    """
+    if disparity.shape != table.truth.shape:
+        a, b = (" x ".join(map(str, m.shape[::-1])) for m in (disparity, table.truth))
+        raise DataError(f"the map is {a}, the truth {b}; expected one size")
+    depth = np.ascontiguousarray(disparity[:, :: table.direction], np.float32)
+    counts = np.zeros((len(depth), 4), np.int64)
+    over_rows(
+        lambda a, b: _count_kernel(
+            depth[a:b],
+            table.truth[a:b],
+            table.target[a:b],
+            table.reference_status[a:b],
+            table.match_status[a:b],
+            table.ends[a:b],
+            table.radius,
+            counts[a:b],
+        ),
+        len(depth),
+        depth.size,
+    )
+    mismatches, false_positives, false_negatives, correspondences = map(int, counts.sum(axis=0))
+    return MapErrors(mismatches, false_positives, false_negatives, correspondences, depth.size)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _near_end(ends, target, x, j, radius):  # type: ignore[no-untyped-def]
+    for k in range(max(x - radius, 0), min(x + radius + 1, ends.shape[0])):  # noqa: SIM110  generators do not compile
+        if ends[k] and np.abs(target[k] - j) <= radius:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _count_kernel(disparity, truth, target, reference_status, match_status, ends, radius, counts):  # type: ignore[no-untyped-def]
+    rows, columns = disparity.shape
+    matched = np.empty(columns, np.bool_)
+    for y in range(rows):
+        matched[:] = False
+        for x in range(columns):
+            if not np.isfinite(disparity[y, x]):
+                continue
+            j = column_of(x, disparity[y, x])
+            inside = 0 <= j < columns
+            if inside:
+                matched[j] = True
+            status = reference_status[y, x]
+            if status == UNKNOWN or (inside and match_status[y, j] == UNKNOWN) or _near_end(ends[y], target[y], x, j, radius):
+                continue
+            if status == VISIBLE and np.abs(disparity[y, x] - truth[y, x]) <= 1:
+                continue
+            if status == OCCLUDED and (not inside or match_status[y, j] == OCCLUDED):
+                counts[y, 1] += 1
+            else:
+                counts[y, 0] += 1
+        for x in range(columns):
+            if reference_status[y, x] == VISIBLE and not _near_end(ends[y], target[y], x, target[y, x], radius):
+                counts[y, 3] += 1
+                if not np.isfinite(disparity[y, x]) and not matched[target[y, x]]:
+                    counts[y, 2] += 1

@@ -1,0 +1,224 @@
+"""Regions and errors against whole matching tables of cells, by hand, and on real scenes."""
+
+import math
+
+import naive_roc
+import numpy as np
+import pytest
+from evaluation_inputs import disparity_maps, make_scene
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import in_threads
+
+from stereo_framework import load_scene
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation.roc import map_errors, matching_table, scene_table
+from stereo_framework.evaluation.roc.matching_table import VISIBLE
+from stereo_framework.submission import find_maps, measure_map
+
+NAN = np.nan
+
+
+def _counts(errors):
+    return (errors.mismatches, errors.false_positives, errors.false_negatives, errors.correspondences, errors.pixels)
+
+
+@st.composite
+def _tables(draw):
+    """A truth of smooth pieces with jumps and unknown stretches, perhaps one of the match frame, and a map of matches near and far."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows, columns = draw(st.sampled_from([3, 2, 1])), draw(st.sampled_from([16, 12, 7, 3, 1]))
+
+    def pieces():
+        steps = rng.choice([0, 0, 0.25, -0.25, 1, -1, 3, -4], (rows, columns))
+        truth = np.clip(rng.integers(-1, 6, (rows, 1)) + np.cumsum(steps, axis=1), -3, 8)
+        truth[rng.random((rows, columns)) < draw(st.sampled_from([0.1, 0, 0.4]))] = NAN
+        return truth.astype(np.float32)
+
+    truth = pieces()
+    match_truth = None
+    if draw(st.booleans()):
+        # Mostly what the reference frame says, so that they agree here and there.
+        match_truth = pieces()
+        for y, x in zip(*np.nonzero(np.isfinite(truth)), strict=True):
+            j = naive_roc.column(x, truth[y, x])
+            if 0 <= j < columns and rng.random() < 0.8:
+                match_truth[y, j] = truth[y, x]
+    noise = rng.choice([0, 0, 0.5, 1, -1, 1.25, -3, 5, NAN, NAN, np.inf], truth.shape)
+    disparity = (np.where(np.isfinite(truth), truth, 2) + noise).astype(np.float32)
+    evaluated = rng.random(truth.shape) < 0.9 if draw(st.booleans()) else None
+    return disparity, truth, match_truth, evaluated
+
+
+@settings(deadline=None, max_examples=300)
+@given(_tables(), st.sampled_from([1, -1]), st.sampled_from([1, 0, 2, 5]))
+def test_equals_tables_of_cells(inputs, direction, radius):
+    disparity, truth, match_truth, evaluated = inputs
+    expected = naive_roc.map_errors(
+        *(a if a is None else a[:, ::direction] for a in inputs[:3]),
+        direction,
+        None if evaluated is None else evaluated[:, ::direction],
+        radius,
+    )
+    for threads in (1, 2):
+        with in_threads(threads):
+            mirrored = [None if a is None else a[:, ::direction] for a in (truth, match_truth, evaluated)]
+            table = matching_table(mirrored[0], mirrored[1], direction=direction, evaluated=mirrored[2], radius=radius)
+            assert _counts(map_errors(disparity[:, ::direction], table)) == expected
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_equals_tables_of_cells_on_any_maps(data):
+    truth = data.draw(disparity_maps())
+    disparity = data.draw(disparity_maps(truth.shape))
+    assert _counts(map_errors(disparity, matching_table(truth))) == naive_roc.map_errors(disparity, truth)
+
+
+def test_one_row_by_hand():
+    """A near surface, d = 2, before a background of 0, and a match of every kind."""
+    truth = np.float32([[0] * 10 + [2] * 8 + [0] * 10])
+    table = matching_table(truth, radius=1)
+    # Pixels 8 and 9 are occluded by the near surface, columns 16 and 17 of the match frame are uncovered behind it.
+    assert np.flatnonzero(table.reference_status[0] != VISIBLE).tolist() == [8, 9]
+    assert np.flatnonzero(table.match_status[0] != VISIBLE).tolist() == [16, 17]
+    assert np.flatnonzero(table.ends[0]).tolist() == [0, 7, 10, 17, 18, 27]
+    perfect = np.where(table.reference_status == VISIBLE, truth, NAN)
+    # Of the 26 correspondences, those at the six ends and their neighbours do not count.
+    assert _counts(map_errors(perfect, table)) == (0, 0, 0, 26 - 12, 28)
+    found = perfect.copy()
+    found[0, 4] = 2  # to column 2, which belongs to pixel 2: a mismatch
+    found[0, 5] = NAN  # a false negative: column 5 is hit by nobody
+    found[0, 9] = -8  # occluded to column 17, uncovered: a false positive
+    found[0, 8] = 4  # occluded to column 4, which pixel 4 belongs to: a mismatch
+    found[0, 12] = 3  # a pixel off: right
+    found[0, 18] = 9  # next to an end, but far from it in disparity: a mismatch
+    assert _counts(map_errors(found, table)) == (3, 1, 1, 14, 28)
+    assert map_errors(found, table).error_rate == 4 / 28
+    assert map_errors(found, table).sparsity_rate == 1 / 14
+    # Hidden by a match of another pixel, a missing one is no false negative: the mismatch has been counted.
+    found[0, 6] = 1  # to column 5
+    assert _counts(map_errors(found, table)) == (3, 1, 0, 14, 28)
+
+
+def test_a_slanted_surface_hides_nothing():
+    """Stretched to twice its width it steps over every other column: these are not occluded."""
+    columns = np.arange(20, dtype=np.float32)
+    table = matching_table((10 - columns)[None], radius=0)
+    status = table.match_status[0]
+    assert np.flatnonzero(table.reference_status[0] == VISIBLE).tolist() == list(range(5, 15))
+    # Columns 0, 2, .. 18 are hit, the odd ones lie between; 19 does, too, since pixel 15 falls on 20.
+    assert (status == VISIBLE).all()
+    # Compressed to half, two pixels share a column; neither is occluded.
+    table = matching_table((columns / 2)[None], radius=0)
+    assert (table.reference_status == VISIBLE).all()
+    assert np.flatnonzero(table.match_status[0] == VISIBLE).tolist() == list(range(11))
+
+
+def test_what_is_unknown_counts_nowhere():
+    truth = np.full((1, 20), 2, np.float32)
+    truth[0, 8:12] = NAN
+    table = matching_table(truth, radius=0)
+    # Out of view go 0 and 1, which are occluded, and 2..7; 12..14 and 19 go to others' columns; 15..18 to columns 6..9, of the stretch.
+    assert _counts(map_errors(np.full_like(truth, 9), table))[:2] == (6 + 4, 2)
+    anything = np.where(np.isnan(truth), 7, NAN).astype(np.float32)
+    assert _counts(map_errors(anything, table))[:2] == (0, 0)
+    # A known pixel that is matched to a column of the unknown stretch.
+    to_unknown = np.full_like(truth, NAN)
+    to_unknown[0, 15] = 8
+    assert _counts(map_errors(to_unknown, table))[:2] == (0, 0)
+    outside = matching_table(truth, evaluated=np.zeros(truth.shape, bool))
+    errors = map_errors(np.full_like(truth, 9), outside)
+    assert errors.error_rate == 0
+    assert math.isnan(errors.sparsity_rate)
+
+
+def test_matches_out_of_view_are_wrong():
+    truth = np.full((1, 12), 3, np.float32)
+    table = matching_table(truth, radius=0)
+    dense = map_errors(truth, table)
+    # Pixels 0, 1, 2 correspond to nothing.
+    assert (dense.mismatches, dense.false_positives) == (0, 3)
+    assert map_errors(np.full_like(truth, 1e30), table).mismatches == 9
+
+
+def test_mistakes_are_one_line():
+    truth = np.zeros((2, 3), np.float32)
+    with pytest.raises(ParameterError, match="^radius: -1 is below 0"):
+        matching_table(truth, radius=-1)
+    with pytest.raises(ParameterError, match="^direction: 0 is neither 1 nor -1$"):
+        matching_table(truth, direction=0)
+    with pytest.raises(DataError, match="^the truth is 3 x 2, the truth of the match frame 2 x 2; expected one size$"):
+        matching_table(truth, truth[:, :2])
+    with pytest.raises(DataError, match="the mask of evaluated pixels 3 x 1"):
+        matching_table(truth, evaluated=truth[:1] > 0)
+    with pytest.raises(DataError, match="^the map is 2 x 2, the truth 3 x 2; expected one size$"):
+        map_errors(truth[:, :2], matching_table(truth))
+    with pytest.raises(DataError, match="scene made: error and sparsity rates need its truth"):
+        scene_table(make_scene(image=np.zeros((2, 3), np.uint8)))
+
+
+NAMES = ("tsukuba", "venus", "teddy", "cones")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def scene(request, data):
+    return load_scene(f"middlebury-v2/{request.param}", data=data)
+
+
+def test_ideal_empty_and_shifted_maps_of_real_scenes(scene):
+    for one in (scene, scene.pair(scene.match_index, scene.reference_index)):
+        if one.truth is None:
+            continue
+        table = scene_table(one)
+        visible = np.where(table.reference_status == VISIBLE, table.truth, NAN)[:, :: table.direction]
+        for ideal in (visible, visible + 1, visible - 1):
+            errors = map_errors(ideal, table)
+            assert (errors.sparsity_rate, errors.error_rate) == (0, 0)
+        empty = map_errors(np.full_like(visible, NAN), table)
+        assert (empty.sparsity_rate, empty.error_rate) == (1, 0)
+        # Two pixels are beyond the tolerance: nearly everything is wrong that counts.
+        assert map_errors(visible + 2, table).error_rate > 0.9 * empty.correspondences / empty.pixels
+        # Half of the matches: half of the correspondences are missing, or covered by a neighbour that shares their column.
+        sparse = visible.copy()
+        sparse[:, ::2] = NAN
+        assert 0.4 < map_errors(sparse, table).sparsity_rate <= 0.55
+        assert map_errors(sparse, table).error_rate == 0
+
+
+DENSE_TRUTH = {"tsukuba": 0.009, "venus": 0.008, "teddy": 0.088, "cones": 0.086}
+"""Error rates of a map equal to the truth even where pixels are occluded, radius 2; computed by another program."""
+
+PATCHMATCH = {
+    "tsukuba": (0.037, 0.028, 0.019, 0.009),
+    "venus": (0.018, 0.012, 0.008, 0.003),
+    "teddy": (0.127, 0.114, 0.101, 0.086),
+    "cones": (0.133, 0.113, 0.096, 0.076),
+}
+"""Error rates of the published PatchMatch maps at radius 0, 1, 2, 4; computed by another program."""
+
+
+def test_dense_truth_has_the_errors_of_occluded_pixels(scene):
+    evaluated = scene_table(scene).reference_status[:, :: scene.direction] > 0
+    table = matching_table(scene.truth, direction=scene.direction, evaluated=evaluated)
+    errors = map_errors(scene.truth, table)
+    # The two programs find occlusions in the truth of one frame by rules of their own: a thousandth of the pixels apart.
+    assert errors.error_rate == pytest.approx(DENSE_TRUTH[scene.name.rpartition("/")[2]], abs=0.001)
+    assert errors.sparsity_rate == 0
+
+
+def test_the_published_maps_of_patchmatch(scene, data):
+    maps = find_maps(data / "middlebury-v2" / "submissions" / "patchmatch", protocol="middlebury-v2", data=data).maps
+    disparity = measure_map(maps[scene.name], scene).disparity
+    rates = [map_errors(disparity, scene_table(scene, radius=radius)).error_rate for radius in (0, 1, 2, 4)]
+    # The numbers move by this much between occlusions found in the truth of one frame and of both.
+    assert rates == pytest.approx(PATCHMATCH[scene.name.rpartition("/")[2]], abs=0.0017)
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_either_direction_of_a_synthetic_pair():
+    scene = load_scene("synthetic/planes")
+    there, back = (scene_table(s) for s in (scene, scene.pair(scene.match_index, scene.reference_index)))
+    # A pixel whose column finds back to another one that it does not agree with is occluded from one side only.
+    assert (there.reference_status != back.match_status[:, ::-1]).mean() < 0.002
+    assert (there.match_status != back.reference_status[:, ::-1]).mean() < 0.002
