@@ -4,7 +4,10 @@ from pathlib import Path
 
 import yaml
 
+import stereo_framework
+
 FOLDER = Path(__file__).parent / "data"
+TABLE5_2002 = Path(stereo_framework.__file__).parent / "papers" / "taxonomy2002" / "table5.yaml"
 
 
 def table(name):
@@ -14,7 +17,4 @@ def table(name):
 
 def rows(name):
     """Values by row."""
-    found = table(name)
-    if isinstance(found["rows"], dict):
-        return found["rows"]
-    return {row["id"]: row["values"] for row in found["rows"]}
+    return table(name)["rows"]

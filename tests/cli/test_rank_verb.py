@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import yaml
-from published import FOLDER
+from published import FOLDER, TABLE5_2002
 from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
@@ -48,9 +48,8 @@ def _one_line(result, *parts):
 
 def test_the_table_of_2002(rank):
     """Published scores: rows listed with an id, two algorithms of one name."""
-    source = FOLDER / "scharstein2002_table5.yaml"
-    found = _records(rank(source, "--split", "_", "--lower", "*", "--json"))
-    printed = yaml.safe_load(source.read_text())["rows"]
+    found = _records(rank(TABLE5_2002, "--split", "_", "--lower", "*", "--json"))
+    printed = yaml.safe_load(TABLE5_2002.read_text())["rows"]
     assert len(found) == 20
     assert {"Graph cuts (4)", "Graph cuts (10)"} < set(found)
     averages = average_ranks([row["values"] for row in printed])
@@ -59,7 +58,7 @@ def test_the_table_of_2002(rank):
         assert found[name]["average_rank"] == average
         assert list(found[name]["scores"].values()) == row["values"]
     assert list(found["Layered"]["scores"])[:4] == ["tsukuba:nonocc", "tsukuba:textureless", "tsukuba:discont", "sawtooth:nonocc"]
-    text = rank(source, "--split", "_", "--lower", "*").stdout
+    text = rank(TABLE5_2002, "--split", "_", "--lower", "*").stdout
     assert text.splitlines()[4].split()[:3] == ["1", "Layered", "3.64"]
     assert "20 methods, 11 columns" in text
 
