@@ -24,6 +24,7 @@ _HOMES = {
     "StereoFrameworkError": "errors",
     "evaluate": "evaluation",
     "load_scene": "datasets",
+    "results": "report.results",
     "run": "sweep",
     "threads": "_parallel",
 }
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from stereo_framework.errors import StereoFrameworkError
     from stereo_framework.evaluation import evaluate
     from stereo_framework.pipeline import Match, Pipeline
+    from stereo_framework.report.results import results
     from stereo_framework.scene import Scene, Search
     from stereo_framework.stage import Bound
     from stereo_framework.sweep import run

@@ -2,81 +2,226 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.cli._options import Json, key_value
+from stereo_framework.cli._options import Json
+from stereo_framework.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
-    from stereo_framework.sweep import Result
+    from stereo_framework.report.results import Results
+    from stereo_framework.report.tables import Table
+
+_ENDINGS = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".parquet": "parquet"}
 
 
 def results(
     folder: Annotated[Path, typer.Argument(help="The --out folder of a run.")],
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="KEY=VALUE", help="Keep results with this scene, method or parameter; repeatable."),
+        typer.Option(
+            "--where",
+            metavar="KEY=VALUE",
+            help="Keep results with this scene, method, protocol, parameter or statistic; also != < <= > >= (in quotes); repeatable.",
+        ),
     ] = None,
-    sort: Annotated[str | None, typer.Option("--sort", help="Sort by a statistic or parameter, smallest first.")] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option("--sort", metavar="[-]KEY", help="Sort by statistics or parameters, smallest first; -KEY: largest first."),
+    ] = None,
     columns: Annotated[
-        str | None, typer.Option("--columns", help="Statistics or parameters to show, separated by commas.")
+        str | None,
+        typer.Option(
+            "--columns", help="Statistics or parameters to show, separated by commas; of a pivot: what its columns are."
+        ),
     ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="KEY", help="A row for each value of these keys, with means over all else.")
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="KEY", help="A pivot: what its rows are; needs --columns and --value.")
+    ] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", metavar="STATISTIC", help="A pivot: what its cells show, means over all else.")
+    ] = None,
+    best: Annotated[
+        str | None, typer.Option("--best", metavar="STATISTIC", help="The best settings of each scene and on the mean of all.")
+    ] = None,
+    top: Annotated[int | None, typer.Option("--top", min=1, help="How many of the best to list; default 1.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Results of earlier scripts in this folder too.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print all parameters and statistics as CSV.")] = False,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", help="table, csv, json, markdown, latex or parquet; default: by --output's ending, else table."),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", help="Write to this file instead of printing.")] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Short for --format csv: all parameters and statistics.")] = False,
     json: Json = False,
+    plots: Annotated[
+        bool, typer.Option("--plots", help="Write the plots and tables of the script's 'report' to the folder again.")
+    ] = False,
 ) -> int:
-    """List, filter and export stored results.
+    """List, filter, sum up, plot and export stored results.
 
-    Example: stereo-framework results results/ssd --sort bad_pixels_nonocc --csv
+    Example: stereo-framework results results/ssd --rows scene --columns aggregation.box.size --value bad_pixels_nonocc
     """
-    from stereo_framework.cli import _output
-    from stereo_framework.report.tables import to_csv, value
+    from stereo_framework.report.results import Results
     from stereo_framework.sweep import Store
 
+    kind = _format(format, output, csv, json)
     with Store(folder) as store:
-        found, missing = store.results(every=every), store.missing()
-    for text in where or []:
-        key, wanted = key_value(text, "--where")
-        found = [r for r in found if _matches(r, key, wanted, found)]
-    if sort is not None:
-        _known(sort, found)
-        found.sort(key=lambda r: _order(value(r, sort)))
-    if json:
-        _output.print_json([r.record() for r in found])
-    elif csv:
-        print(to_csv(found), end="")
+        found, missing = Results(store.results(every=every)), store.missing()
+    found = found.where(*(where or []))
+    if plots:
+        if kind != "table" or output or sort or columns or group or rows or value or best or top:
+            raise ParameterError("--plots goes with --where and --all only; what is drawn stands in the script's 'report'")
+        _write_plots(found, folder)
     else:
-        _output.print_results(found, columns.split(",") if columns else ())
-        print(f"{len(found)} results")
+        table = _summary(found, group, rows, columns, value, best, top, sort)
+        with _target(None if kind == "parquet" else output):
+            if table is None:
+                _print_all(found.sort(*_names(sort)), _names(columns), kind, output)
+            else:
+                _print_table(table, kind, output)
+        if output is not None:
+            print(f"{len(found)} results in {output}")
     if missing:
         print(f"{missing} results are still missing; the run was stopped early: run the same command again", file=sys.stderr)
     return 0
 
 
-def _matches(result: Result, key: str, wanted: str, results: list[Result]) -> bool:
-    from stereo_framework.report.tables import show, value
-
-    if key in ("scene", "method", "protocol"):
-        return str(getattr(result, key)) == wanted
-    _known(key, results)
-    found = value(result, key)
-    return show(found) == wanted or str(found) == wanted or (found is None and wanted == "null")
-
-
-def _known(name: str, results: list[Result]) -> None:
-    from stereo_framework.errors import ParameterError, nearest
-
-    names = {"scene", "method", "protocol", "energy", "seconds"}
-    names |= {n for r in results for n in (*r.parameters, *r.statistics)}
-    if results and name not in names:
-        raise ParameterError(f"no result has {name!r}; {nearest(name, names)}")
+def _format(format: str | None, output: Path | None, csv: bool, json: bool) -> str:
+    asked = {name for name, given in (("csv", csv), ("json", json), (format or "", format)) if given}
+    if len(asked) > 1:
+        raise ParameterError(f"one format at a time, not {' and '.join(sorted(asked))}")
+    kind = next(iter(asked), "table" if output is None else _ENDINGS.get(output.suffix.lower()))
+    if kind is None:
+        raise ParameterError(f"--output {output}: what format? Give --format, or a name that ends in {', '.join(_ENDINGS)}")
+    if kind not in _ENDINGS.values():
+        raise ParameterError(f"--format: no format {kind!r}; {nearest(kind, _ENDINGS.values(), kind='formats')}")
+    if kind == "parquet" and output is None:
+        raise ParameterError("--format parquet: needs --output FILE")
+    return kind
 
 
-def _order(item: object) -> tuple[int, float, str]:
-    """Numbers first, by size, then texts, then nothing."""
-    if isinstance(item, int | float) and item == item:
-        return 0, float(item), ""
-    return (2, 0.0, "") if item is None or item != item else (1, 0.0, str(item))
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def _summary(
+    found: Results,
+    group: str | None,
+    rows: str | None,
+    columns: str | None,
+    value: str | None,
+    best: str | None,
+    top: int | None,
+    sort: str | None,
+) -> Table | None:
+    """The group, pivot or list of the best that is asked for; None for a plain list."""
+    from stereo_framework.report import summaries
+    from stereo_framework.report.tables import shown_statistics, sort_table
+
+    if rows is not None or value is not None:
+        if rows is None or columns is None or value is None or group or best or top:
+            raise ParameterError("a pivot is --rows KEY --columns KEY --value STATISTIC, without --group, --best and --top")
+        return sort_table(summaries.pivot(found, _names(rows), _names(columns), _names(value)), _names(sort))
+    if best is not None:
+        if group or columns or sort:
+            raise ParameterError("--best goes without --group, --columns and --sort")
+        return summaries.best(found, best, top or 1)
+    if top is not None:
+        raise ParameterError("--top: of what? Give --best STATISTIC too")
+    if group is None:
+        return None
+    return sort_table(summaries.group(found, _names(group), shown_statistics(found, _names(columns))), _names(sort))
+
+
+@contextlib.contextmanager
+def _target(output: Path | None) -> Iterator[None]:
+    """What is printed goes to the file, if there is one."""
+    if output is None:
+        yield
+        return
+    from stereo_framework.report.formats import write_text
+
+    buffer = io.StringIO()
+    with contextlib.redirect_stdout(buffer):
+        yield
+    write_text(output, buffer.getvalue())
+
+
+def _print_all(found: Results, columns: list[str], kind: str, output: Path | None) -> None:
+    """Every result: all it holds for machines; for people a table a protocol."""
+    from stereo_framework.cli import _output
+    from stereo_framework.report.formats import to_text, write_parquet
+    from stereo_framework.report.tables import listing, tidy, to_csv
+
+    if kind == "parquet" and output is not None:
+        write_parquet(output, *tidy(found))
+    elif kind == "csv":
+        print(to_csv(found), end="")
+    elif kind == "json":
+        _output.print_json([r.record() for r in found])
+    elif kind == "table":
+        _output.print_results(found, columns)
+        print(f"{len(found)} results")
+    else:
+        protocols = dict.fromkeys(r.protocol_text for r in found)
+        tables = (listing([r for r in found if r.protocol_text == text], columns) for text in protocols)
+        print("\n".join(to_text(table, kind) for table in tables), end="")
+
+
+def _print_table(table: Table, kind: str, output: Path | None) -> None:
+    from stereo_framework.cli import _output
+    from stereo_framework.report.formats import to_text, write_parquet
+
+    if kind in ("markdown", "latex"):
+        print(to_text(table, kind), end="")
+        return
+    if kind == "table":
+        marked = [[_Bold(t) if (i, j) in table.best else t for j, t in enumerate(row)] for i, row in enumerate(table.texts())]
+        if table.title:
+            print(table.title)
+        _output.print_table(table.header, marked)
+        print("\n".join(table.notes))
+        return
+    if kind == "csv":
+        print(to_text(table, kind), end="")
+    elif kind == "json":
+        _output.print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
+    elif output is not None:
+        write_parquet(output, table.header, table.rows)
+    # These formats have no place for what must be known to read the numbers.
+    for line in (table.title, *table.notes):
+        print(line, file=sys.stderr)
+
+
+class _Bold(str):
+    """A text that rich prints bold."""
+
+    __slots__ = ()
+
+    def __rich__(self) -> Any:
+        from rich.text import Text
+
+        return Text(str(self), style="bold")
+
+
+def _write_plots(found: Results, folder: Path) -> None:
+    import yaml
+
+    from stereo_framework.report.write import write_reports
+
+    # A run writes its script, resolved, into its folder.
+    scripts = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))]
+    written = write_reports(found, [script for script in scripts if isinstance(script, dict)], folder)
+    if not written:
+        raise ParameterError(f"{folder}: no script there asks for plots; write them under 'report:' and run it again")
+    for path in written:
+        print(path)

@@ -160,10 +160,11 @@ class _Parser:
         found.seed = seed(node, self.faults)
 
     def report(self, node: Node, found: Document) -> None:
+        from stereo_framework.script.report import parse_report  # which builds on this module
+
+        parse_report(node, self.faults)
         if isinstance(node.value, dict):
             found.report = node.data()
-        elif node.value is not None:
-            self.faults.add(node.place, f"{spelled(node.data())} is not a mapping")
 
     def evaluation(self, node: Node, found: Document) -> None:
         given = expect_mapping(node, ("protocol",), self.faults).get("protocol")

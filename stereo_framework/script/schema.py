@@ -8,7 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from stereo_framework import pipeline as _pipeline  # noqa: F401  registers the built-in stages
+from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.script.document import METHOD_KEYS
+from stereo_framework.script.report import SCALES, SPREADS
+from stereo_framework.script.result_names import STATISTIC, keys
 from stereo_framework.stage import SLOTS, Stage, model, stages
 
 Schema = dict[str, Any]
@@ -61,7 +64,7 @@ def schema() -> Schema:
         "scenes": {**_TEXTS, "description": "Scenes to run on.", "minLength": 1, "minItems": 1},
         "search": _object(_SEARCH, "Disparity range instead of the scene's own, or parts of it."),
         "evaluation": _object({"protocol": _PROTOCOLS}, "How results are measured; default: as the scene's data set demands."),
-        "report": {"type": "object", "description": "Tables and plots."},
+        "report": _report(),
         "seed": _SEED,
         "sweep": {"$ref": "#/$defs/sweep"},
         **{slot: {"$ref": f"#/$defs/{slot}"} for slot in SLOTS},
@@ -91,6 +94,55 @@ _PROTOCOLS: Schema = {
     "description": "Name of a protocol, {base: NAME, field: value}, or a list of these.",
     "anyOf": [*_PROTOCOL["anyOf"], {"type": "array", "items": _PROTOCOL, "minItems": 1}],
 }
+
+
+def _report() -> Schema:
+    key = {"anyOf": [{"enum": sorted(keys())}, {"type": "string", "pattern": r"^\w+\.[0-9]+\.\w+$"}]}
+    names = "|".join(["energy", "seconds", *METRICS])
+    statistic = {"type": "string", "pattern": rf"^((total_)?bad[0-9].*|({names})([._].*)?)$"}
+    where = {"type": "object", "description": "Only results that have this value, or one of a list, for each of these keys."}
+    plot = {
+        "x": {**_some(key), "description": "Horizontal axis; of several keys each result uses the first that it has."},
+        "y": {**_some(statistic), "description": "Statistics; several become series."},
+        "series": {**_some(key), "description": "A curve for each combination of the values of these keys."},
+        "panels": {**_some(key, most=2), "description": "A panel for each value; of two keys: rows and columns."},
+        "where": where,
+        "x_scale": {"enum": list(SCALES), "description": "Default linear; category puts the values side by side."},
+        "y_scale": {"enum": list(SCALES[:2]), "description": "Default linear."},
+        "spread": {"enum": list(SPREADS), "description": "Error bars over what is averaged; default none."},
+        "title": {"type": ["string", "number"], "description": "Above the panels."},
+        "labels": {
+            "type": "object",
+            "additionalProperties": {"type": ["string", "number"]},
+            "description": "Other words for keys, values and key=value.",
+        },
+    }
+    table = {
+        "rows": {**_some(key), "description": "What the rows are."},
+        "columns": {**_some(key), "description": f"What the columns are; several statistics: {STATISTIC}."},
+        "value": {**_some(statistic), "description": "Statistics in the cells; what is neither row nor column is averaged."},
+        "where": where,
+    }
+    kinds = {
+        "plots": (plot, ["x", "y"], "Plots by name, written to OUT/plots as SVG and PNG."),
+        "tables": (table, ["rows", "columns", "value"], "Pivot tables by name, written to OUT/tables as CSV and Markdown."),
+    }
+    properties = {
+        name: {
+            "type": ["object", "null"],
+            "propertyNames": {"pattern": r"^\w[\w.-]*$"},
+            "additionalProperties": {**_object(about), "required": needed},
+            "description": text,
+        }
+        for name, (about, needed, text) in kinds.items()
+    }
+    return {**_object(properties, "Plots and tables of the results."), "type": ["object", "null"]}
+
+
+def _some(value: Schema, *, most: int | None = None) -> Schema:
+    """One value or a list of them."""
+    several = {"type": "array", "items": value, "minItems": 1} | ({"maxItems": most} if most else {})
+    return {"anyOf": [value, several]}
 
 
 def parameter_texts(function: Callable[..., Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from stereo_framework.errors import ParameterError
-from stereo_framework.report.tables import results_table, show, to_csv
+from stereo_framework.report.tables import listing, results_table, show, to_csv
 from stereo_framework.sweep import Result
 
 RESULTS = [
@@ -75,3 +75,23 @@ def test_csv_has_every_digit():
     assert [r["box.size"] for r in rows] == ["1", "2"]
     assert rows[1]["bad_pixels_all"] == "20.0"
     assert rows[1]["rms_error_occ"] == ""
+
+
+def test_the_best_of_each_scene_is_marked():
+    def one(scene, bad, matched):
+        return Result(
+            id="",
+            scene=scene,
+            method="m",
+            parameters={},
+            axes={"a": 1.0, "b": None},
+            protocol="p",
+            statistics={"bad_pixels_all": bad, "fraction_matched": matched, "pixels_all": bad},
+            seconds={"a": bad},
+        )
+
+    found = [one("s", 3.0, 0.5), one("s", 2.0, 0.25), one("t", 9.0, 0.5), one("s", 2.001, 0.25)]
+    table = listing(found, ["bad_pixels_all", "fraction_matched", "pixels_all"])
+    # Percentages are better low, fractions matched high; a scene with one result and a count have no best, nor has the time.
+    assert table.best == {(1, 4), (3, 4), (0, 5)}
+    assert table.texts()[0][:4] == ["s", "m", "1", "none"]

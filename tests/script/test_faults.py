@@ -202,12 +202,12 @@ def test_places_of_a_mapping_are_its_keys():
         "aggregation": [{"use": "box", "sise": 9}],
         "agregation": [],
         "sweep": {"grid": {"matching_cost.truncation": [3, -3]}},
-        "report": {"when": {1, 2}, 3: 4},
+        "report": {"plots": {1, 2}, 3: 4},
     }
     with pytest.raises(ScriptError) as caught:
         load(script)
     starts = [
-        "report.when: {1, 2} cannot stand in a script",
+        "report.plots: {1, 2} cannot stand in a script",
         "report: the key 3 is not a text",
         "matching_cost.truncation: 'abc' is not a number > 0 or null",
         "aggregation.box: no such parameter 'sise' of box",

@@ -148,7 +148,8 @@ def test_protocols():
 
 
 def test_report_is_kept():
-    assert load({**WINDOW, "report": {"plots": [{"x": "truncation"}]}}).report == {"plots": [{"x": "truncation"}]}
+    report = {"plots": {"a": {"x": "scene", "y": ["energy"]}}}
+    assert load({**WINDOW, "report": report}).report == report
 
 
 def test_the_seed_fills_stages_that_have_none(random_stages):
@@ -206,7 +207,7 @@ ROUND_TRIPS = {
         "scenes": ["tsukuba"],
         "search": {"minimum": -2, "maximum": 15},
         "evaluation": {"protocol": [{"base": "taxonomy2002", "threshold": 0.5}]},
-        "report": {"a": [1]},
+        "report": {"plots": {"a": {"x": "matching_cost.truncation", "y": "bad_pixels_all", "labels": {"null": "none"}}}},
         "sweep": {
             "grid": {
                 "matching_cost": ["absolute_difference", {"use": "squared_difference", "interval": True}],

@@ -38,7 +38,7 @@ def test_shipped_scripts_are_accepted(validator, name):
         {"aggregation": "box"},
         {"aggregation": {"use": "box"}},
         {"aggregation": None, "smoothness": None},
-        {"include": ["ssd"], "plugins": "mine.py", "scenes": "venus", "seed": 3, "name": "x", "report": {"a": 1}},
+        {"include": ["ssd"], "plugins": "mine.py", "scenes": "venus", "seed": 3, "name": "x", "report": None},
         {"search": {"minimum": -3, "step": 0.5}},
         {"evaluation": {"protocol": ["taxonomy2002", {"base": "taxonomy2002", "threshold": 0.5}]}},
         {"methods": {"a": None, "b": {"aggregation": [], "sweep": {"grid": {"matching_cost": ["squared_difference"]}}}}},

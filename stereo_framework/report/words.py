@@ -1,0 +1,88 @@
+"""Words for keys, values and units, for headers, legends and axes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.report.values import ABSENT, word
+from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.script.schema import parameter_texts
+from stereo_framework.stage import SLOTS, stages
+
+_NOTHING: Mapping[str, str] = {}
+_UNIT = re.compile(r"\bin (pixels|grey levels|levels|passes|seconds|units of the (?:averaged )?(?:matching )?cost)\b")
+
+
+def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
+    """A key's value among others: texts speak for themselves, else ``truncation=5``; nothing where the key does not apply.
+
+    Examples
+    --------
+    >>> part("matching_cost.interval", True), part("matching_cost", "absolute_difference", {"absolute_difference": "AD"})
+    ('interval=true', 'AD')
+    """
+    if item == ABSENT:
+        return ""
+    if isinstance(item, str):
+        return labels.get(word(item), word(item))
+    text = f"{key.rpartition('.')[2]}={word(item)}"
+    return labels.get(text, text)
+
+
+def caption(keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str] = _NOTHING) -> str:
+    """The values of several keys; that of a single key stands alone."""
+    if len(keys) == 1:
+        own = labels.get(part(keys[0], values[0]))
+        return labels.get(word(values[0]), word(values[0])) if own is None else own
+    return ", ".join(filter(None, (part(k, v, labels) for k, v in zip(keys, values, strict=True))))
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Names by their full ones, without folders where that leaves them different.
+
+    Examples
+    --------
+    >>> short_names(["middlebury2001/map", "synthetic/planes"])
+    {'middlebury2001/map': 'map', 'synthetic/planes': 'planes'}
+    >>> short_names(["a/venus", "b/venus"])
+    {'a/venus': 'a/venus', 'b/venus': 'b/venus'}
+    """
+    short = {name: name.rpartition("/")[2] for name in sorted(names)}
+    return short if len(set(short.values())) == len(short) else {name: name for name in short}
+
+
+def unit(name: str) -> str:
+    """Unit of a statistic or parameter, as its metric or the docstring of its stage gives it; empty where there is none.
+
+    Examples
+    --------
+    >>> unit("bad_pixels_all"), unit("aggregation.box.size"), unit("matching_cost.truncation"), unit("scene")
+    ('%', 'pixels', 'grey levels', '')
+    """
+    metric = metric_of(name)
+    if metric is not None:
+        return {"px": "pixels"}.get(metric.unit, metric.unit)
+    head, _, rest = name.partition(".")
+    if head == "seconds":
+        return "s"
+    if head == "search":
+        return "pixels"
+    if head not in SLOTS or not rest:
+        return ""
+    stage, _, parameter = rest.rpartition(".")
+    # Of a slot with one stage any that has the parameter may be meant.
+    texts = [
+        parameter_texts(s.function).get(parameter, "") for s in stages(head) if not stage or s.name == stage or stage.isdecimal()
+    ]
+    # What is said after the first sentence or clause is about something else.
+    found = {match[1] for text in texts if (match := _UNIT.search(re.split(r"[.;:] ", text)[0]))}
+    return found.pop() if len(found) == 1 else ""
+
+
+def with_unit(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
+    """Label of an axis: a key or statistic with its unit."""
+    text = labels.get(name, "" if name == STATISTIC else name)
+    return f"{text} ({unit(name)})".strip() if unit(name) else text

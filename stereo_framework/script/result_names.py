@@ -1,0 +1,90 @@
+"""Names of what results hold: what was set, and what was measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from stereo_framework.errors import close_names, nearest
+from stereo_framework.evaluation._protocol import MASKS, REGIONS
+from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
+from stereo_framework.script.document import SEARCH
+from stereo_framework.stage import SLOTS, stages
+
+STATISTIC = "statistic"
+"""The key that tells statistics apart where several are shown."""
+
+_HEADS = ("scene", "method", STATISTIC, "seed", "search", *SLOTS)
+_FRAMES = ("near", "middle", "match", "far")
+_ABOUT_RUNS = ("energy", "seconds")
+
+
+def key_fault(name: str) -> str | None:
+    """What is wrong with the name of something that was set: a scene, method, slot, parameter, search range or seed.
+
+    Examples
+    --------
+    >>> key_fault("matching_cost.truncation") is None
+    True
+    >>> key_fault("search.stop")
+    "no such key 'search.stop'; legal keys: search.maximum, search.minimum, search.step; did you mean 'search.step'?"
+    """
+    head = name.partition(".")[0]
+    if head not in _HEADS:
+        return f"no such key {name!r}; {nearest(name, _HEADS, kind='first words')}"
+    legal = _keys_under(head)
+    # A list slot may hold a stage twice; they are then told apart by their index.
+    generic = re.sub(r"^(\w+)\.[0-9]+\.", r"\1.*.", name)
+    ends = {re.sub(r"^(\w+)\.\w+\.", r"\1.*.", key) for key in legal if key.count(".") == 2}
+    if name in legal or (generic != name and generic in ends):
+        return None
+    return f"no such key {name!r}; {nearest(name, legal, kind='keys')}"
+
+
+def keys() -> set[str]:
+    """All names of what can be set; a stage that stands twice in its slot goes by its index besides."""
+    return {key for head in _HEADS for key in _keys_under(head)}
+
+
+def _keys_under(head: str) -> set[str]:
+    if head == "search":
+        return {f"search.{key}" for key in SEARCH}
+    if head not in SLOTS:
+        return {head}
+    parameters = (
+        f"{head}.{stage.name}.{name}" if SLOTS[head].many else f"{head}.{name}"
+        for stage in stages(head)
+        for name in stage.parameters
+    )
+    return {head, f"{head}.use", *parameters}
+
+
+def statistic_fault(name: str) -> str | None:
+    """What is wrong with the name of something that was measured.
+
+    A protocol may name masks of its own, so a region is refused only where it resembles a known one.
+
+    Examples
+    --------
+    >>> statistic_fault("bad_pixels_sky") is None
+    True
+    >>> statistic_fault("rms_error_nonoc").endswith("did you mean 'rms_error_nonocc'?")
+    True
+    """
+    if name in _ABOUT_RUNS or name.partition(".")[0] == "seconds":
+        return None
+    metric = metric_of(name)
+    if metric is None:
+        return f"no such statistic {name!r}; {nearest(name, [*METRICS, *_ABOUT_RUNS], kind='statistics begin with')}"
+    stem, place = _split(name, metric.name)
+    places: Iterable[str] = {"region": dict.fromkeys((*REGIONS, *MASKS)), "frame": _FRAMES, "map": ()}[metric.about]
+    legal = [f"{stem}_{one}" for one in places] or [stem]
+    own_mask = metric.about == "region" and place and not close_names(place, places)
+    return None if name in legal or own_mask else f"no such statistic {name!r}; {nearest(name, legal, kind='statistics')}"
+
+
+def _split(name: str, metric: str) -> tuple[str, str]:
+    """A statistic's metric, with the threshold if there is one, and its region or frame."""
+    with_threshold = re.match(r"((?:total_)?bad[0-9.e+-]+)_", name) if metric in THRESHOLDED else None
+    stem = with_threshold[1] if with_threshold else metric
+    return stem, name[len(stem) + 1 :]

@@ -1,0 +1,200 @@
+"""The verb ``results`` as a user meets it."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stereo_framework import results
+from stereo_framework.cli.main import app
+
+BOX, TRUNCATION, BAD = "aggregation.box.size", "matching_cost.truncation", "bad_pixels_nonocc"
+SCRIPT = {
+    "include": "window",
+    "scenes": ["synthetic/planes", "synthetic/occlusions"],
+    "sweep": {"grid": {TRUNCATION: [5, None], BOX: [3, 9]}},
+    "report": {"plots": {"sizes": {"x": BOX, "y": BAD, "series": TRUNCATION, "panels": "scene"}}},
+}
+
+
+def _call(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("stored")
+    (path / "sizes.yaml").write_text(yaml.safe_dump(SCRIPT, sort_keys=False))
+    assert _call("run", path / "sizes.yaml", "--out", path / "out").exit_code == 0
+    return path / "out"
+
+
+@pytest.fixture(scope="module")
+def frame(folder):
+    return results(folder).to_pandas()
+
+
+def _one_line(result, *parts):
+    assert result.exit_code == 2, result.output
+    [line] = result.stderr.splitlines()
+    for part in parts:
+        assert part in line, line
+
+
+def test_where_and_sort(folder, frame):
+    shown = json.loads(_call("results", folder, "--where", f"{BOX}>3", "--where", "scene=planes", "--json").stdout)
+    assert [(r["scene"], r["axes"]) for r in shown] == [("synthetic/planes", {TRUNCATION: t, BOX: 9}) for t in (5, None)]
+    shown = json.loads(_call("results", folder, "--sort", f"-{BOX},{BAD}", "--json").stdout)
+    expected = frame.sort_values([BOX, BAD], ascending=[False, True])
+    assert [r["id"] for r in shown] == expected.id.tolist()
+
+
+def test_group(folder, frame):
+    result = _call("results", folder, "--group", TRUNCATION, "--columns", BAD, "--sort", f"-{BAD}", "--csv")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    expected = frame.fillna({TRUNCATION: 0}).groupby(TRUNCATION)[BAD].mean().sort_values(ascending=False)
+    assert [float(row[TRUNCATION] or 0) for row in rows] == expected.index.tolist()
+    assert [float(row[BAD]) for row in rows] == pytest.approx(expected.tolist())
+    assert {row["results"] for row in rows} == {"4"}
+    # CSV has no place for it.
+    assert result.stderr.splitlines()[0] == f"mean over 2 scenes (occlusions, planes), 2 values of {BOX}"
+    table = _call("results", folder, "--group", "scene").stdout
+    assert table.startswith(f"mean over 2 values of {TRUNCATION}, 2 values of {BOX}\n")
+    assert "taxonomy2002: bad (percent)" in table
+
+
+def test_pivot(folder, frame):
+    pivot = ("--rows", BOX, "--columns", "scene", "--value", BAD)
+    shown = json.loads(_call("results", folder, *pivot, "--json").stdout)
+    expected = frame.pivot_table(BAD, BOX, "scene")
+    for row in shown:
+        for scene in SCRIPT["scenes"]:
+            assert row[scene.removeprefix("synthetic/")] == pytest.approx(expected.loc[row[BOX], scene])
+    text = _call("results", folder, *pivot, "--format", "markdown").stdout
+    assert text.startswith(
+        f"{BAD} (%, lower is better) by scene; mean over 2 values of {TRUNCATION}\n\n| {BOX} | planes | occlusions |\n"
+    )
+    assert text.count("**") == 4
+
+
+def test_best(folder, frame):
+    [*each, overall] = json.loads(_call("results", folder, "--best", BAD, "--json").stdout)
+    for row in each:
+        own = frame[frame.scene == row["scene"]]
+        assert row[BAD] == own[BAD].min()
+        assert row[BOX] == own.loc[own[BAD].idxmin(), BOX]
+    means = frame.fillna({TRUNCATION: 0}).groupby([TRUNCATION, BOX])[BAD].mean()
+    assert (overall["scene"], overall[BAD]) == ("mean of 2 scenes", pytest.approx(means.min()))
+    assert (overall[TRUNCATION] or 0, overall[BOX]) == means.idxmin()
+    assert _call("results", folder, "--best", BAD, "--top", 3, "--csv").stdout.count("synthetic/planes") == 3
+
+
+def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
+    pivot = ("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD)
+    assert "\x1b[1m" not in _call(*pivot).stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    bold = [line.count("\x1b[1m") for line in _call(*pivot).stdout.splitlines() if "." in line and "aggregation" not in line]
+    assert sum(bold) >= 2
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("csv", "id,scene,"), ("json", "[\n"), ("md", "| scene |"), ("tex", "% taxonomy2002"), ("txt", "")]
+)
+def test_files(folder, tmp_path, ending, start):
+    file = tmp_path / f"a.{ending}"
+    assert _call("results", folder, "--output", file).stdout == f"8 results in {file}\n"
+    assert file.read_text().startswith(start)
+    assert "synthetic/occlusions" in file.read_text()
+    assert _call("results", folder, "--group", "scene", "--output", file).exit_code == 0
+    assert "synthetic/occlusions" in file.read_text()
+
+
+def test_parquet(folder, frame, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "a.pq"
+    assert _call("results", folder, "--format", "parquet", "--output", file).exit_code == 0
+    pandas.testing.assert_frame_equal(pandas.read_parquet(file), frame, check_dtype=False)
+    assert _call("results", folder, "--group", TRUNCATION, "--output", tmp_path / "b.parquet").exit_code == 0
+    assert pandas.read_parquet(tmp_path / "b.parquet")["results"].tolist() == [4, 4]
+
+
+def test_plots(folder):
+    result = _call("results", folder, "--plots")
+    assert result.exit_code == 0, result.stderr
+    assert [Path(line).name for line in result.stdout.splitlines()] == ["sizes.svg", "sizes.png"]
+    assert (folder / "plots/sizes.svg").is_file()
+    before = (folder / "plots/sizes.svg").read_bytes()
+    assert _call("results", folder, "--plots", "--where", "scene=planes").exit_code == 0
+    assert (folder / "plots/sizes.svg").read_bytes() != before
+
+
+def test_mistakes(folder, tmp_path):
+    _one_line(_call("results", folder, "--rows", BOX, "--value", BAD), "a pivot is --rows KEY --columns KEY --value STATISTIC")
+    _one_line(
+        _call("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD, "--group", "scene"), "without --group"
+    )
+    _one_line(_call("results", folder, "--best", BAD, "--sort", BAD), "--best goes without --group, --columns and --sort")
+    _one_line(_call("results", folder, "--top", 3), "--best STATISTIC")
+    _one_line(_call("results", folder, "--group", "scen"), "'scen': no result has it", "did you mean 'scene'?")
+    _one_line(_call("results", folder, "--group", "scene", "--sort", BOX), "the table has no column", "legal: ")
+    _one_line(_call("results", folder, "--csv", "--json"), "one format at a time, not csv and json")
+    _one_line(_call("results", folder, "--format", "xls"), "no format 'xls'; legal formats: csv, json, latex")
+    _one_line(_call("results", folder, "--format", "parquet"), "needs --output FILE")
+    _one_line(_call("results", folder, "--output", tmp_path / "a.xls"), "what format?", ".csv, .json")
+    _one_line(_call("results", folder, "--output", tmp_path / "a.csv", "--plots"), "--plots goes with --where and --all only")
+    _one_line(_call("results", folder, "--where", "scene=plains"), "no result has 'plains'", "did you mean 'planes'?")
+
+
+def test_nothing_to_plot(folder, tmp_path):
+    assert _call("run", "window", "--scene", "synthetic/planes", "--out", tmp_path / "plain", "--no-maps").exit_code == 0
+    _one_line(_call("results", tmp_path / "plain", "--plots"), "no script there asks for plots; write them under 'report:'")
+
+
+def test_protocols(tmp_path):
+    half = {"base": "taxonomy2002", "threshold": 0.5, "name": "half"}
+    script = SCRIPT | {"evaluation": {"protocol": ["taxonomy2002", half]}, "scenes": ["synthetic/planes"]}
+    (tmp_path / "two.yaml").write_text(yaml.safe_dump(script, sort_keys=False))
+    out = tmp_path / "out"
+    assert _call("run", tmp_path / "two.yaml", "--out", out).exit_code == 0
+    for what in (("--group", BOX), ("--rows", BOX, "--columns", "scene", "--value", BAD), ("--best", BAD)):
+        _one_line(_call("results", out, *what), "results of taxonomy2002 and half", "--where 'protocol=taxonomy2002'")
+        assert _call("results", out, *what, "--where", "protocol=half").exit_code == 0
+    assert _call("results", out, "--format", "markdown").stdout.count("| scene |") == 2
+    assert [Path(line).name for line in _call("results", out, "--plots").stdout.splitlines()][::2] == [
+        "sizes_taxonomy2002.svg",
+        "sizes_half.svg",
+    ]
+
+
+def test_figure_8_of_the_paper(data, tmp_path):
+    """Scharstein & Szeliski 2002, section 6.1: intermediate truncation is best, intervals help at small truncation values."""
+    values = [1, 2, 5, 10, 20, 50, None]
+    script = {
+        "include": "window",
+        "scenes": ["tsukuba", "sawtooth", "venus"],
+        "sweep": {
+            "grid": {
+                "matching_cost": ["absolute_difference", "squared_difference"],
+                "matching_cost.interval": [False, True],
+                TRUNCATION: values,
+            }
+        },
+    }
+    (tmp_path / "experiment.yaml").write_text(yaml.safe_dump(script, sort_keys=False))
+    out = tmp_path / "out"
+    assert _call("run", tmp_path / "experiment.yaml", "--data", data, "--out", out, "--workers", 2).exit_code == 0
+    pivot = ("--rows", TRUNCATION, "--columns", "scene,matching_cost,matching_cost.interval", "--value", BAD)
+    rows = json.loads(_call("results", out, *pivot, "--json").stdout)
+    assert [row[TRUNCATION] for row in rows] == values
+    for scene in script["scenes"]:
+        for cost in ("absolute_difference", "squared_difference"):
+            point, interval = ([row[f"{scene}, {cost}, interval={i}"] for row in rows] for i in ("false", "true"))
+            assert min(point) == min(point[2:6])
+            assert min(interval) == min(interval[2:6])
+            assert all(b < a for a, b in zip(point[:2], interval[:2], strict=True))

@@ -1,0 +1,41 @@
+"""Results that no run made, with values that are easy to follow."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from stereo_framework.sweep import Result
+
+SCENES = ("middlebury2001/tsukuba", "middlebury2001/venus")
+
+
+def result(scene: str, axes: Mapping[str, Any], statistics: Mapping[str, float], **changes: Any) -> Result:
+    values = {
+        "id": "0",
+        "scene": scene,
+        "method": "m",
+        "parameters": {name: value for name, value in axes.items() if "." in name or name == "seed"},
+        "axes": axes,
+        "protocol": "p",
+        "protocol_text": "p: as one likes",
+        "statistics": statistics,
+        "energy": 1.0,
+        "seconds": {"matching_cost": 0.5},
+    }
+    return Result(**(values | changes))
+
+
+def sweep(
+    axes: Mapping[str, Sequence[Any]],
+    statistics: Callable[..., Mapping[str, float]],
+    scenes: Sequence[str] = SCENES,
+    **changes: Any,
+) -> list[Result]:
+    """A result for each scene and combination of the axes' values, in the order of a script; `statistics` gets scene and values."""
+    names = list(axes)
+    combinations = list(itertools.product(*axes.values()))
+    return [
+        result(scene, dict(zip(names, values, strict=True)), statistics(scene, *values), **changes)
+        for scene in scenes
+        for values in combinations
+    ]
