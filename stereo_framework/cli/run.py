@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereo_framework.cli._options import Data, Json, disparities, size
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
     from stereo_framework.scene import Scene
@@ -102,13 +102,27 @@ def run(
         print(f"interrupted after {len(found)} of {total} results; {hint}", file=sys.stderr)
         return 130
     results = [found[place] for place in sorted(found)]
+    plots = _plots(results, [s.resolved for s in scripts], out) if out is not None else False
     if json:
         _output.print_json([r.record() for r in results])
     else:
         _output.print_results(results, columns.split(",") if columns else ())
         if out is not None:
-            print(f"results, script{', maps and pictures' if any(r.map for r in results) else ''} in {out}")
+            kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
+            print(f"{', '.join(kinds)} in {out}")
     return 1 if any(r.error for r in results) else 0
+
+
+def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> bool:
+    """Write what the scripts' reports ask for; what cannot be drawn is told, the results stand all the same."""
+    from stereo_framework.report.write import write_reports
+
+    try:
+        return bool(write_reports(results, scripts, out))
+    except StereoFrameworkError as error:
+        for line in str(error).splitlines():
+            print(f"warning: {line}", file=sys.stderr)
+        return True
 
 
 def _pair(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from stereo_framework.report import tables
 from stereo_framework.report.page import Cell, Table
 
 
@@ -75,6 +76,12 @@ def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: in
         )
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
     return Table(caption, HEADER, rows, note)
+
+
+def exported(title: str, comparisons: Sequence[Comparison]) -> tables.Table:
+    """The same for CSV, Markdown and LaTeX files."""
+    rows = tuple((c.row, c.column, c.published, c.ours, c.difference, c.tolerance, c.reason) for c in comparisons)
+    return tables.Table(HEADER, rows, 2, title)
 
 
 def _number(value: float | None, digits: int) -> Cell:

@@ -11,7 +11,7 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.report.page import Block, Details, Figure, Statement
-from stereo_framework.report.plots import write_plot
+from stereo_framework.report.write import write_report
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.script.report import read_report
@@ -96,7 +96,7 @@ class Context:
     _runs: dict[tuple[str, tuple[str, ...]], list[Result]] = field(default_factory=dict)
 
     def run(
-        self, name: str, *, overrides: Sequence[str] = (), scenes: Sequence[str] | None = None, maps: bool = False
+        self, name: str, *, overrides: Sequence[str] = (), scenes: Sequence[str | Scene] | None = None, maps: bool = False
     ) -> list[Result]:
         """The results of the paper's script `name` on those of its scenes that are there; run once, and resumed from the folder.
 
@@ -122,15 +122,12 @@ class Context:
         return self._runs[key]
 
     def plots(self, name: str, results: Sequence[Result]) -> list[Figure]:
-        """The plots that the report of the script `name` asks for, written to the folder of figures."""
-        found = []
-        for plot in read_report(load(f"{self.paper}/{name}").report).plots if results else ():
-            for path in write_plot(plot, results, self.out / "figures" / plot.name):
-                if path.suffix == ".svg":
-                    found.append(
-                        Figure(path.read_text(), f"{plot.title}: {', '.join(plot.y)} against {', '.join(plot.x)}", plot.title)
-                    )
-        return found
+        """The plots that the report of the script `name` asks for, written to the folder ``plots``."""
+        report = load(f"{self.paper}/{name}").report
+        titles = {plot.name: plot.title for plot in read_report(report).plots}
+        paths = write_report(results, report, self.out) if results else []
+        drawn = [path for path in paths if path.suffix == ".svg"]
+        return [Figure(path.read_text(), f"plot {path.stem}", titles.get(path.stem, path.stem)) for path in drawn]
 
     def available(self, scenes: Sequence[str]) -> list[str]:
         """Those of the scenes that can be loaded; the others are noted in `missing` with the reason."""

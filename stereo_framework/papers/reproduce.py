@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.errors import DataError, ParameterError, nearest
-from stereo_framework.papers.comparison import HEADER, Comparison
+from stereo_framework.papers.comparison import Comparison, exported
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.report.environment import environment_text
+from stereo_framework.report.formats import to_text
 from stereo_framework.report.page import Cell, Details, Page, Section, Statement, Table, Text
 
 
@@ -133,30 +130,8 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
             else:
                 path.write_bytes(content)
         if outcome.comparisons:
-            for ending, text in _exports(outcome.comparisons).items():
-                (out / "tables" / f"{item.name}.{ending}").write_text(text)
+            table = exported(item.title, outcome.comparisons)
+            for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
+                (out / "tables" / f"{item.name}.{ending}").write_text(to_text(table, form))
     except OSError as error:
         raise DataError(f"{out}: cannot be written: {error.strerror}") from None
-
-
-def _exports(comparisons: Sequence[Comparison]) -> dict[str, str]:
-    records = [
-        [c.row, c.column, *("" if v is None else f"{v:.6g}" for v in (c.published, c.ours, c.difference)), c.tolerance, c.reason]
-        for c in comparisons
-    ]
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([HEADER, *records])
-    markdown = "\n".join(f"| {' | '.join(row)} |" for row in [list(HEADER), ["---"] * len(HEADER), *records]) + "\n"
-    lines = [" & ".join(map(_latex, row)) + r" \\" for row in [list(HEADER), *records]]
-    latex = (
-        "\n".join([r"\begin{tabular}{llrrrll}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"])
-        + "\n"
-    )
-    data = json.dumps([dict(zip(HEADER, row, strict=True)) for row in records], indent=1) + "\n"
-    return {"csv": buffer.getvalue(), "md": markdown, "tex": latex, "json": data}
-
-
-def _latex(text: str) -> str:
-    for character in "&%$#_{}":
-        text = text.replace(character, f"\\{character}")
-    return text.replace("±", r"$\pm$")

@@ -57,10 +57,6 @@ def _scenes(results: Iterable[Result]) -> list[str]:
     return list(dict.fromkeys(r.scene for r in results))
 
 
-def _values(results: Iterable[Result], statistic: str, keep: Callable[[Result], bool]) -> list[float]:
-    return [r.statistics[statistic] for r in results if r.error is None and keep(r)]
-
-
 def _statement(text: str, verdicts: Sequence[tuple[str, bool]]) -> Statement:
     """A claim that holds when all its cases do; each case with its figures."""
     return Statement(text, all(v for _, v in verdicts) if verdicts else None, "; ".join(f for f, _ in verdicts) or "no data")
@@ -70,17 +66,13 @@ def _gains(results: Sequence[Result]) -> dict[str, float]:
     """Percentage points that the best truncation saves over none, by scene, mean over the four costs."""
     found = {}
     for scene in _scenes(results):
-        gains = []
-        for cost in ("absolute_difference", "squared_difference"):
-            for interval in (False, True):
-
-                def of(r: Result, scene: str = scene, cost: str = cost, interval: bool = interval) -> bool:
-                    return (r.scene, r.parameters[_COST], r.parameters[_INTERVAL]) == (scene, cost, interval)
-
-                whole = _values(results, _ERROR, lambda r, of=of: of(r) and r.parameters[_TRUNCATION] is None)
-                cut = _values(results, _ERROR, lambda r, of=of: of(r) and r.parameters[_TRUNCATION] is not None)
-                if whole and cut:
-                    gains.append(whole[0] - min(cut))
+        errors: dict[tuple[str, bool], dict[float | None, float]] = {}
+        for r in results:
+            if r.scene == scene and r.error is None:
+                errors.setdefault((r.parameters[_COST], r.parameters[_INTERVAL]), {})[r.parameters[_TRUNCATION]] = r.statistics[
+                    _ERROR
+                ]
+        gains = [by.pop(None) - min(by.values()) for by in errors.values() if None in by and len(by) > 1]
         if gains:
             found[scene] = statistics.mean(gains)
     return found
@@ -109,12 +101,13 @@ def _truncation_no_longer_helps(results: Sequence[Result], plain: Sequence[Resul
 def _interval_helps(results: Sequence[Result]) -> Statement:
     cases = []
     for scene in _scenes(results):
-        small = lambda r, scene=scene: r.scene == scene and (r.parameters[_TRUNCATION] or 99) <= 2  # noqa: E731
-        plain = _values(results, _ERROR, lambda r, small=small: small(r) and not r.parameters[_INTERVAL])
-        interval = _values(results, _ERROR, lambda r, small=small: small(r) and r.parameters[_INTERVAL])
-        if plain and interval:
-            a, b = statistics.mean(plain), statistics.mean(interval)
-            cases.append((f"{scene}: {b:.2f} % with, {a:.2f} % without", b < a))
+        errors: dict[bool, list[float]] = {False: [], True: []}
+        for r in results:
+            if r.scene == scene and r.error is None and r.parameters[_TRUNCATION] in (1, 2):
+                errors[r.parameters[_INTERVAL]].append(r.statistics[_ERROR])
+        if errors[False] and errors[True]:
+            plain, interval = statistics.mean(errors[False]), statistics.mean(errors[True])
+            cases.append((f"{scene}: {interval:.2f} % with, {plain:.2f} % without", interval < plain))
     return _statement("Interval matching (Birchfield & Tomasi) helps at small truncation values (1 and 2)", cases)
 
 

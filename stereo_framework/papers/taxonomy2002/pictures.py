@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.evaluate import predictions
+from stereo_framework.evaluation.prediction import Prediction
 from stereo_framework.evaluation.protocols import derive
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.io import read_disparity
@@ -20,7 +21,7 @@ from stereo_framework.papers.taxonomy2002.table5 import METHODS, SCENES
 from stereo_framework.report.layers import disparity_colours, grey_levels, scene_layers
 from stereo_framework.report.page import Block, Figure, Text, Viewer
 from stereo_framework.report.prediction_strip import prediction_strip
-from stereo_framework.scene import Scene
+from stereo_framework.scene import Image, Scene
 
 
 def figure4(context: Context) -> Outcome:
@@ -60,9 +61,7 @@ def _warps(context: Context, kind: str, text: str) -> Outcome:
         assert scene.truth is not None
         views = predictions(scene, scene.truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
         name = f"{'figure5' if kind == 'forward' else 'figure6'}_{scene.name.replace('/', '-')}.png"
-        files[name] = _written(
-            lambda path, v=views, s=scene: prediction_strip(path, v, title=f"{s.name}: {kind} prediction by the truth")
-        )
+        files[name] = _strip(views, f"{scene.name}: {kind} prediction by the truth")
         blocks.append(Figure(files[name], f"{scene.name}: real frames above, {kind} predictions below", scene.name))
     return Outcome(blocks, files=files)
 
@@ -103,7 +102,7 @@ def _scenes(context: Context) -> list[Scene]:
     return [load_scene(name, data=context.data) for name in (names[:1] if context.quick else names)]
 
 
-def _written(write: Callable[[Path], None]) -> bytes:
+def _strip(views: Mapping[str, tuple[Prediction, Image]], title: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder) / "figure.png")
+        prediction_strip(Path(folder) / "figure.png", views, title=title)
         return (Path(folder) / "figure.png").read_bytes()
