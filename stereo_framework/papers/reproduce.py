@@ -94,7 +94,7 @@ def reproduce(
 
 def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
     outside = [c for c in done.comparisons if c.outside]
-    judged = [c for c in done.comparisons if c.below is not None or c.above is not None]
+    judged = [c for c in done.comparisons if c.difference is not None and (c.below is not None or c.above is not None)]
     wrong = [s for s in done.statements if s.holds is False]
     text = (
         f"{len(judged) - len(outside)} of {len(judged)} published numbers are met within their tolerance; "

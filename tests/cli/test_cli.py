@@ -384,3 +384,31 @@ def test_metrics(cli):
     assert kitti["relative_threshold"] == 0.05
     assert "thresholds             0.5" in cli("metrics", "{base: eth3d, threshold: 0.5}").stdout
     _one_line(cli("metrics", "eth"), "no protocol 'eth'")
+
+
+def test_reproduce(cli, tmp_path):
+    result = cli("reproduce", "taxonomy2002/table4", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "holds: The scripts ssd, dp, so, gc and bayesian hold the printed parameters" in result.stdout
+    assert (tmp_path / "taxonomy2002.html").is_file()
+    _one_line(cli("reproduce", "taxonomy2003"), "no paper 'taxonomy2003'", "did you mean 'taxonomy2002'?")
+    _one_line(cli("reproduce", "taxonomy2002/tabel4", "--out", tmp_path), "did you mean 'table4'?")
+
+
+def test_report(cli, script, tmp_path):
+    assert cli("run", script(SCRIPT), "--out", tmp_path / "out").exit_code == 0
+    assert cli("report", tmp_path / "out").exit_code == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    for part in ("synthetic/planes", "bad_pixels_nonocc", "data:image/png", "matching_cost", "Script script.yaml"):
+        assert part in page
+    _one_line(cli("report", tmp_path / "none"), "none: no results there")
+
+
+def test_the_report_of_a_script_is_written(cli, script, tmp_path):
+    plots = {"sizes": {"x": "aggregation.box.size", "y": "bad_pixels_nonocc"}}
+    sweep = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [5, 9]}}, "report": {"plots": plots}}
+    result = cli("run", script(sweep), "--out", tmp_path / "out")
+    assert "plots" in result.stdout.splitlines()[-1]
+    assert (tmp_path / "out" / "plots" / "sizes.svg").is_file()
+    assert cli("report", tmp_path / "out").exit_code == 0
+    assert "data:image/svg" in (tmp_path / "out" / "report.html").read_text()

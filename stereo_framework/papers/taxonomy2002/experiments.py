@@ -79,7 +79,7 @@ def _gains(results: Sequence[Result]) -> dict[str, float]:
 
 
 def _truncation_helps(results: Sequence[Result]) -> Statement:
-    cases = [(f"{scene}: {gain:.2f} percentage points fewer bad pixels", gain > 0.5) for scene, gain in _gains(results).items()]
+    cases = [(f"{scene}: {gain:.2f} percentage points fewer bad pixels", gain > 0) for scene, gain in _gains(results).items()]
     return _statement(
         "With plain windows, truncating the matching cost at the best value helps (mean over the four costs)", cases
     )

@@ -1,0 +1,115 @@
+"""Papers reproduced: what is compared, what is written, what happens without data."""
+
+import pytest
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.papers import NAMES, find_paper
+from stereo_framework.papers.comparison import Comparison, comparison_table, exported
+from stereo_framework.papers.published import published_parameters, published_table
+from stereo_framework.papers.reproduce import reproduce
+from stereo_framework.report.formats import to_text
+
+
+def _compared(published, ours, below, above):
+    return Comparison("row", "column", published, ours, below, above, "a reason")
+
+
+@pytest.mark.parametrize(
+    ("comparison", "outside", "tolerance"),
+    [
+        (_compared(5.23, 5.33, 0.1, 0.1), False, "±0.1"),  # in binary the difference is a little more than 0.1
+        (_compared(5.23, 5.34, 0.1, 0.1), True, "±0.1"),
+        (_compared(5.23, 5.12, 0.1, 0.1), True, "±0.1"),
+        (_compared(1.0, 0.2, None, 0.01), False, "at most +0.01"),
+        (_compared(1.0, 1.02, None, 0.01), True, "at most +0.01"),
+        (_compared(1.0, 0.9, 0.0, None), True, "at least"),
+        (_compared(1.0, 1.5, 0.1, 0.6), False, "-0.1 +0.6"),
+        (_compared(1.0, 99.0, None, None), False, "not judged"),
+        (_compared(1.0, None, 0.1, 0.1), False, "±0.1"),
+        (_compared(None, 1.0, 0.1, 0.1), False, "±0.1"),
+    ],
+)
+def test_what_lies_outside(comparison, outside, tolerance):
+    assert comparison.outside is outside
+    assert comparison.tolerance == tolerance
+
+
+def test_comparisons_as_tables():
+    comparisons = [_compared(1.0, 2.5, 0.1, 0.1), _compared(1.0, None, 0.1, 0.1)]
+    table = comparison_table("caption", comparisons)
+    assert [cell.text for cell in table.rows[0]] == ["row", "column", "1.00", "2.50", "+1.50", "±0.1", "a reason"]
+    assert table.rows[0][4].mark == "bad"
+    assert [cell.text for cell in table.rows[1][2:5]] == ["1.00", "-", "-"]
+    assert to_text(exported("t", comparisons), "csv").splitlines()[1] == "row,column,1.0,2.5,1.5,±0.1,a reason"
+
+
+def test_published_tables():
+    table = published_table("taxonomy2002", "table5")
+    assert len(table.rows) == 20
+    assert len(table.columns) == 11
+    assert table.rows["Dyn. prog."]["venus_nonocc"] == 10.1
+    assert table.rows["Graph cuts (4)"]["tsukuba_nonocc"] == 1.94
+    assert table.ranks["Layered"]["sawtooth_nonocc"] == 1
+    assert published_table("taxonomy2002", "table6").rows["GC"]["map_best"] == 0.09
+    assert published_parameters("taxonomy2002", "table4")["opt_smoothness"] == {
+        "SSD": None,
+        "DP": 20,
+        "SO": 50,
+        "GC": 20,
+        "Bay": None,
+    }
+
+
+def test_names():
+    for name in NAMES:
+        paper = find_paper(name)
+        assert paper.name == name
+        assert len({item.name for item in paper.items}) == len(paper.items)
+    with pytest.raises(ParameterError, match="no paper 'taxonomy'; legal papers: .*taxonomy2002.*; did you mean 'taxonomy2002'"):
+        find_paper("taxonomy")
+    with pytest.raises(ParameterError, match="taxonomy2002 has no item 'table55'; .*did you mean 'table5'"):
+        reproduce(find_paper("taxonomy2002"), None, item="table55")
+
+
+def test_parameters_of_the_five_methods(tmp_path):
+    done = reproduce(find_paper("taxonomy2002"), tmp_path, item="table4")
+    [statement] = done.statements
+    assert statement.holds, statement.figures
+    assert done.holds
+    assert "opt_grad_penalty" in done.page.read_text()
+
+
+def test_without_data(tmp_path, monkeypatch):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
+    done = reproduce(find_paper("taxonomy2002"), tmp_path / "out", item="table5")
+    assert set(done.missing) == {"tsukuba", "sawtooth", "venus", "map"}
+    assert done.holds
+    page = done.page.read_text()
+    assert "stereo-framework scenes fetch middlebury2001" in page
+    assert "5.23" in page  # the published column stays
+    # The part that needs no data is produced: the slanted plane.
+    done = reproduce(find_paper("taxonomy2002"), tmp_path / "out", item="experiment7", quick=True)
+    fit, _ = done.statements
+    assert fit.holds, fit.figures
+    assert (tmp_path / "out" / "plots" / "figure15.svg").is_file()
+
+
+def test_rows_of_table_5(data, tmp_path):
+    done = reproduce(find_paper("taxonomy2002"), tmp_path, item="table5", data=data, quick=True)
+    assert len(done.comparisons) == 15
+    assert not [c for c in done.comparisons if c.outside]
+    assert {p.name for p in (tmp_path / "tables").iterdir()} == {"table5.csv", "table5.md", "table5.tex"}
+    page = done.page.read_text()
+    assert "15 of 15 published numbers are met" in page
+    assert "Dyn. prog. (ours)" in page
+
+
+def test_conclusions_of_experiments_1_and_2(data, tmp_path):
+    paper = find_paper("taxonomy2002")
+    statements = [
+        s for name in ("experiment1", "experiment2") for s in reproduce(paper, tmp_path, item=name, data=data).statements
+    ]
+    assert len(statements) == 3
+    assert all(s.holds for s in statements), statements
+    assert (tmp_path / "plots" / "figure8.svg").is_file()
