@@ -11,6 +11,7 @@ from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.report._curves import Curve, Panel, Point, curves_figure
 from stereo_framework.report.means import means
+from stereo_framework.report.results import of_each_protocol
 from stereo_framework.report.summaries import in_order
 from stereo_framework.report.values import ABSENT, setting
 from stereo_framework.report.words import caption, part, short_names, unit, with_unit
@@ -26,6 +27,34 @@ _MOST_ACROSS = 3
 """Panels side by side, where one key makes them."""
 
 _DPI = 200
+
+
+def write_plot(plot: Plot, results: Sequence[Result], stem: Path) -> list[Path]:
+    """Write a plot as ``STEM.svg`` and ``STEM.png``; of several protocols each gets its own, ``STEM_PROTOCOL.svg``.
+
+    Parameters
+    ----------
+    plot : Plot
+    results : sequence of Result
+        Of which it chooses.
+    stem : Path
+        Folder and beginning of the names; the folder is made.
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    ParameterError
+        No result has what is to be shown.
+    DataError
+        A file cannot be written.
+    """
+    written = []
+    for ending, same in of_each_protocol(results, plot.where, plot.y):
+        written += save_figure(plot_figure(plot, same), stem.with_name(f"{stem.name}{ending}"), same[0].protocol_text)
+    return written
 
 
 def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:

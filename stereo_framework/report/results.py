@@ -139,6 +139,33 @@ class Results(Sequence[Result]):
         return frame(*tidy(self.items))
 
 
+def of_each_protocol(
+    results: Sequence[Result], where: Mapping[str, Sequence[Any]], statistics: Sequence[str]
+) -> list[tuple[str, list[Result]]]:
+    """What a plot or table shows: the results that `where` chooses, of each protocol that measured one of the statistics.
+
+    Returns
+    -------
+    list of (str, list of Result)
+        With an ending for the names of files, empty where there is one protocol.
+
+    Raises
+    ------
+    ParameterError
+        There are none.
+    """
+    protocols: dict[str, list[Result]] = {}
+    for r in Results(results).where(**{key: list(values) for key, values in where.items()}):
+        protocols.setdefault(r.protocol_text, []).append(r)
+    found = [same for same in protocols.values() if any(is_number(value(r, name)) for r in same for name in statistics)]
+    if not found:
+        raise ParameterError(f"no result has {' or '.join(statistics)}")
+    names = [re.sub(r"[^\w.-]+", "_", same[0].protocol).strip("_") for same in found]
+    # Two versions of a protocol may have the same name.
+    endings = [f"_{name}{f'_{i}' * (name in names[:i])}" if len(names) > 1 else "" for i, name in enumerate(names)]
+    return list(zip(endings, found, strict=True))
+
+
 @dataclass(frozen=True)
 class _Condition:
     """A key, a sign and values of which one is to hold; `typed`: how the user wrote the value."""

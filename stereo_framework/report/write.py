@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.report.formats import to_text, write_text
-from stereo_framework.report.plots import plot_figure, save_figure
-from stereo_framework.report.results import Results
+from stereo_framework.report.plots import write_plot
+from stereo_framework.report.results import of_each_protocol
 from stereo_framework.report.summaries import pivot
-from stereo_framework.report.values import is_number, value
-from stereo_framework.script.report import PivotTable, Plot, read_report
+from stereo_framework.script.report import PivotTable, read_report
 from stereo_framework.sweep import Result
 
 
@@ -44,15 +42,13 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     written: list[Path] = []
     problems: list[str] = []
     kinds: Sequence[tuple[str, Sequence[Any], Callable[[Any, Sequence[Result], Path], list[Path]]]] = (
-        ("plots", wanted.plots, _write_plot),
+        ("plots", wanted.plots, write_plot),
         ("tables", wanted.tables, _write_table),
     )
     for folder, those, write in kinds:
         for one in those:
             try:
-                chosen = Results(results).where(**{key: list(values) for key, values in one.where.items()})
-                for suffix, same in _by_protocol(chosen, one.y if isinstance(one, Plot) else one.value):
-                    written += write(one, same, out / folder / f"{one.name}{suffix}")
+                written += write(one, results, out / folder / one.name)
             except StereoFrameworkError as error:
                 problems.append(f"report.{folder}.{one.name}: {error}")
     if problems:
@@ -79,28 +75,12 @@ def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]
     return written
 
 
-def _by_protocol(results: Sequence[Result], statistics: Sequence[str]) -> list[tuple[str, list[Result]]]:
-    """Results of each protocol that has one of the statistics, with an ending for names of files where there are several."""
-    measured = {r.protocol_text for r in results if any(is_number(value(r, name)) for name in statistics)}
-    if not measured:
-        raise ParameterError(f"no result has {' or '.join(statistics)}")
-    protocols: dict[str, list[Result]] = {}
-    for r in results:
-        if r.protocol_text in measured:
-            protocols.setdefault(r.protocol_text, []).append(r)
-    names = [re.sub(r"[^\w.-]+", "_", same[0].protocol).strip("_") for same in protocols.values()]
-    # Two versions of a protocol may have the same name.
-    endings = [f"_{name}{f'_{i}' * (name in names[:i])}" if len(names) > 1 else "" for i, name in enumerate(names)]
-    return list(zip(endings, protocols.values(), strict=True))
-
-
-def _write_plot(plot: Plot, results: Sequence[Result], stem: Path) -> list[Path]:
-    return save_figure(plot_figure(plot, results), stem, results[0].protocol_text)
-
-
 def _write_table(table: PivotTable, results: Sequence[Result], stem: Path) -> list[Path]:
-    found = pivot(results, table.rows, table.columns, table.value)
-    paths = [stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.md")]
-    write_text(paths[0], to_text(found, "csv"))
-    write_text(paths[1], to_text(found, "markdown"))
-    return paths
+    written = []
+    for ending, same in of_each_protocol(results, table.where, table.value):
+        found = pivot(same, table.rows, table.columns, table.value)
+        paths = [stem.with_name(f"{stem.name}{ending}{suffix}") for suffix in (".csv", ".md")]
+        write_text(paths[0], to_text(found, "csv"))
+        write_text(paths[1], to_text(found, "markdown"))
+        written += paths
+    return written

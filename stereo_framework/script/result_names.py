@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 
 from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
 from stereo_framework.script.document import SEARCH
 from stereo_framework.stage import SLOTS, stages
@@ -15,7 +16,15 @@ STATISTIC = "statistic"
 """The key that tells statistics apart where several are shown."""
 
 _HEADS = ("scene", "method", STATISTIC, "seed", "search", *SLOTS)
-_FRAMES = ("near", "middle", "match", "far")
+_PLACES: Mapping[str, Sequence[str]] = {
+    "region": tuple(dict.fromkeys((*REGIONS, *MASKS))),
+    "frame": ("near", "middle", "match", "far"),
+    "map": (),
+    "subsets": (),
+    "hci_coverage": tuple(name.removeprefix("hci_") for name in HCI_METRICS),
+}
+"""What the names of statistics end in, by what their metric is about or by its name."""
+
 _ABOUT_RUNS = ("energy", "seconds")
 
 
@@ -77,7 +86,7 @@ def statistic_fault(name: str) -> str | None:
     if metric is None:
         return f"no such statistic {name!r}; {nearest(name, [*METRICS, *_ABOUT_RUNS], kind='statistics begin with')}"
     stem, place = _split(name, metric.name)
-    places: Iterable[str] = {"region": dict.fromkeys((*REGIONS, *MASKS)), "frame": _FRAMES, "map": ()}[metric.about]
+    places = _PLACES.get(metric.name, _PLACES[metric.about])
     legal = [f"{stem}_{one}" for one in places] or [stem]
     own_mask = metric.about == "region" and place and not close_names(place, places)
     return None if name in legal or own_mask else f"no such statistic {name!r}; {nearest(name, legal, kind='statistics')}"

@@ -6,6 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from stereo_framework.errors import ScriptError
+from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.script import load, schema
 from stereo_framework.script.report import PivotTable, Plot, read_report
@@ -153,7 +154,7 @@ def test_statistics_of_all_protocols_are_known():
     from stereo_framework import evaluate, load_scene
 
     scene = load_scene("synthetic/planes")
-    for protocol in PRESETS:
+    for protocol in (*PRESETS, {"base": "taxonomy2002", "measures": list(METRICS), "thresholds": [1, 0.5]}):
         for name in evaluate(scene.truth, scene, protocol):
             assert statistic_fault(name) is None, name
 
