@@ -50,7 +50,7 @@ def find_maps(
         Searched with all its folders. A file belongs to the scene whose name is its own (``tsukuba.png``), begins it (``tsukuba_mine.pfm``)
         or is that of one of its folders (``trainingQ/Pipes/disp0MINE.pfm``).
     protocol : str or mapping, optional
-        A preset or what is derived from one: only scenes of the data sets that are measured with it.
+        A preset or what is derived from one: without `scenes`, only those of the data sets that are measured with it.
     scenes : sequence of str, optional
         Only these scenes, by full name or its beginning (``middlebury-v3/trainingQ``).
     data : path-like, optional
@@ -67,7 +67,7 @@ def find_maps(
     preset: str | None = None
     if protocol is not None:
         resolve(protocol)
-        preset = protocol if isinstance(protocol, str) else str(protocol["base"])
+        preset = None if scenes else protocol if isinstance(protocol, str) else str(protocol["base"])
     candidates = _candidates(preset, scenes, data)
     files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
     maps: dict[str, Path] = {}

@@ -16,6 +16,7 @@ import typer
 
 from stereo_framework import __version__
 from stereo_framework.cli import (
+    boundary,
     check,
     compare,
     evaluate,
@@ -80,6 +81,7 @@ _VERBS: tuple[Callable[..., int], ...] = (
     compare.compare,
     results.results,
     rank.rank,
+    boundary.boundary,
     metrics.metrics,
     report.report,
     reproduce.reproduce,

@@ -113,6 +113,7 @@ LEGAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "partial_shuffle": (lambda v: _is_number(v) and v <= 1, "a number from 0 to 1"),
     "prediction_lines": _YES_NO,
     "count_grey_holes": _YES_NO,
+    "end_radius": (lambda v: _is_whole(v, 0, _WIDEST), f"a whole number from 0 to {_WIDEST} (pixels)"),
     "depth_scale": _one_of(_DEPTH),
     "depth_offset": (_is_number, "a number >= 0 (pixels)"),
     "depth_missing": _one_of(_DEPTH_MISSING),
@@ -198,6 +199,8 @@ class Protocol:
         Forward prediction draws lines between neighbours of one surface, not single pixels only.
     count_grey_holes : bool
         In grey images, holes of a prediction count with intensity 255, as in the authors' program; in colour they never count.
+    end_radius : int
+        ROC rates: matches within so many cells (pixels, in both frames) of the end of a run of corresponding pixels do not count.
     depth_scale : str
         Sigma-Z-Error: ``"one"``: depth = 1 / disparity, the paper's; ``"calibration"``: the scene's focal length, baseline and doffs.
     depth_offset : float
@@ -232,6 +235,7 @@ class Protocol:
     partial_shuffle: float = 0.0
     prediction_lines: bool = True
     count_grey_holes: bool = True
+    end_radius: int = 2
     depth_scale: str = "one"
     depth_offset: float = 0.0
     depth_missing: str = "zero_depth"
@@ -281,12 +285,16 @@ class Protocol:
         if self.enlarge:
             choices.append("smaller maps enlarged by repetition")
         choices.append(f"border {'of the scene' if self.border is None else f'{self.border} px'}")
-        choices.append(f"{_MASKS[self.masks]}: {', '.join(self.regions)}")
-        if self.masks == "computed":
-            choices.append(self._region_text())
+        if "region" in kinds:
+            choices.append(f"{_MASKS[self.masks]}: {', '.join(self.regions)}")
+            choices += [self._region_text()] * (self.masks == "computed")
         choices.append(_AVERAGING[self.averaging])
         if kinds & {"frame"}:
             choices.append(self._prediction_text())
+        if "matches" in kinds:
+            choices.append(
+                f"ROC rates: matches within 1 px of the truth are right, {self.end_radius} cells around ends of segments do not count"
+            )
         if "subsets" in kinds:
             choices.append(f"HCI subsets without occluded pixels, in the scene's own pixels: {HciParameters()}")
         if any(name.endswith("sigma_z_error") for name in self.measures):

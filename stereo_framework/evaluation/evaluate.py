@@ -21,6 +21,7 @@ from stereo_framework.evaluation.prediction import (
 from stereo_framework.evaluation.preparation import Prepared, prepare
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, shortest
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
+from stereo_framework.evaluation.roc import kept_table, map_errors
 from stereo_framework.scene import Calibration, Disparity, Image, Mask, Scene
 
 
@@ -72,9 +73,9 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     views = predictions(scene, prepared.given, protocol) if asks_for_views else {}
     whole = _whole(scene, prepared, masks["all"], protocol)
     regions = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks} if whole else {}
-    hci: dict[str, float] = {}
-    if scene.truth is not None and any(METRICS[name].about == "subsets" for name in protocol.measures):
-        hci = hci_metrics(prepared.given, scene.truth, hci_subsets(scene))
+    kinds = {METRICS[name].about for name in protocol.measures if whole}
+    hci = hci_metrics(prepared.given, scene.truth, hci_subsets(scene)) if scene.truth is not None and "subsets" in kinds else {}
+    matches = map_errors(prepared.given, kept_table(scene, protocol.end_radius)) if "matches" in kinds else None
     statistics: dict[str, float] = {}
     for name in protocol.measures:
         metric = METRICS[name]
@@ -85,6 +86,8 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
             statistics |= {f"{name}_{r}": metric.measure(region, protocol) for r, region in regions.items()}
         elif metric.about == "frame":
             statistics |= {f"{name}_{place}": metric.measure(view, real, protocol) for place, (view, real) in views.items()}
+        elif metric.about == "matches":
+            statistics |= {name: metric.measure(matches)} if matches else {}
         elif metric.about == "subsets":
             statistics |= {k: v for k, v in hci.items() if metric_of(k) is metric}
         elif whole:

@@ -76,13 +76,13 @@ class Metric:
     better : str
         ``"lower"`` or ``"higher"``; ``""`` for what is neither.
     about : str
-        ``"region"``, ``"frame"``, ``"map"`` or ``"subsets"`` (the parts of the truth that the HCI metrics are about): what its statistics are
-        given for.
+        ``"region"``, ``"frame"``, ``"map"``, ``"subsets"`` (the parts of the truth that the HCI metrics are about) or ``"matches"`` (the map as
+        a set of matches of the two frames): what its statistics are given for.
     source : str
         The paper or program that defines it.
     measure : callable
         Of a `Region` (and a threshold for the metrics in `THRESHOLDED`), a `Prediction` and the real image, or a whole-image `Region`,
-        and the protocol; or of disparity, truth and subsets.
+        and the protocol; or of disparity, truth and subsets; or of `roc.MapErrors`.
     pooled : str
         Over the pixels of many scenes: ``"mean"``, ``"rms"``, ``"sum"``, or ``""`` where only all errors together would tell.
     """
@@ -90,7 +90,7 @@ class Metric:
     name: str
     unit: str
     better: Literal["lower", "higher", ""]
-    about: Literal["region", "frame", "map", "subsets"]
+    about: Literal["region", "frame", "map", "subsets", "matches"]
     source: str
     measure: Callable[..., Any]
     pooled: Literal["mean", "rms", "sum", ""] = ""
@@ -156,6 +156,7 @@ def _per_region(name: str, unit: str, source: str, function: Callable[..., float
 
 
 _TAXONOMY, _V3 = "Scharstein & Szeliski 2002, section 5.1", "Middlebury v3 evaluation kit"
+_KOSTLIVA = "Kostliva, Cech & Sara 2007, section 2: "
 _SZE, _WANG = "Cabezas, Padilla & Trujillo 2011, equation 4", "Wang et al. 2004"
 
 METRICS: Mapping[str, Metric] = types.MappingProxyType(
@@ -209,6 +210,11 @@ METRICS: Mapping[str, Metric] = types.MappingProxyType(
             Metric(
                 "view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)
             ),
+            Metric("error_rate", "fraction", "lower", "matches", _KOSTLIVA + "ER", lambda e: e.error_rate),
+            Metric("sparsity_rate", "fraction", "lower", "matches", _KOSTLIVA + "SR", lambda e: e.sparsity_rate),
+            Metric("mismatches", "count", "lower", "matches", _KOSTLIVA + "MI", lambda e: float(e.mismatches), "sum"),
+            Metric("false_positives", "count", "lower", "matches", _KOSTLIVA + "FP", lambda e: float(e.false_positives), "sum"),
+            Metric("false_negatives", "count", "lower", "matches", _KOSTLIVA + "FN", lambda e: float(e.false_negatives), "sum"),
             *(Metric(m.name, m.unit, "lower", "subsets", m.source, m.measure) for m in HCI_METRICS.values()),
             Metric("hci_coverage", "fraction", "higher", "subsets", "share of each HCI subset that was measured", hci_metrics),
             Metric(
@@ -225,7 +231,10 @@ METRICS: Mapping[str, Metric] = types.MappingProxyType(
 """All metrics by name."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
-    {"hci": tuple(name for name in METRICS if name.startswith("hci_"))}
+    {
+        "hci": tuple(name for name, metric in METRICS.items() if metric.about == "subsets"),
+        "roc": tuple(name for name, metric in METRICS.items() if metric.about == "matches"),
+    }
 )
 """Names that stand for several metrics."""
 

@@ -89,6 +89,14 @@ PRESETS: Mapping[str, Protocol] = types.MappingProxyType(
                 regions=("nonocc", "all"),
                 prediction="none",
             ),
+            # Kostliva, Cech & Sara 2007, section 2.
+            Protocol(
+                "kostliva2007",
+                measures=("error_rate", "sparsity_rate", "mismatches", "false_positives", "false_negatives"),
+                missing="skip",
+                regions=("all",),
+                prediction="none",
+            ),
         )
     }
 )

@@ -412,3 +412,26 @@ def test_the_report_of_a_script_is_written(cli, script, tmp_path):
     assert (tmp_path / "out" / "plots" / "sizes.svg").is_file()
     assert cli("report", tmp_path / "out").exit_code == 0
     assert "data:image/svg" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_boundary(cli, script, tmp_path):
+    sweep = SCRIPT | {
+        "evaluation": {"protocol": "kostliva2007"},
+        "scenes": ["synthetic/planes", "synthetic/occlusions"],
+        "sweep": {"grid": {"aggregation.box.size": [5, 9]}},
+    }
+    assert cli("run", script(sweep), "--out", tmp_path / "out").exit_code == 0
+    result = cli("boundary", tmp_path / "out", "--density", 0.9, "--out", tmp_path / "b", "--weight", "planes=2")
+    assert result.exit_code == 0, result.output
+    for part in ("Expected", "feasibility boundary of synthetic/planes", "aggregation.box.size=", "answer.yaml"):
+        assert part in result.stdout
+    assert {p.suffix for p in (tmp_path / "b").iterdir()} == {".png", ".svg", ".yaml"}
+    # The answer runs, to the rates that it promised.
+    again = json.loads(cli("run", tmp_path / "b" / "answer.yaml", "--json").stdout)
+    rates = {r["scene"]: r["statistics"]["error_rate"] for r in again}
+    [record] = json.loads(cli("boundary", tmp_path / "out", "--density", 0.9, "--json", "--weight", "planes=2").stdout)
+    mean = (2 * rates["synthetic/planes"] + rates["synthetic/occlusions"]) / 3
+    assert record["answer"]["error_rate"] == pytest.approx(mean)
+    assert cli("boundary", tmp_path / "out", "--error-rate", 0).exit_code == 1
+    _one_line(cli("boundary", tmp_path / "out", "--weight", "plane=2"), "no such scene", "did you mean 'planes'?")
+    _one_line(cli("boundary", tmp_path / "out", "--density", 1, "--error-rate", 0), "two wishes")

@@ -10,7 +10,7 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, of_scene, resolve
 
 BASE = {"base": "taxonomy2002"}
-PRESET_NAMES = "eth3d, kitti2012, kitti2015, middlebury-v2, middlebury-v3, taxonomy2002"
+PRESET_NAMES = "eth3d, kitti2012, kitti2015, kostliva2007, middlebury-v2, middlebury-v3, taxonomy2002"
 
 
 def test_the_paper():
@@ -88,9 +88,10 @@ def test_the_line_changes_with_every_choice():
     lines = {str(resolve(BASE | {"name": "other"} | {field: value})) for field, value in different.items()}
     sze = BASE | {"name": "other", "measures": ["sigma_z_error"]}
     lines |= {str(resolve(sze | {field: value})) for field, value in depth.items()}
-    assert len(lines) == len(different) + len(depth)
+    lines.add(str(resolve({"base": "kostliva2007", "name": "other", "end_radius": 1})))
+    assert len(lines) == len(different) + len(depth) + 1
     assert not any("\n" in line for line in lines)
-    assert {*different, *depth} == {f.name for f in dataclasses.fields(Protocol)}
+    assert {*different, *depth, "end_radius"} == {f.name for f in dataclasses.fields(Protocol)}
     assert "missing estimate is bad" in str(PRESETS["taxonomy2002"])
     assert "no rounding" in str(PRESETS["taxonomy2002"])
     # What plays no part is not told.

@@ -16,7 +16,7 @@ from stereo_framework.evaluation.roc.curve import (
     roc_curve,
 )
 from stereo_framework.evaluation.roc.map_errors import MapErrors, map_errors
-from stereo_framework.evaluation.roc.matching_table import MatchingTable, matching_table, scene_table
+from stereo_framework.evaluation.roc.matching_table import MatchingTable, kept_table, matching_table, scene_table
 from stereo_framework.evaluation.roc.points import Point, minimal_points
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "feasibility_boundary",
     "highest",
     "improvement",
+    "kept_table",
     "lowest",
     "map_errors",
     "matching_table",

@@ -8,6 +8,7 @@ what is known about its row and column.
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,17 @@ def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
         raise DataError(f"scene {scene.name}: error and sparsity rates need its truth, and it has none")
     evaluated = region_masks(scene, of_scene(scene))["all"]
     return matching_table(scene.truth, scene.match_truth, direction=scene.direction, evaluated=evaluated, radius=radius)
+
+
+_TABLES: weakref.WeakKeyDictionary[Scene, dict[int, MatchingTable]] = weakref.WeakKeyDictionary()
+
+
+def kept_table(scene: Scene, radius: int = 2) -> MatchingTable:
+    """The same, kept as long as the scene lives: a sweep computes it once."""
+    kept = _TABLES.setdefault(scene, {})
+    if radius not in kept:
+        kept[radius] = scene_table(scene, radius=radius)
+    return kept[radius]
 
 
 def matching_table(

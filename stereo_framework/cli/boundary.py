@@ -1,0 +1,147 @@
+"""The verb ``boundary``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereo_framework.cli._options import Json, key_value
+from stereo_framework.errors import ParameterError
+
+if TYPE_CHECKING:
+    from stereo_framework.evaluation.roc import Point
+
+
+def boundary(
+    folders: Annotated[list[Path], typer.Argument(help="Results of sweeps measured with the protocol kostliva2007.")],
+    protocol: Annotated[str | None, typer.Option("--protocol", help="Results of this protocol only.")] = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option("--weight", metavar="SCENE=W", help="Weight of a scene in the mean; repeatable, others have 1."),
+    ] = None,
+    error_rate: Annotated[
+        float | None, typer.Option("--error-rate", help="Wish: at most this error rate; answers with the densest known setting.")
+    ] = None,
+    density: Annotated[
+        float | None,
+        typer.Option("--density", help="Wish: at least this density (0..1); answers with the most accurate setting."),
+    ] = None,
+    drop_incomplete: Annotated[
+        bool, typer.Option("--drop-incomplete", help="Leave settings that lack a scene out of the mean instead of refusing.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for plots (SVG, PNG) and the answer as a script.")] = None,
+    json: Json = False,
+) -> int:
+    """Compare methods by error rate against sparsity: efficiencies, improvements, the feasibility boundary, and an answer to a wish.
+
+    Example: stereo-framework boundary results/roc --error-rate 0.02 --out results/boundary
+    """
+    from stereo_framework.cli import _output
+    from stereo_framework.report.boundary import boundary as collect
+    from stereo_framework.report.boundary import script_of
+    from stereo_framework.sweep import Store
+
+    if error_rate is not None and density is not None:
+        raise ParameterError("--error-rate and --density are two wishes; give one")
+    results = []
+    for folder in folders:
+        with Store(folder) as store:
+            results += [r for r in store.results() if protocol in (None, r.protocol)]
+    scenes = list(dict.fromkeys(r.scene for r in results))
+    found = collect(results, _weights(weight or [], scenes), drop_incomplete=drop_incomplete)
+    answer = None
+    if error_rate is not None or density is not None:
+        answer = found.choose(error_rate=error_rate, density=density)
+    if out is not None:
+        _plots(found, out)
+    script = None
+    if answer is not None and out is not None:
+        import yaml
+
+        script = out / "answer.yaml"
+        script.write_text(yaml.safe_dump(script_of(answer, results), sort_keys=False))
+    if json:
+        points = {s: [_record(p) for p in found.feasible(s)] for s in found.points}
+        record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": points}
+        _output.print_json([record | {"answer": _record(answer) if answer else None}])
+        return 0
+    _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
+    _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())
+    for scene in found.points:
+        rows = [
+            [f"{p.sparsity_rate:.4f}", f"{p.error_rate:.4f}", p.method, _setting(p, found.points[scene][p.method])]
+            for p in found.feasible(scene)
+        ]
+        _output.print_table(["sparsity_rate", "error_rate", "method", "setting"], rows, title=f"feasibility boundary of {scene}")
+    if error_rate is not None or density is not None:
+        if answer is None:
+            print("no known setting meets this wish on the mean of the scenes")
+            return 1
+        print(
+            f"{answer.method}: error rate {answer.error_rate:.4f}, density {1 - answer.sparsity_rate:.4f} on the mean of {len(scenes)} scenes"
+        )
+        print(f"  {_setting(answer, found.mean[answer.method])}")
+        print(f"script: {script}" if script else "--out DIR writes it as a script")
+    if out is not None:
+        print(f"plots in {out}")
+    return 0
+
+
+def _weights(given: list[str], scenes: list[str]) -> dict[str, float] | None:
+    from stereo_framework.errors import nearest
+
+    if not given:
+        return None
+    weights = dict.fromkeys(scenes, 1.0)
+    for text in given:
+        name, value = key_value(text, "--weight")
+        full = [s for s in scenes if s == name or s.endswith(f"/{name}")]
+        if len(full) != 1:
+            raise ParameterError(f"--weight {text!r}: no such scene; {nearest(name, [s.rpartition('/')[2] for s in scenes], kind='scenes')}")
+        try:
+            weights[full[0]] = float(value)
+        except ValueError:
+            raise ParameterError(f"--weight {text!r}: {value!r} is not a number") from None
+    return weights
+
+
+def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
+    from stereo_framework.cli import _output
+
+    named = {name for row in values.values() for name in row}
+    columns = list(values) if named <= set(values) else list(dict.fromkeys(name for row in values.values() for name in row))
+    rows = [[name, *(f"{row[c]:.3f}" if c in row else "-" for c in columns)] for name, row in values.items()]
+    _output.print_table(["method", *columns], rows, title=title)
+
+
+def _setting(point: Point, others: list[Point]) -> str:
+    """What tells a point from the others of its method."""
+    varied = [k for k, v in point.parameters.items() if any(p.parameters.get(k) != v for p in others)]
+    return ", ".join(f"{k}={point.parameters[k]}" for k in varied) or "the only setting"
+
+
+def _record(point: Point) -> dict[str, object]:
+    rates = {"sparsity_rate": point.sparsity_rate, "error_rate": point.error_rate}
+    return {
+        **rates,
+        "method": point.method,
+        "scene": point.scene,
+        "parameters": dict(point.parameters),
+        "map": point.map and str(point.map),
+    }
+
+
+def _plots(found: object, out: Path) -> None:
+    from stereo_framework.report.boundary import Boundary
+    from stereo_framework.report.roc_plot import roc_plot
+
+    assert isinstance(found, Boundary)
+    out.mkdir(parents=True, exist_ok=True)
+    for ending in ("png", "svg"):
+        for scene, methods in found.points.items():
+            roc_plot(out / f"roc_{scene.replace('/', '-')}.{ending}", methods, boundary=found.feasible(scene), title=scene)
+        cases = found.cases()
+        roc_plot(out / f"roc_mean.{ending}", found.mean, boundary=cases["mean"], title=f"mean of {len(found.points)} scenes")
