@@ -113,3 +113,7 @@ def test_conclusions_of_experiments_1_and_2(data, tmp_path):
     assert len(statements) == 3
     assert all(s.holds for s in statements), statements
     assert (tmp_path / "plots" / "figure8.svg").is_file()
+
+
+def test_every_published_table_can_be_read():
+    assert published_table("taxonomy2002", "table7").rows["4-GC"]["tsukuba"] == 662.0
