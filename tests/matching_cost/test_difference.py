@@ -38,6 +38,20 @@ def test_agrees_with_twin(cost, step, data, images, parameters, threads):
         np.testing.assert_allclose(volume.costs, expected, rtol=1e-5, atol=1e-6 * 1020 ** (2 if squared else 1))
 
 
+@pytest.mark.parametrize("levels", [15, 16, 17, 33, 48])
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("cost", COSTS)
+def test_agrees_with_twin_where_levels_fill_vectors(cost, dtype, direction, levels):
+    # Sixteen levels are computed at once; in some columns all are in view, in the others some.
+    images = np.random.default_rng(levels).integers(0, 256, (2, 2, 40, 3)).astype(dtype)
+    search = Search(-9, levels - 10, 1, direction)
+    for truncation in (None, 50.5):
+        volume = cost(*images, search, truncation=truncation)
+        expected, _ = naive.difference(*images, search, squared=cost is squared_difference, truncation=truncation)
+        np.testing.assert_array_equal(volume.costs, expected)
+
+
 @pytest.mark.parametrize("cost", COSTS)
 @settings(max_examples=30, deadline=None)
 @given(images=image_pairs([np.uint8]), search=searches(), parameters=parameters)
