@@ -22,10 +22,10 @@ LANES = 16
 
 
 def _store_costs_slowly(
-    samples: NDArray[np.float32],
+    samples: NDArray,
     at: int,
     plane: int,
-    colours: NDArray[np.float32],
+    colours: NDArray,
     pixel: int,
     squared: bool,
     cutoff: float,
@@ -35,11 +35,12 @@ def _store_costs_slowly(
     """Write `LANES` costs from ``costs[to]`` on; nothing checks the bounds.
 
     Each is the sum over three channels c of the absolute or squared difference of ``samples[at + plane * c]``, and the samples after it,
-    to ``colours[pixel + c]``; at most `cutoff`. All arrays are flat. This body runs where the JIT is off.
+    to ``colours[pixel + c]``; at most `cutoff`. All arrays are flat. Samples and colours are float32 or both int16, 0..255: a register
+    holds twice as many of these. This body runs where the JIT is off.
     """
     total = np.zeros(LANES, np.float32)
     for c in range(3):
-        difference = samples[at + plane * c : at + plane * c + LANES] - colours[pixel + c]
+        difference = np.subtract(samples[at + plane * c : at + plane * c + LANES], colours[pixel + c], dtype=np.float32)
         total += difference * difference if squared else abs(difference)
     costs[to : to + LANES] = np.minimum(total, cutoff)
 
@@ -48,37 +49,52 @@ def _store_costs_slowly(
 def _store_costs(
     context: Any, samples: Any, at: Any, plane: Any, colours: Any, pixel: Any, squared: Any, cutoff: Any, costs: Any, to: Any
 ) -> Any:
+    whole = samples.dtype == types.int16
+    single, word, short = ir.FloatType(), ir.IntType(32), ir.IntType(16)
+    singles, words, shorts = (ir.VectorType(lane, LANES) for lane in (single, word, short))
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _, at, plane, _, pixel, squared, cutoff, _, to = arguments
-        vector, lane = ir.VectorType(ir.FloatType(), LANES), ir.IntType(32)
 
         def address(argument: int, index: Any) -> Any:
             array = make_array(signature.args[argument])(context, builder, arguments[argument])
             return builder.gep(array.data, [index])
 
-        def spread(value: Any) -> Any:
-            first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, lane(0))
-            return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(lane, LANES), [0] * LANES))
+        def spread(value: Any, vector: Any) -> Any:
+            first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, word(0))
+            return builder.shuffle_vector(first, first, ir.Constant(words, [0] * LANES))
 
-        # llvmlite names no intrinsics of vectors.
-        absolute = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), f"llvm.fabs.v{LANES}f32")
-        squared = builder.trunc(squared, ir.IntType(1))
-        total = None
+        def call(name: str, vector: Any, *arguments: Any) -> Any:
+            # llvmlite cannot name the intrinsics of vectors by itself.
+            kind = ir.FunctionType(vector, [argument.type for argument in arguments])
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+        absolute, squares = [], []
         for c in range(3):
-            sample = builder.bitcast(address(0, at), vector.as_pointer())
             colour = builder.load(address(3, builder.add(pixel, pixel.type(c))))
-            difference = builder.fsub(builder.load(sample, align=4), spread(colour))
-            cost = builder.select(squared, builder.fmul(difference, difference), builder.call(absolute, [difference]))
-            total = cost if total is None else builder.fadd(total, cost)
+            sample = builder.load(builder.bitcast(address(0, at), (shorts if whole else singles).as_pointer()), align=2)
+            if whole:
+                difference = builder.sub(sample, spread(colour, shorts))
+                absolute.append(call(f"llvm.abs.v{LANES}i16", shorts, difference, ir.IntType(1)(0)))
+                # At most 255 * 255, which fits 16 bits without a sign; the sum does not.
+                squares.append(builder.zext(builder.mul(difference, difference), words))
+            else:
+                difference = builder.fsub(sample, spread(colour, singles))
+                absolute.append(call(f"llvm.fabs.v{LANES}f32", singles, difference))
+                squares.append(builder.fmul(difference, difference))
             at = builder.add(at, plane)
-        bound = spread(cutoff)
+        add = builder.add if whole else builder.fadd
+        sums = [add(add(a, b), c) for a, b, c in (absolute, squares)]
+        if whole:
+            sums = [builder.uitofp(total, singles) for total in sums]
+        total = builder.select(builder.trunc(squared, ir.IntType(1)), sums[1], sums[0])
+        bound = spread(cutoff, singles)
         total = builder.select(builder.fcmp_ordered("<", total, bound), total, bound)
-        builder.store(total, builder.bitcast(address(7, to), vector.as_pointer()), align=4)
+        builder.store(total, builder.bitcast(address(7, to), singles.as_pointer()), align=4)
         return context.get_dummy_value()
 
-    arrays = types.Array(types.float32, 1, "C")
     return types.void(
-        arrays, types.int64, types.int64, arrays, types.int64, types.boolean, types.float32, arrays, types.int64
+        samples, types.int64, types.int64, colours, types.int64, types.boolean, types.float32, costs, types.int64
     ), generate
 
 

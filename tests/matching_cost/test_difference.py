@@ -7,7 +7,7 @@ from kernel_inputs import STEPS, image_pairs, in_threads, searches
 
 from stereo_framework import Search
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.matching_cost import absolute_difference, squared_difference
+from stereo_framework.matching_cost import _difference, absolute_difference, squared_difference
 
 COSTS = [absolute_difference, squared_difference]
 parameters = st.fixed_dictionaries(
@@ -185,3 +185,13 @@ def test_minimum_must_lie_on_the_grid(cost):
 @pytest.mark.parametrize("cost", COSTS)
 def test_huge_truncation_is_none(cost):
     assert cost(grey(9), grey(9), Search(0, 1), truncation=1e300).outside == cost(grey(9), grey(9), Search(0, 1)).outside
+
+
+def test_large_volumes_begin_at_huge_pages(monkeypatch):
+    images = np.random.default_rng(0).integers(0, 256, (2, 3, 9, 3), dtype=np.uint8)
+    small = absolute_difference(*images, Search(0, 5)).costs
+    monkeypatch.setattr(_difference, "_LARGE", 1)
+    large = absolute_difference(*images, Search(0, 5)).costs
+    np.testing.assert_array_equal(large, small)
+    assert large.ctypes.data % 2**21 == 0
+    assert large.flags.c_contiguous
