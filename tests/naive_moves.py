@@ -85,9 +85,8 @@ def anneal(costs, smoothness, labels, rule, visiting, temperatures, seed):
     for sweep, temperature in enumerate(temperatures):
         k0, k1, k2, k3 = (int(word) for word in words[4 * sweep : 4 * sweep + 4])
         if visiting == "random":
-            for last in range(len(order) - 1, 0, -1):
-                drawn = random32(last, k3, k2) * (last + 1) // 2**32
-                order[drawn], order[last] = order[last], order[drawn]
+            priorities = [random32(pixel, k3, k2) // 4 for pixel in range(rows * columns)]
+            order = sorted(range(rows * columns), key=priorities.__getitem__)
         for pixel in order:
             y, x = divmod(pixel, columns)
             energy = local_energies(costs, smoothness, labels, y, x)

@@ -120,8 +120,6 @@ def _prior(levels: int, sigma: float, epsilon: float) -> tuple[NDArray[np.float3
     taps = gaussian[: reach + 1]
     distances = np.abs(np.arange(levels)[:, None] - np.arange(levels))
     table = np.where(distances <= reach, taps[np.minimum(distances, reach)], 0) + epsilon
-    # The middle one stands for half of itself on either side.
-    taps[0] /= 2
     return taps.astype(np.float32), np.float32(epsilon), (1 / table.sum(axis=1)).astype(np.float32)
 
 
@@ -146,33 +144,22 @@ def _kernel(
     reach = taps.shape[0] - 1
     # Levels out of range have the probability 0.
     energies = np.zeros((levels + 2 * reach, columns), np.float32)
-    line, blurred = np.empty(columns + 2, np.float32), np.empty(columns, np.float32)
-    least, total = np.empty(columns, np.float32), np.empty(columns, np.float32)
+    blurred, least, total = np.empty(columns, np.float32), np.empty(columns, np.float32), np.empty(columns, np.float32)
     for y in range(out.shape[0]):
         at = start + y
         least[:] = np.inf
         for k in range(levels):
-            data, energy = costs[at, k], energies[k + reach]
             up, down = support[max(at - 1, 0), k], support[min(at + 1, rows - 1), k]
-            line[1 : columns + 1] = support[at, k]
-            line[0], line[columns + 1] = line[1], line[columns]
-            left, here, right = line[:columns], line[1 : columns + 1], line[2:]
-            for x in range(columns):
-                energy[x] = scale * data[x] + weight * (here[x] + up[x] + down[x] + left[x] + right[x])
-            for x in range(columns):
-                least[x] = energy[x] if energy[x] < least[x] else least[x]
+            _to_energy(costs[at, k], support[at, k], up, down, scale, weight, energies[k + reach], least)
         if last:
             out[y] = energies[reach : reach + levels]
             continue
         total[:] = 0
         for k in range(reach, reach + levels):
-            energy = energies[k]
-            for x in range(columns):
-                energy[x] = _exp(least[x] - energy[x])
-                total[x] += energy[x]
+            _to_probability(energies[k], least, total)
         for k in range(levels):
-            _accumulate(total, floor, blurred)
-            for j in range(reach + 1):
+            _start_blur(energies[k + reach], total, taps[0], floor, blurred)
+            for j in range(1, reach + 1):
                 _add_neighbours(energies[k + reach - j], energies[k + reach + j], taps[j], blurred)
             _to_support(blurred, total, norm[k], out[y, k])
 
@@ -182,9 +169,38 @@ def _kernel(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _accumulate(total: NDArray[np.float32], floor: float, blurred: NDArray[np.float32]) -> None:
+def _to_energy(
+    data: NDArray[np.float32],
+    here: NDArray[np.float32],
+    up: NDArray[np.float32],
+    down: NDArray[np.float32],
+    scale: float,
+    weight: float,
+    energy: NDArray[np.float32],
+    least: NDArray[np.float32],
+) -> None:
+    last = here.shape[0] - 1
+    for x in range(1, last):
+        energy[x] = scale * data[x] + weight * (here[x] + up[x] + down[x] + here[x - 1] + here[x + 1])
+    for x in (0, last):
+        energy[x] = scale * data[x] + weight * (here[x] + up[x] + down[x] + here[max(x - 1, 0)] + here[min(x + 1, last)])
+    for x in range(last + 1):
+        least[x] = energy[x] if energy[x] < least[x] else least[x]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _to_probability(energy: NDArray[np.float32], least: NDArray[np.float32], total: NDArray[np.float32]) -> None:
+    for x in range(energy.shape[0]):
+        energy[x] = _exp(least[x] - energy[x])
+        total[x] += energy[x]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _start_blur(
+    here: NDArray[np.float32], total: NDArray[np.float32], tap: float, floor: float, blurred: NDArray[np.float32]
+) -> None:
     for x in range(blurred.shape[0]):
-        blurred[x] = floor * total[x]
+        blurred[x] = floor * total[x] + tap * here[x]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -10,10 +12,16 @@ from numpy.typing import NDArray
 
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.matching_cost._lanes import LANES, store_costs
 from stereo_framework.scene import Image, Search
-from stereo_framework.volume import CostVolume
+from stereo_framework.volume import Costs, CostVolume
 
 Interpolation = Literal["linear", "cubic"]
+
+_HUGE_PAGE = 2**21 // 4
+"""Costs in a huge page."""
+_LARGE = 2**25 // 4
+"""Costs in the smallest array that glibc never makes of memory it has."""
 
 
 def difference_volume(
@@ -36,16 +44,20 @@ def difference_volume(
     cutoff = np.float32(np.inf if truncation is None else min(truncation, 1e18) ** power)
     # Colour counts a fourth, empty channel, as the original test bed does.
     outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
-    costs = np.empty((rows, columns, search.levels), np.float32)
-    positions = _positions(columns, search)
-    clipped = np.flatnonzero((positions[:, 0] > 0) | (positions[:, 1] < search.levels))
+    costs = _empty(rows, columns, search.levels)
+    starts, stops, origins, clipped = _positions(columns, search)
+    # Whole numbers at whole pixels, the usual case, need but 16 bits.
+    narrow = reference.dtype == np.uint8 and reference.ndim == 3 and search.denominator == 1 and not interval
+    prototype = np.empty(0, np.int16 if narrow else np.float32)
     left, right = reference.reshape(rows, columns, -1), match.reshape(rows, columns, -1)
 
     def run(start: int, stop: int) -> None:
         _kernel(
             left[start:stop],
             right[start:stop],
-            positions,
+            starts,
+            stops,
+            origins,
             clipped,
             search.stride,
             search.denominator,
@@ -56,11 +68,26 @@ def difference_volume(
             interval,
             interpolation == "cubic",
             reference.dtype == np.uint8,
+            prototype,
             costs[start:stop],
         )
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
+
+
+def _empty(*shape: int) -> Costs:
+    """Memory for costs, not initialized.
+
+    Large arrays are new memory every time. Where one does not begin and end at huge pages, the system provides up to a thousand small
+    ones instead, which takes a tenth of the time of computing the costs.
+    """
+    size = math.prod(shape)
+    if size < _LARGE:
+        return np.empty(shape, np.float32)
+    memory = np.empty(size + 2 * _HUGE_PAGE, np.float32)
+    start = -memory.ctypes.data // memory.itemsize % _HUGE_PAGE
+    return memory[start : start + size].reshape(shape)
 
 
 def _check(reference: Image, match: Image) -> None:
@@ -76,11 +103,12 @@ def _check(reference: Image, match: Image) -> None:
         )
 
 
-def _positions(columns: int, search: Search) -> NDArray[np.int64]:
+@functools.lru_cache(maxsize=64)
+def _positions(columns: int, search: Search) -> tuple[NDArray[np.int64], ...]:
     """Per column: the levels ``start..stop - 1`` in view, and where in its line `_sample_row` puts the sample of level 0.
 
-    int64 (columns, 3). Lines have room for `levels` samples before and after the row, so that the samples of all levels, in view or
-    not, can be read without a test.
+    int64 (columns,) each; then the columns with levels out of view. Lines have room for `levels` samples before and after the row, so
+    that the samples of all levels, in view or not, can be read without a test.
     """
     fine = (columns - 1) * search.denominator + 1
     x = np.arange(columns) * search.denominator
@@ -94,7 +122,8 @@ def _positions(columns: int, search: Search) -> NDArray[np.int64]:
     residue = position % search.stride
     # Each residue before this one holds the quotient, the first few of them one more.
     origin = residue * (fine // search.stride) + np.minimum(residue, fine % search.stride) + position // search.stride
-    return np.stack([start, stop, np.where(start < stop, origin - start + search.levels, 0)], axis=1)
+    clipped = np.flatnonzero((start > 0) | (stop < search.levels))
+    return start, stop, np.where(start < stop, origin - start + search.levels, 0), clipped
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -107,21 +136,23 @@ def _sample_row(
     reverse: bool,
     stride: int,
     scratch: NDArray[np.float32],
-    low: NDArray[np.float32],
-    high: NDArray[np.float32],
+    margin: int,
+    low: NDArray,
+    high: NDArray,
 ) -> None:
     """Resample one row ``(columns, channels)`` to steps of 1/denominator, in the order in which consecutive levels meet the samples.
 
-    `low` and `high` ``(channels, (columns - 1) * denominator + 1)`` get the samples or, with `interval`, the bounds of
-    what the row takes on within half a step; without it `high` is left alone. `scratch` is ``(3, same)``.
+    The lines `low` and `high`, one for each channel, get the ``(columns - 1) * denominator + 1`` samples from `margin` on or, with
+    `interval`, the bounds of what the row takes on within half a step; without it `high` is left alone. `scratch` has room for three.
     """
     columns, channels = row.shape
+    stop = margin + (columns - 1) * denominator + 1
     if denominator == 1 and stride == 1 and not interval:
         # The usual case in one pass.
-        for c in range(channels):
-            out = low[c]
-            for x in range(columns):
-                out[x] = row[columns - 1 - x, c] if reverse else row[x, c]
+        if channels == 3:
+            _split(row.reshape(-1), reverse, low[0, margin:stop], low[1, margin:stop], low[2, margin:stop])
+        else:
+            _arrange(row.reshape(-1), reverse, 1, low[0, margin:stop])
         return
     line, half = scratch[0], scratch[1]
     for c in range(channels):
@@ -131,7 +162,7 @@ def _sample_row(
         else:
             _upsample(row[:, c], denominator, cubic, whole, line)
         if not interval:
-            _arrange(line, reverse, stride, low[c])
+            _arrange(line, reverse, stride, low[c, margin:stop])
             continue
         bound, last = scratch[2], line.shape[0] - 1
         for i in range(last):
@@ -145,7 +176,16 @@ def _sample_row(
             if last > 0:
                 bound[0] = max(line[0], half[0]) if upper else min(line[0], half[0])
                 bound[last] = max(line[last], half[last - 1]) if upper else min(line[last], half[last - 1])
-            _arrange(bound, reverse, stride, high[c] if upper else low[c])
+            _arrange(bound, reverse, stride, high[c, margin:stop] if upper else low[c, margin:stop])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _split(row: NDArray, reverse: bool, red: NDArray, green: NDArray, blue: NDArray) -> None:
+    """Copy the channels of a flat row apart, reversed or not."""
+    columns = red.shape[0]
+    for x in range(columns):
+        at = np.uint64(columns - 1 - x if reverse else x)
+        red[at], green[at], blue[at] = row[3 * x], row[3 * x + 1], row[3 * x + 2]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -171,7 +211,7 @@ def _upsample(row: NDArray, denominator: int, cubic: bool, whole: bool, line: ND
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray[np.float32]) -> None:
+def _arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray) -> None:
     """Copy a fine row so that samples `stride` apart stand side by side, reversed where levels meet them from right to left."""
     last = line.shape[0] - 1
     if stride == 1:
@@ -189,7 +229,9 @@ def _arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray
 def _kernel(
     reference: NDArray,
     match: NDArray,
-    positions: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    origins: NDArray[np.int64],
     clipped: NDArray[np.int64],
     stride: int,
     denominator: int,
@@ -200,28 +242,38 @@ def _kernel(
     interval: bool,
     cubic: bool,
     whole: bool,
+    prototype: NDArray,
     costs: NDArray[np.float32],
 ) -> None:
-    """Differences of the rows of two images ``(rows, columns, channels)``; `clipped`: columns with levels out of view."""
+    """Differences of the rows of two images ``(rows, columns, channels)``.
+
+    `clipped`: columns with levels out of view; `prototype`: an array of the type in which samples are kept.
+    """
     rows, columns, channels = reference.shape
     levels = costs.shape[2]
     fine = (columns - 1) * denominator + 1
-    low, high = np.zeros((channels, fine + 2 * levels), np.float32), np.zeros((channels, fine + 2 * levels), np.float32)
-    low_samples, high_samples = low[:, levels : levels + fine], high[:, levels : levels + fine]
+    room = fine + 2 * levels + LANES
+    low, high = np.zeros((channels, room), prototype.dtype), np.zeros((channels, room), prototype.dtype)
+    colours, spare = np.empty(columns * channels, prototype.dtype), np.empty(columns * LANES, np.float32)
     scratch = np.empty((3, fine), np.float32)
     for y in range(rows):
-        _sample_row(match[y], denominator, cubic, whole, interval, reverse, stride, scratch, low_samples, high_samples)
+        _sample_row(match[y], denominator, cubic, whole, interval, reverse, stride, scratch, levels, low, high)
         if channels == 1:
-            _grey_row(reference[y], low, high if interval else low, positions, cutoff, squared, costs[y])
+            _grey_row(reference[y], low, high if interval else low, origins, cutoff, squared, costs[y])
         elif interval:
-            _colour_row_to_intervals(reference[y], low, high, positions, cutoff, squared, costs[y])
+            _colour_row_to_intervals(reference[y], low, high, origins, cutoff, squared, costs[y])
         else:
-            _colour_row_to_points(reference[y], low, positions, cutoff, squared, costs[y])
+            # Few levels are written together with levels of the next pixels, which come later; the last pixel needs room for that.
+            flat = costs[y].reshape(-1)
+            out = spare if levels < LANES else flat
+            _colour_row_to_points(reference[y].reshape(-1), low, origins, cutoff, squared, colours, levels, out)
+            if levels < LANES:
+                for i in range(flat.shape[0]):
+                    flat[i] = spare[i]
         for x in clipped:
-            for k in range(positions[x, 0]):
-                costs[y, x, k] = outside
-            for k in range(positions[x, 1], levels):
-                costs[y, x, k] = outside
+            pixel = costs[y, x]
+            pixel[: starts[x]] = outside
+            pixel[stops[x] :] = outside
 
 
 # One function for each kind of row: the loops over the levels, a handful of cycles long, must hold neither a slice (its
@@ -229,25 +281,30 @@ def _kernel(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _colour_row_to_points(row: NDArray, line: NDArray, positions: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
-    columns, levels = costs.shape
-    for x in range(columns):
-        at, origin = np.uint64(x), np.uint64(positions[x, 2])
-        r0, r1, r2 = np.float32(row[at, 0]), np.float32(row[at, 1]), np.float32(row[at, 2])
-        for k in range(levels):
-            i = origin + np.uint64(k)
-            d0, d1, d2 = abs(line[0, i] - r0), abs(line[1, i] - r1), abs(line[2, i] - r2)
-            cost = d0 * d0 + d1 * d1 + d2 * d2 if squared else d0 + d1 + d2
-            costs[at, k] = cost if cost < cutoff else cutoff
+def _colour_row_to_points(
+    row: NDArray, line: NDArray, origins: NDArray, cutoff: float, squared: bool, colours: NDArray, levels: int, costs: NDArray
+) -> None:
+    """Fill the flat `costs` of a flat row; `colours` is room for the row in the type of `line`."""
+    for i in range(colours.shape[0]):
+        colours[i] = row[i]
+    samples, plane = line.reshape(-1), line.shape[1]
+    for x in range(origins.shape[0]):
+        origin, k = origins[x], 0
+        while True:
+            store_costs(samples, origin + k, plane, colours, 3 * x, squared, cutoff, costs, x * levels + k)
+            if k >= levels - LANES:
+                break
+            # The last of many levels are written together with some of those before.
+            k = min(k + LANES, levels - LANES)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _colour_row_to_intervals(
-    row: NDArray, low: NDArray, high: NDArray, positions: NDArray, cutoff: float, squared: bool, costs: NDArray
+    row: NDArray, low: NDArray, high: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray
 ) -> None:
     columns, levels = costs.shape
     for x in range(columns):
-        at, origin = np.uint64(x), np.uint64(positions[x, 2])
+        at, origin = np.uint64(x), np.uint64(origins[x])
         r0, r1, r2 = np.float32(row[at, 0]), np.float32(row[at, 1]), np.float32(row[at, 2])
         for k in range(levels):
             i = origin + np.uint64(k)
@@ -257,12 +314,10 @@ def _colour_row_to_intervals(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _grey_row(
-    row: NDArray, low: NDArray, high: NDArray, positions: NDArray, cutoff: float, squared: bool, costs: NDArray
-) -> None:
+def _grey_row(row: NDArray, low: NDArray, high: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
     columns, levels = costs.shape
     for x in range(columns):
-        at, origin = np.uint64(x), np.uint64(positions[x, 2])
+        at, origin = np.uint64(x), np.uint64(origins[x])
         r = np.float32(row[at, 0])
         for k in range(levels):
             i = origin + np.uint64(k)

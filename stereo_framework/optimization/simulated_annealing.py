@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from typing import Literal
 
@@ -10,10 +11,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from stereo_framework._bits import ordered
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._smoothness import check_choice, check_seed, edge_weights, required_smoothness
+from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
 from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, stage
 from stereo_framework.volume import Energy, Labeling
@@ -56,7 +57,7 @@ def simulated_annealing(
         In each every pixel is visited once.
     visiting : {"random", "raster", "checkerboard"}
         Order of the visits: drawn anew for each sweep; row by row; or first all pixels whose row and column sum to an even number, then
-        the others. Pixels of one colour of the checkerboard do not depend on each other and run in threads: the fastest.
+        the others, the fastest.
     seed : int
         Of all random numbers; the same seed gives the same labels on any number of threads and any platform.
 
@@ -105,38 +106,36 @@ def simulated_annealing(
     # One more row above and below gives every pixel four neighbours; those that it does not have weigh 0.
     padded = np.zeros((rows + 2, columns), np.int16)
     padded[1:-1] = winner_take_all(energy).labels
-    order, even = np.arange(pixels, dtype=np.int32), pixels
-    if visiting == "checkerboard":
-        odd = np.add.outer(np.arange(rows), np.arange(columns)).reshape(-1) % 2
-        order, even = np.argsort(odd, kind="stable").astype(np.int32), int(np.count_nonzero(odd == 0))
-    gains, batch = np.zeros(pixels), np.full(padded.size, -1, np.int32)
+    gains = np.zeros(pixels)
     arrays = padded.reshape(-1), costs, weights, differences
     # Raw numbers are the only ones that numpy promises never to change; a sweep takes four of 32 bits.
     keys = (np.random.PCG64(seed).random_raw((sweeps, 4)) >> 32).astype(np.int64)
 
-    def visit(first: int, inverse: np.float32, key: NDArray[np.int64], a: int, b: int) -> None:
+    def visit(order: NDArray[np.int32], bounds: NDArray[np.int64], inverse: np.float32, key: NDArray[np.int64]) -> None:
         if rule == "full_gibbs":
-            _draw_labels(
-                order[first + a : first + b], first + a, columns, *arrays, inverse, key, batch, gains[first + a : first + b]
-            )
+            _draw_labels(order, bounds, columns, *arrays, inverse, key, gains)
         else:
-            _try_labels(
-                order[first + a : first + b], columns, *arrays, inverse, key, rule == "flip_gibbs", gains[first + a : first + b]
-            )
+            _try_labels(order, bounds, columns, *arrays, inverse, key, rule == "flip_gibbs", gains)
 
+    def visit_part(order: NDArray[np.int32], first: int, inverse: np.float32, key: NDArray[np.int64], a: int, b: int) -> None:
+        visit(order, np.array([first + a, first + b]), inverse, key)
+
+    if visiting != "random":
+        order, bounds = fixed_rounds(visiting, rows, columns)
     now = energy.of(padded[1:-1])
     trace = []
     for temperature, key in zip(temperatures, keys, strict=True):
         # Finite, so that a difference of 0 stays 0.
         inverse = np.float32(min(1 / temperature, 1e30))
         if visiting == "random":
-            _shuffle(order, key)
-        for first, stop in ((0, even), (even, pixels)):
-            part = functools.partial(visit, first, inverse, key)
-            if visiting == "checkerboard":
-                over_rows(part, stop - first, costs.size // 2)
-            else:
-                part(0, stop - first)
+            order, bounds = random_rounds(rows, columns, key[3], key[2])
+        if visiting == "raster":
+            # Rounds too small for threads.
+            visit(order, bounds, inverse, key)
+        else:
+            for first, stop in itertools.pairwise(bounds.tolist()):
+                part = functools.partial(visit_part, order, first, inverse, key)
+                over_rows(part, stop - first, 4 * (stop - first) * levels)
         now += float(gains.sum())
         trace.append((time.perf_counter() - start, now))
     labels = padded[1:-1].copy()
@@ -153,14 +152,14 @@ def _temperatures(start: float, end: float, schedule: str, sweeps: int) -> NDArr
     return start / (1 + (start / end - 1) * np.log(np.arange(1, sweeps + 1)) / np.log(sweeps))
 
 
-# --- kernels. Pixels are numbered row by row; in `labels` and `batch` they stand one row further down, `columns` places on. A random
-# number depends on nothing but the sweep and the pixel.
+# --- kernels. Pixels are numbered row by row; in `labels` they stand one row further down, `columns` places on. A random number depends
+# on nothing but the sweep and the pixel.
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _draw_labels(
     order: NDArray[np.int32],
-    start: int,
+    bounds: NDArray[np.int64],
     columns: int,
     labels: NDArray[np.int16],
     costs: NDArray[np.float32],
@@ -168,68 +167,65 @@ def _draw_labels(
     differences: NDArray[np.float32],
     inverse: float,
     key: NDArray[np.int64],
-    batch: NDArray[np.int32],
     gains: NDArray[np.float64],
 ) -> None:
-    """Visit the pixels of `order`, the part of the sweep from `start` on, and draw a label out of all for each.
-
-    Successive pixels that are no neighbours of each other are visited together, which changes nothing but the speed: their memory is
-    fetched at once and the exponentials form long loops.
-    """
+    """Visit the pixels of the rounds and draw a label out of all for each."""
     levels = costs.shape[1]
-    local, chance = np.empty((BATCH, levels), np.float32), np.empty((BATCH, levels), np.float32)
-    flat = chance.reshape(-1)
-    done = 0
-    while done < order.shape[0]:
-        count = _independent(order, done, start, columns, batch)
-        _local_energies(order, done, count, columns, labels, costs, weights, differences, local)
-        for n in range(count):
-            m = np.uint64(n)
-            least = np.int32(0x7FFFFFFF)
-            for k in range(levels):
-                bits = ordered(np.float32(local[m, k]).view(np.int32))
-                least = bits if bits < least else least
-            lowest = np.int32(ordered(least)).view(np.float32)
-            for k in range(levels):
-                chance[m, k] = (lowest - local[m, k]) * inverse
-        for k in range(count * levels):
-            flat[k] = _exponential(flat[k])
-        for n in range(count):
-            m, p = np.uint64(n), int(order[done + n])
-            total = np.float32(0)
-            for k in range(levels):
-                total += chance[m, k]
-                chance[m, k] = total
-            # Of 24 bits, so that the product stays below the total.
-            wanted = np.float32((_random(p, key[0], key[1]) >> 8) * (1 / 16777216)) * total
-            level = np.int32(0)
-            for k in range(levels):
-                level += np.int32(chance[m, k] <= wanted)
-            gains[done + n] = np.float64(local[m, level]) - np.float64(local[m, labels[p + columns]])
-            labels[p + columns] = level
-        done += count
+    local, chances = np.empty((BATCH, levels), np.float32), np.empty((levels, BATCH), np.float32)
+    least, total, wanted = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    chosen = np.empty(BATCH, np.int32)
+    for j in range(bounds.shape[0] - 1):
+        for done in range(bounds[j], bounds[j + 1], BATCH):
+            pixels = order[done : min(done + BATCH, bounds[j + 1])]
+            _local_energies(pixels, columns, labels, costs, weights, differences, local)
+            count = pixels.shape[0]
+            for n in range(count):
+                # Of 24 bits, so that the product stays below the total.
+                wanted[n] = (random_number(int(pixels[n]), key[0], key[1]) >> 8) * (1 / 16777216)
+            _choose(local, chances, least, total, wanted, count, inverse, chosen)
+            for n in range(count):
+                i = pixels[n] + columns
+                gains[done + n] = np.float64(local[n, chosen[n]]) - np.float64(local[n, labels[i]])
+                labels[i] = chosen[n]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _independent(order: NDArray[np.int32], done: int, start: int, columns: int, batch: NDArray[np.int32]) -> int:
-    """How many pixels of `order` from `done` on are no neighbours of each other; they are marked with the batch's number."""
-    number = start + done
-    most = min(BATCH, order.shape[0] - done)
-    for n in range(most):
-        i = order[done + n] + columns
-        for j in (i - 1, i + 1, i - columns, i + columns):
-            # The first always counts: an earlier sweep may have left the same number.
-            if n > 0 and batch[np.uint64(j)] == number:
-                return n
-        batch[i] = number
-    return most
+def _choose(
+    local: NDArray[np.float32],
+    chances: NDArray[np.float32],
+    least: NDArray[np.float32],
+    total: NDArray[np.float32],
+    wanted: NDArray[np.float32],
+    count: int,
+    inverse: float,
+    chosen: NDArray[np.int32],
+) -> None:
+    """Levels drawn by random numbers `wanted` in 0..1; here the pixels stand fastest, so that each step is one for many of them."""
+    levels = chances.shape[0]
+    for n in range(count):
+        for k in range(levels):
+            chances[np.uint64(k), np.uint64(n)] = local[np.uint64(n), np.uint64(k)]
+    least[:count], total[:count], chosen[:count] = np.inf, 0, 0
+    for k in range(levels):
+        chance = chances[k]
+        for n in range(count):
+            least[n] = chance[n] if chance[n] < least[n] else least[n]
+    for k in range(levels):
+        chance = chances[k]
+        for n in range(count):
+            total[n] += _exponential((least[n] - chance[n]) * inverse)
+            chance[n] = total[n]
+    for n in range(count):
+        wanted[n] *= total[n]
+    for k in range(levels):
+        chance = chances[k]
+        for n in range(count):
+            chosen[n] += chance[n] <= wanted[n]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _local_energies(
-    order: NDArray[np.int32],
-    done: int,
-    count: int,
+    pixels: NDArray[np.int32],
     columns: int,
     labels: NDArray[np.int16],
     costs: NDArray[np.float32],
@@ -237,10 +233,10 @@ def _local_energies(
     differences: NDArray[np.float32],
     local: NDArray[np.float32],
 ) -> None:
-    """What each level costs at each of `count` pixels: its data cost and four edges."""
+    """What each level costs at each of the pixels: its data cost and four edges."""
     levels = costs.shape[1]
-    for n in range(count):
-        m, p, i = np.uint64(n), np.uint64(order[done + n]), order[done + n] + columns
+    for n in range(pixels.shape[0]):
+        m, p, i = np.uint64(n), np.uint64(pixels[n]), pixels[n] + columns
         w0, w1, w2, w3 = weights[p, 0], weights[p, 1], weights[p, 2], weights[p, 3]
         right, left = np.uint64(levels - 1 - labels[i + 1]), np.uint64(levels - 1 - labels[i - 1])
         down, up = np.uint64(levels - 1 - labels[i + columns]), np.uint64(levels - 1 - labels[i - columns])
@@ -253,6 +249,7 @@ def _local_energies(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _try_labels(
     order: NDArray[np.int32],
+    bounds: NDArray[np.int64],
     columns: int,
     labels: NDArray[np.int16],
     costs: NDArray[np.float32],
@@ -263,13 +260,13 @@ def _try_labels(
     gibbs: bool,
     gains: NDArray[np.float64],
 ) -> None:
-    """Visit the pixels of `order` and offer each one other label."""
+    """Visit the pixels of the rounds and offer each one other label."""
     levels = costs.shape[1]
-    for n in range(order.shape[0]):
+    for n in range(bounds[0], bounds[-1]):
         p = int(order[n])
         i = p + columns
         old = int(labels[i])
-        random = _random(p, key[0], key[1])
+        random = random_number(p, key[0], key[1])
         new = (random * (levels - 1)) >> 32
         new += new >= old
         gain = np.float64(costs[p, new]) - np.float64(costs[p, old])
@@ -282,21 +279,11 @@ def _try_labels(
             odds = odds / (np.float32(1) + odds) if gain >= 0 else np.float32(1) / (np.float32(1) + odds)
         elif gain <= 0:
             odds = np.float32(1)
-        if np.float64(_random(random, key[2], key[3])) < np.float64(odds) * 4294967296.0:
+        if np.float64(random_number(random, key[2], key[3])) < np.float64(odds) * 4294967296.0:
             labels[i] = new
             gains[n] = gain
         else:
             gains[n] = 0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _shuffle(order: NDArray[np.int32], key: NDArray[np.int64]) -> None:
-    """Put the pixels into a random order, by Fisher and Yates."""
-    for last in range(order.shape[0] - 1, 0, -1):
-        drawn = (_random(last, key[3], key[2]) * (last + 1)) >> 32
-        pixel = order[drawn]
-        order[drawn] = order[last]
-        order[last] = pixel
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -315,18 +302,3 @@ def _exponential(x: np.float32) -> np.float32:
     value = value * part + np.float32(1)
     scale = np.int32((whole + np.int32(127)) << np.int32(23)).view(np.float32)
     return value * scale if power > np.float32(-125) else np.float32(0)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _random(counter: int, key: int, other: int) -> int:
-    """A random number 0 <= r < 2**32 for each counter below 2**32: two rounds of a multiply-and-shift hash."""
-    for word in (key, other):
-        counter = (counter ^ int(word)) & 0xFFFFFFFF
-        counter ^= counter >> 17
-        counter = (counter * 0xED5AD4BB) & 0xFFFFFFFF
-        counter ^= counter >> 11
-        counter = (counter * 0xAC4C1B51) & 0xFFFFFFFF
-        counter ^= counter >> 15
-        counter = (counter * 0x31848BAB) & 0xFFFFFFFF
-        counter ^= counter >> 14
-    return counter

@@ -7,7 +7,7 @@ from kernel_inputs import STEPS, image_pairs, in_threads, searches
 
 from stereo_framework import Search
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.matching_cost import absolute_difference, squared_difference
+from stereo_framework.matching_cost import _difference, absolute_difference, squared_difference
 
 COSTS = [absolute_difference, squared_difference]
 parameters = st.fixed_dictionaries(
@@ -36,6 +36,20 @@ def test_agrees_with_twin(cost, step, data, images, parameters, threads):
     else:
         # Float images: the kernel rounds samples and differences to float32, the twin its result alone.
         np.testing.assert_allclose(volume.costs, expected, rtol=1e-5, atol=1e-6 * 1020 ** (2 if squared else 1))
+
+
+@pytest.mark.parametrize("levels", [15, 16, 17, 33, 48])
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("cost", COSTS)
+def test_agrees_with_twin_where_levels_fill_vectors(cost, dtype, direction, levels):
+    # Sixteen levels are computed at once; in some columns all are in view, in the others some.
+    images = np.random.default_rng(levels).integers(0, 256, (2, 2, 40, 3)).astype(dtype)
+    search = Search(-9, levels - 10, 1, direction)
+    for truncation in (None, 50.5):
+        volume = cost(*images, search, truncation=truncation)
+        expected, _ = naive.difference(*images, search, squared=cost is squared_difference, truncation=truncation)
+        np.testing.assert_array_equal(volume.costs, expected)
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -171,3 +185,13 @@ def test_minimum_must_lie_on_the_grid(cost):
 @pytest.mark.parametrize("cost", COSTS)
 def test_huge_truncation_is_none(cost):
     assert cost(grey(9), grey(9), Search(0, 1), truncation=1e300).outside == cost(grey(9), grey(9), Search(0, 1)).outside
+
+
+def test_large_volumes_begin_at_huge_pages(monkeypatch):
+    images = np.random.default_rng(0).integers(0, 256, (2, 3, 9, 3), dtype=np.uint8)
+    small = absolute_difference(*images, Search(0, 5)).costs
+    monkeypatch.setattr(_difference, "_LARGE", 1)
+    large = absolute_difference(*images, Search(0, 5)).costs
+    np.testing.assert_array_equal(large, small)
+    assert large.ctypes.data % 2**21 == 0
+    assert large.flags.c_contiguous
