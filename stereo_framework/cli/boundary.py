@@ -100,7 +100,9 @@ def _weights(given: list[str], scenes: list[str]) -> dict[str, float] | None:
         name, value = key_value(text, "--weight")
         full = [s for s in scenes if s == name or s.endswith(f"/{name}")]
         if len(full) != 1:
-            raise ParameterError(f"--weight {text!r}: no such scene; {nearest(name, [s.rpartition('/')[2] for s in scenes], kind='scenes')}")
+            raise ParameterError(
+                f"--weight {text!r}: no such scene; {nearest(name, [s.rpartition('/')[2] for s in scenes], kind='scenes')}"
+            )
         try:
             weights[full[0]] = float(value)
         except ValueError:

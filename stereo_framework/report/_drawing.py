@@ -29,7 +29,7 @@ FONT = 9.0
 _NO_VALUE = "0.7"
 """Grey of pixels without a value in colour-coded figures."""
 
-_LARGEST_ERROR = 4.0
+LARGEST_ERROR = 4.0
 """Pixels at the ends of the error colours: one fixed scale, so that figures can be compared."""
 
 _WIDEST = 1800
@@ -117,7 +117,7 @@ def draw_difference(axes: Axes, disparity: Disparity, base: Disparity) -> AxesIm
     """Disparity minus base in the colours of errors."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity has no value either
         difference = disparity - base
-    return _draw(axes, difference, "RdBu_r", -_LARGEST_ERROR, _LARGEST_ERROR)
+    return _draw(axes, difference, "RdBu_r", -LARGEST_ERROR, LARGEST_ERROR)
 
 
 def _draw(axes: Axes, values: NDArray, colours: str, low: float, high: float) -> AxesImage:

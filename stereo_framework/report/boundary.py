@@ -24,7 +24,6 @@ from stereo_framework.evaluation.roc import (
 )
 from stereo_framework.sweep import Result
 
-
 _ROUNDING = 1e-12
 """Of means of rates, which may miss a wish of just their size."""
 

@@ -8,14 +8,12 @@ from numpy.typing import NDArray
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.io.images import encode_png
+from stereo_framework.report._drawing import LARGEST_ERROR
 from stereo_framework.report.result_pictures import shown_range
 from stereo_framework.scene import Disparity, Image, Scene
 
 _NO_VALUE = 178
 """Grey of pixels without a value, that of the figures."""
-
-_LARGEST_ERROR = 4.0
-"""Pixels at the ends of the error colours, those of the figures."""
 
 
 def scene_layers(scene: Scene, disparity: Disparity, protocol: Protocol) -> list[tuple[str, bytes]]:
@@ -42,7 +40,7 @@ def scene_layers(scene: Scene, disparity: Disparity, protocol: Protocol) -> list
     return [
         result,
         ("truth", encode_png(disparity_colours(scene.truth, shown))),
-        ("error", encode_png(_colours(error, "RdBu_r", -_LARGEST_ERROR, _LARGEST_ERROR))),
+        ("error", encode_png(_colours(error, "RdBu_r", -LARGEST_ERROR, LARGEST_ERROR))),
         ("bad pixels", encode_png(bad)),
         image,
     ]
