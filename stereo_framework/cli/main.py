@@ -28,6 +28,7 @@ from stereo_framework.cli import (
     scenes,
     schema,
     stages,
+    tune,
 )
 from stereo_framework.errors import StereoFrameworkError
 
@@ -75,6 +76,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 _VERBS: tuple[Callable[..., int], ...] = (
     run.run,
+    tune.tune,
     evaluate.evaluate,
     compare.compare,
     results.results,

@@ -66,7 +66,10 @@ def test_irrational_geometric_values():
         ({"linspace": [0, 1, 2.5]}, "2.5 values; a whole number from 2 to"),
         ({"linspace": [0, 1, 1]}, "1 values; a whole number from 2 to"),
         ({"geomspace": [0, 8, 4]}, "from 0 to 8: both ends must be above 0, or both below"),
-        ({"rnge": [1, 2, 1]}, "no such kind of axis 'rnge'; legal kinds: geomspace, linspace, range; did you mean 'range'"),
+        (
+            {"rnge": [1, 2, 1]},
+            "no such kind of axis 'rnge'; legal kinds: between, geomspace, linspace, range; did you mean 'range'",
+        ),
         (3, r"axis: 3 is not a list of values; legal: \[value, \.\.\.\], \{range"),
     ],
 )
