@@ -127,8 +127,8 @@ def tune(
     statistic : str
         ``bad_pixels_nonocc``, say. Whether lower or higher is better follows from the table of metrics.
     scenes : scene names or Scene objects, optional
-        Instead of the script's own. Each setting is tried on one after the other; where the average so far is worse than the median of
-        the complete trials, the other scenes are left out.
+        Instead of the script's own. Each setting is tried on one after the other; where the average so far is worse than those of three
+        quarters of the complete trials, the other scenes are left out.
     trials : int
         Settings to try in all, those of earlier calls on the same study included. Each is tried once.
     out : path, optional
