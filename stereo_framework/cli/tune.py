@@ -113,7 +113,7 @@ def _print(tuned: Tuned, out: Path | None) -> None:
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
     print(tuned.protocol)
     if tuned.importance:
-        print(f"what matters most: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
+        print(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:
         print(f"\n{yaml.safe_dump(dict(tuned.script), sort_keys=False)}", end="")
     else:

@@ -88,7 +88,7 @@ class Tuned:
         The script of the best setting on the same scenes, all values filled in; it runs to the same numbers.
     importance : mapping of str to float
         Share of each axis in what makes a trial one of the best tenth, largest first, 1 in all (PED-ANOVA, Watanabe et al. 2023). Empty
-        after few trials.
+        below 50 complete trials.
     size : float
         Number of settings that there are; infinite with a continuous axis.
     """
