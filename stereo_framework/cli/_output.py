@@ -82,10 +82,12 @@ class Progress:
     ----------
     total : int
         Results in all.
+    things : str
+        What they are, in the plural.
     """
 
-    def __init__(self, total: int):
-        self.total, self.count, self.doing = total, 0, ""
+    def __init__(self, total: int, things: str = "runs"):
+        self.total, self.things, self.count, self.doing = total, things, 0, ""
         self._began: tuple[float, int] | None = None
         self._bar: Any = None
         self._ended = threading.Event()
@@ -122,7 +124,7 @@ class Progress:
         if self._began is None or self.count <= self._began[1]:
             return ""
         speed = (self.count - self._began[1]) / (time.monotonic() - self._began[0])
-        left = f"{speed:.3g} runs/s" if speed >= 1 else f"{1 / speed:.3g} s a run"
+        left = f"{speed:.3g} {self.things}/s" if speed >= 1 else f"{1 / speed:.3g} s a {self.things[:-1]}"
         return f"{left}, about {_duration((self.total - self.count) / speed)} left"
 
     def _tell(self) -> None:

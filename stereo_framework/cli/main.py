@@ -30,6 +30,7 @@ from stereo_framework.cli import (
     scenes,
     schema,
     stages,
+    tune,
 )
 from stereo_framework.errors import StereoFrameworkError
 
@@ -77,6 +78,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 _VERBS: tuple[Callable[..., int], ...] = (
     run.run,
+    tune.tune,
     evaluate.evaluate,
     compare.compare,
     results.results,

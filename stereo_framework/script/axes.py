@@ -1,4 +1,4 @@
-"""The axes of a sweep and their values: lists, ranges, even and geometric spacing."""
+"""The axes of a sweep and their values: lists, ranges, even and geometric spacing, and continuous ones to search in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from stereo_framework.errors import nearest
 from stereo_framework.script.places import Faults, Node, Place
@@ -29,11 +29,18 @@ class Axis:
         Of the axis's key.
     values : tuple
         Per value the stages of a slot, else a `Node`; None if that value has a fault. Empty if the axis itself has one.
+    scale : {"", "linear", "log"}
+        Of a continuous axis, whose two values are its ends; empty for an axis that has just its values.
     """
 
     name: str
     place: Place
     values: tuple[Any, ...]
+    scale: Literal["", "linear", "log"] = ""
+
+    def at(self, choice: float) -> Any:
+        """The value of index `choice`; on a continuous axis `choice` itself."""
+        return Node(choice, self.place) if self.scale else self.values[int(choice)]
 
 
 def values(node: Node, faults: Faults) -> list[Node]:
@@ -63,7 +70,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
         return []
     ((kind, arguments),) = node.value.items()
     if kind not in _KINDS:
-        faults.add(node.keys[kind], f"no such kind of axis {kind!r}; {nearest(kind, _KINDS, kind='kinds')}")
+        faults.add(node.keys[kind], f"no such kind of axis {kind!r}; {nearest(kind, [*_KINDS, 'between'], kind='kinds')}")
         return []
     generate, last = _KINDS[kind]
     given = arguments.data()
@@ -77,6 +84,27 @@ def values(node: Node, faults: Faults) -> list[Node]:
         return []
     whole = all(isinstance(end, int) for end in given[:2])
     return [Node(int(value) if whole and value.denominator == 1 else float(value), node.place) for value in found]
+
+
+def ends(node: Node, faults: Faults) -> tuple[list[Node], Literal["linear", "log"]]:
+    """The two ends of a continuous axis, ``{between: [lowest, highest], scale: log}``, and its scale; none after a fault."""
+    for key in node.entries.keys() - {"between", "scale"}:
+        near = nearest(key, ("between", "scale"), kind="keys")
+        faults.add(node.keys[key], f"no such key {key!r} of a continuous axis; {near}")
+    scale, given = node.entries.get("scale"), node.entries["between"]
+    if scale is not None and scale.value not in ("linear", "log"):
+        faults.add(scale.place, f"{spelled(scale.data())} is no scale; {nearest(str(scale.value), ('linear', 'log'))}")
+        return [], "linear"
+    found = given.data()
+    if not isinstance(found, list) or len(found) != 2 or not all(map(_finite, found)):
+        faults.add(given.place, f"{spelled(found)} is not two numbers: [lowest, highest]")
+    elif found[0] >= found[1]:
+        faults.add(given.place, f"nothing lies between {found[0]!r} and {found[1]!r}; write [lowest, highest]")
+    elif scale is not None and scale.value == "log" and found[0] <= 0:
+        faults.add(given.place, f"a logarithmic scale from {found[0]!r}: both ends must be above 0")
+    else:
+        return given.items, "log" if scale is not None and scale.value == "log" else "linear"
+    return [], "linear"
 
 
 def _finite(value: object) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from stereo_framework import stage as _stage
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation import protocols
-from stereo_framework.script.axes import Axis, values
+from stereo_framework.script.axes import Axis, ends, values
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.stage import SLOTS, Stage, spelled
 
@@ -200,6 +200,8 @@ class _Parser:
                 )
             for name, value in axes.entries.items():
                 axis = self.axis(name, value, axes.key(name), alone=kind == "grid" or len(axes.entries) == 1)
+                if kind == "zip" and axis.scale:
+                    self.faults.add(axes.key(name), "a continuous axis moves together with no other; it belongs in sweep.grid")
                 if (kind == "zip" and name in found.grid) or (kind == "grid" and name in found.zip):
                     self.faults.add(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
                 getattr(found, kind)[name] = axis
@@ -258,6 +260,12 @@ class _Parser:
             near = nearest(rest, SEARCH, kind="keys of search")
             self.faults.add(place, f"this axis addresses nothing; {near}")
             return Axis(name, place, ())
+        if "between" in node.entries:
+            if head not in SLOTS or not rest:
+                self.faults.add(place, "only a parameter of a stage can be searched continuously; list the values of this axis")
+                return Axis(name, place, ())
+            limits, scale = ends(node, self.faults)
+            return Axis(name, place, tuple(limits), scale)
         nodes = values(node, self.faults)
         found: list[Any] = list(nodes)
         if name in SLOTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from stereo_framework.script.methods import assign, check, methods
 from stereo_framework.script.overrides import apply
 from stereo_framework.script.places import Faults, Node
 from stereo_framework.script.resolved import resolved
-from stereo_framework.script.runs import Common, Run, expand
+from stereo_framework.script.runs import Common, Run, Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,9 @@ class Script:
     scenes : tuple of str
         Names of scenes; whether they exist is not checked here.
     runs : tuple of Run
-        In the order of ``methods`` and of the axes.
+        In the order of ``methods`` and of the axes; none where the script was loaded for tuning.
+    settings : tuple of Settings
+        What the runs are made from, for each method.
     report : dict
         As written.
     plugins : tuple of str
@@ -44,12 +47,19 @@ class Script:
     path: Path | None
     scenes: tuple[str, ...]
     runs: tuple[Run, ...]
+    settings: tuple[Settings, ...]
     report: dict[str, Any]
     plugins: tuple[str, ...]
     resolved: dict[str, Any]
 
 
-def load(source: str | Path | Mapping[str, Any], *, overrides: Sequence[str] = (), scenes: Sequence[str] | None = None) -> Script:
+def load(
+    source: str | Path | Mapping[str, Any],
+    *,
+    overrides: Sequence[str] = (),
+    scenes: Sequence[str] | None = None,
+    tuning: bool = False,
+) -> Script:
     """Load a parameter script, check all of it and expand its sweep.
 
     Parameters
@@ -61,6 +71,8 @@ def load(source: str | Path | Mapping[str, Any], *, overrides: Sequence[str] = (
         replaces the axis.
     scenes : sequence of str, optional
         Instead of the script's own.
+    tuning : bool
+        Do not expand the sweep, a choice will be made: continuous axes and any number of settings are allowed.
 
     Returns
     -------
@@ -94,7 +106,7 @@ def load(source: str | Path | Mapping[str, Any], *, overrides: Sequence[str] = (
             if assignment.method in (None, method.name):
                 assign(method, assignment, faults)
     for method in found:
-        check(method, root.search, faults, complete=reader.complete)
+        check(method, root.search, faults, complete=reader.complete, tuning=tuning)
     faults.raise_if_any()
 
     chosen = root.scenes or () if scenes is None else tuple([scenes] if isinstance(scenes, str) else scenes)
@@ -105,8 +117,9 @@ def load(source: str | Path | Mapping[str, Any], *, overrides: Sequence[str] = (
         specification=specification,
         plugins=tuple(dict.fromkeys(_anywhere(node, folder) for node, folder in reader.plugins)),
     )
-    runs = tuple(run for method in found for run in expand(method, common))
-    return Script(name, path, chosen, runs, root.report, plugins, resolved(name, chosen, root, found, common))
+    settings = tuple(Settings(method, common) for method in found)
+    runs = () if tuning else tuple(itertools.chain.from_iterable(settings))
+    return Script(name, path, chosen, runs, settings, root.report, plugins, resolved(name, chosen, root, found, common))
 
 
 def _anywhere(node: Node, folder: Path | None) -> str:

@@ -135,7 +135,7 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     return (index, rest) if rest in stage.parameters else no_parameter(stage, rest)
 
 
-def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complete: bool = True) -> None:
+def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complete: bool = True, tuning: bool = False) -> None:
     """Check what only the merged method shows: all slots filled, every axis fits every stage that it may meet, every search range.
 
     Parameters
@@ -146,6 +146,8 @@ def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complet
     faults : Faults
     complete : bool
         False where something included could not be read, so that an empty slot means nothing.
+    tuning : bool
+        Allow continuous axes and any number of settings: not all of them will be run.
     """
     for slot, about in SLOTS.items():
         if complete and not about.optional and method.axis(slot) is None and method.slots.get(slot, ()) == ():
@@ -156,12 +158,15 @@ def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complet
         _check_lengths(group, faults)
         for axis in group:
             slot, _, rest = axis.name.partition(".")
+            if axis.scale and not tuning:
+                listed = "a run needs a list of values, {range: ...}, {linspace: ...} or {geomspace: ...}"
+                faults.add(axis.place, f"only 'tune' searches a continuous axis; {listed}")
             if slot in SLOTS and rest:
                 _check_parameter_axis(method, axis, faults)
             elif slot == "seed" and not any(map(_is_seeded, _possible_specs(method))):
                 faults.add(axis.place, f"addresses nothing: no stage of method {method.name!r} draws random numbers")
     _check_search(method, search, faults)
-    if (count := number_of_runs(method)) > MOST:
+    if not tuning and (count := number_of_runs(method)) > MOST:
         faults.add(method.place, f"{count} runs of method {method.name!r}; at most {MOST} are possible")
 
 
@@ -211,6 +216,11 @@ def _check_parameter_axis(method: Method, axis: Axis, faults: Faults) -> None:
             _, message = parameter(stage, found[1], node)
             if message:
                 faults.add(node.place, message)
+            elif axis.scale:
+                middle = Node((axis.values[0].value + axis.values[1].value) / 2, axis.place)
+                if parameter(stage, found[1], middle)[1]:
+                    said = f"{found[1]} of {stage.name} takes no values in between; list some or write {{range: [first, last, step]}}"
+                    faults.add(axis.place, said)
 
 
 def _meetings(method: Method, axis: Axis, slot: str) -> Iterator[tuple[Specs, Node]]:

@@ -72,8 +72,10 @@ def _stages(slot: str, specs: Specs) -> Any:
     return found[0] if found else None
 
 
-def _axis(axis: Axis, method: Method) -> list[Any]:
+def _axis(axis: Axis, method: Method) -> Any:
     slot, _, rest = axis.name.partition(".")
+    if axis.scale:
+        return {"between": [node.value for node in axis.values], "scale": axis.scale}
     if slot not in SLOTS:
         return [node.value for node in axis.values]
     if not rest:

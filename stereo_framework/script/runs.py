@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,22 +110,37 @@ def stage_mapping(bound: Bound, *, seed: bool) -> dict[str, Any]:
     return {"use": bound.stage.name, **{k: v for k, v in bound.parameters.items() if seed or k != "seed"}}
 
 
-def expand(method: Method, common: Common) -> Iterator[Run]:
-    """The runs of a method that was checked, in the order of its axes: the last axis varies fastest."""
-    builder = _Builder(method)
-    groups = method.groups
-    swept_search = [(g, axis) for g, group in enumerate(groups) for axis in group if axis.name.startswith("search.")]
-    names = [axis.name for group in groups for axis in group]
-    seed_at = next(((g, axis) for g, group in enumerate(groups) for axis in group if axis.name == "seed"), None)
-    for choice in itertools.product(*(range(len(group[0].values)) for group in groups)):
-        values: dict[str, Any] = {}
-        seed = method.seed if seed_at is None else seed_at[1].values[choice[seed_at[0]]].value
-        values["seed"] = seed
-        search = dict(common.search)
-        for g, axis in swept_search:
-            values[axis.name] = search[axis.name.removeprefix("search.")] = axis.values[choice[g]].value
-        pipeline, seeded = builder.pipeline(choice, seed, values)
-        yield Run(method.name, pipeline, search, common.protocols, seed, {name: values[name] for name in names}, common, seeded)
+class Settings:
+    """All settings of a method that was checked: one for each choice of a value from every group of axes.
+
+    Parameters
+    ----------
+    method : Method
+    common : Common
+    """
+
+    def __init__(self, method: Method, common: Common):
+        self.method, self.groups = method.name, method.groups
+        self._seed, self.common, self._builder = method.seed, common, _Builder(method)
+        placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
+        self._names = [axis.name for _, axis in placed]
+        self._searches = [(g, axis) for g, axis in placed if axis.name.startswith("search.")]
+        self._seeds = [(g, axis) for g, axis in placed if axis.name == "seed"]
+
+    def __iter__(self) -> Iterator[Run]:
+        """The runs in the order of the axes: the last axis varies fastest. There must be no continuous one."""
+        return map(self.run, itertools.product(*(range(len(group[0].values)) for group in self.groups)))
+
+    def run(self, choice: Sequence[float]) -> Run:
+        """The run of one choice: for each group an index or, where its axis is continuous, the value."""
+        seed = next((axis.at(choice[g]).value for g, axis in self._seeds), self._seed)
+        values: dict[str, Any] = {"seed": seed}
+        search = dict(self.common.search)
+        for g, axis in self._searches:
+            values[axis.name] = search[axis.name.removeprefix("search.")] = axis.at(choice[g]).value
+        pipeline, seeded = self._builder.pipeline(tuple(choice), seed, values)
+        axes = {name: values[name] for name in self._names}
+        return Run(self.method, pipeline, search, self.common.protocols, seed, axes, self.common, seeded)
 
 
 class _Builder:
@@ -142,7 +157,7 @@ class _Builder:
             for slot in SLOTS
         }
 
-    def pipeline(self, choice: tuple[int, ...], seed: int, values: dict[str, Any]) -> tuple[Pipeline, tuple[str, ...]]:
+    def pipeline(self, choice: tuple[float, ...], seed: int, values: dict[str, Any]) -> tuple[Pipeline, tuple[str, ...]]:
         """The pipeline of one choice of values, and the addresses that the seed was filled into; notes the axes' values in `values`."""
         chosen: dict[str, tuple[Bound, ...]] = {}
         seeded_indices: dict[str, tuple[int, ...]] = {}
@@ -166,9 +181,9 @@ class _Builder:
             self.pipelines[key] = pipeline, seeded
         return self.pipelines[key]
 
-    def _slot(self, slot: str, choice: tuple[int, ...], seed: int) -> tuple[tuple[Bound, ...], dict[str, Any], tuple[int, ...]]:
+    def _slot(self, slot: str, choice: tuple[float, ...], seed: int) -> tuple[tuple[Bound, ...], dict[str, Any], tuple[int, ...]]:
         """Stages of a slot, the values of the axes that chose them, and the indices of those that the seed was filled into."""
-        axes = [(axis, axis.values[choice[g]]) for g in self.relevant[slot] for axis in self.method.groups[g]]
+        axes = [(axis, axis.at(choice[g])) for g in self.relevant[slot] for axis in self.method.groups[g]]
         specs: list[Spec] = list(self.method.slots.get(slot) or ())
         shown: dict[str, Any] = {}
         for axis, value in axes:

@@ -51,7 +51,7 @@ def schema() -> Schema:
         defs[f"{stage.slot}.{stage.name}"] = _stage(stage, defs)
     for slot in SLOTS:
         defs[slot] = _slot(slot)
-    defs["axis"] = _axis({})
+    defs["axis"] = _axis({}, continuous=True)
     defs["sweep"] = _sweep()
     text = {"type": "string", "minLength": 1}
     keys: dict[str, Schema] = {
@@ -193,13 +193,17 @@ def _slot(slot: str) -> Schema:
     return {"description": _SLOT_TEXTS[slot], "anyOf": one}
 
 
-def _axis(value: Schema, *, generated: bool = True) -> Schema:
+def _axis(value: Schema, *, generated: bool = True, continuous: bool = False) -> Schema:
     """An axis whose values fit `value`."""
     plain: Schema = {"type": "array", "minItems": 1, "items": value}
     if not generated:
         return plain
     three: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
     kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
+    if continuous:
+        two: Schema = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
+        between = {"between": two, "scale": {"enum": ["linear", "log"]}}
+        kinds.append(_object(between, "A continuous axis, for 'tune' alone.") | {"required": ["between"]})
     return {"anyOf": [plain, *kinds]}
 
 
@@ -213,7 +217,7 @@ def _sweep() -> Schema:
             for name in stage.parameters:
                 key = f"{slot}.{stage.name}.{name}" if about.many else f"{slot}.{name}"
                 value = {"$ref": f"#/$defs/{slot}.{stage.name}/properties/{name}"}
-                axes.setdefault(key, _axis({"anyOf": []}))["anyOf"][0]["items"]["anyOf"].append(value)
+                axes.setdefault(key, _axis({"anyOf": []}, continuous=True))["anyOf"][0]["items"]["anyOf"].append(value)
                 if about.many:
                     indexed[rf"^{slot}\.[0-9]+\.{name}$"] = {"$ref": "#/$defs/axis"}
     kind = {**_object(axes), "patternProperties": indexed}

@@ -66,24 +66,53 @@ def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
     ScriptError
         A search range is wrong together with a scene's own.
     """
-    code = code_digest(script.plugins)
     tasks: list[Task] = []
     faults: list[str] = []
-    for scene in scenes:
-        content, usual = scene_digest(scene), (of_scene(scene),)
-        searches: dict[Hashable, Search] = {}
+    for planner in [Planner(scene, script.plugins) for scene in scenes]:
         for one in script.runs:
-            wanted = tuple(one.search.items())
             try:
-                search = searches[wanted] if wanted in searches else searches.setdefault(wanted, _search(scene, one.search))
+                tasks.append(planner.task(one))
             except ParameterError as error:
-                faults.append(f"{script.name}: scene {scene.name}: {error}")
-                continue
-            identity = run_id(content, repr(search), one.parameters, code)
-            tasks.append(Task(scene, one, search, identity, one.protocols or usual))
+                faults.append(f"{script.name}: {error}")
     if faults:
         raise ScriptError(dict.fromkeys(faults))
     return tasks
+
+
+class Planner:
+    """Makes the tasks of a scene.
+
+    Parameters
+    ----------
+    scene : Scene
+    plugins : tuple of str
+        Paths of the plug-ins' sources.
+    """
+
+    def __init__(self, scene: Scene, plugins: tuple[str, ...]):
+        self.scene, self.content, self.code = scene, scene_digest(scene), code_digest(plugins)
+        self._usual = (of_scene(scene),)
+        self._searches: dict[Hashable, Search] = {}
+
+    def task(self, run: Run) -> Task:
+        """The task of a run on the scene.
+
+        Raises
+        ------
+        ParameterError
+            Its search range is wrong together with the scene's own.
+        DataError
+            There is no search range at all.
+        """
+        wanted = tuple(run.search.items())
+        if wanted not in self._searches:
+            try:
+                self._searches[wanted] = _search(self.scene, run.search)
+            except ParameterError as error:
+                raise ParameterError(f"scene {self.scene.name}: {error}") from error
+        search = self._searches[wanted]
+        identity = run_id(self.content, repr(search), run.parameters, self.code)
+        return Task(self.scene, run, search, identity, run.protocols or self._usual)
 
 
 def _search(scene: Scene, override: Mapping[str, Any]) -> Search:

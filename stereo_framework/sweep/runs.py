@@ -144,34 +144,56 @@ def execute(
     With `out`, results found in its store are taken from there, first of all, and new ones written to it, one by one; failed ones
     are run again. `watch` is called with a text whenever a stage begins in this process. The other parameters are those of `run`.
     """
-    if workers is not None and workers < 1:
-        raise ParameterError(f"workers: {workers} is below 1")
+    check_workers(workers)
     if isinstance(executor, str) and executor not in EXECUTORS:
         raise ParameterError(f"executor: no such executor {executor!r}; {nearest(executor, EXECUTORS)}")
     if memory is not None and memory <= 0:
         raise ParameterError(f"memory: {memory} bytes is nothing")
     keep = (out is None or not any(task.run.axes for task in tasks)) if maps is None else maps
     options = Options(workers or 0, memory, keep, None if data is None else str(data), watch)
+    with contextlib.ExitStack() as stack:
+        store = None if out is None else stack.enter_context(Store(out, create=True))
+        if store is not None:
+            for script in scripts:
+                write_script(store.folder, script)
+            store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
+        yield from fill(store, tasks, options, executor, dask)
+
+
+def check_workers(workers: int | None) -> None:
+    """Raise a ParameterError if nobody is to work."""
+    if workers is not None and workers < 1:
+        raise ParameterError(f"workers: {workers} is below 1")
+
+
+def write_script(folder: Path, script: Script) -> None:
+    """Write the resolved script to an output folder."""
+    (folder / f"{script.name}.yaml").write_text(yaml.safe_dump(script.resolved, sort_keys=False))
+
+
+def fill(
+    store: Store | None,
+    tasks: Sequence[Task],
+    options: Options,
+    executor: Literal["thread", "process"] | Executor = "thread",
+    dask: str | None = None,
+) -> Iterator[tuple[int, Result]]:
+    """Results of tasks, as `execute` yields them: those that a store has, then the others, which are computed and added to it."""
     places, count = [], 0
     for task in tasks:
         places.append(count)
         count += len(task.protocols)
-    with contextlib.ExitStack() as stack:
-        store = None if out is None else stack.enter_context(Store(out, create=True))
-        todo = list(enumerate(tasks))
-        if store is not None and out is not None:
-            for script in scripts:
-                (out / f"{script.name}.yaml").write_text(yaml.safe_dump(script.resolved, sort_keys=False))
-            store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
-            done = _done(store, tasks, keep)
-            todo = [(i, task) for i, task in todo if i not in done]
-            for i in sorted(done):
-                for j, key in enumerate(tasks[i].keys):
-                    if (known := store.get(key)) is not None:
-                        yield places[i] + j, known
-        computed = stack.enter_context(contextlib.closing(_compute(todo, options, executor, dask)))
+    todo = list(enumerate(tasks))
+    if store is not None:
+        done = _done(store, tasks, options.keep)
+        todo = [(i, task) for i, task in todo if i not in done]
+        for i in sorted(done):
+            for j, key in enumerate(tasks[i].keys):
+                if (known := store.get(key)) is not None:
+                    yield places[i] + j, known
+    with contextlib.closing(_compute(todo, options, executor, dask)) as computed:
         for i, measured in computed:
-            for j, result in enumerate(_results(tasks[i], measured, out if keep else None)):
+            for j, result in enumerate(_results(tasks[i], measured, store.folder if store and options.keep else None)):
                 if store is not None:
                     store.add(tasks[i].keys[j], result)
                 yield places[i] + j, result

@@ -55,8 +55,9 @@ class Store:
     def __init__(self, folder: Path, *, create: bool = False):
         self.folder = folder
         path = folder / FILE
+        nothing = DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
         if not create and not path.is_file():
-            raise DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
+            raise nothing
         self._lock: sqlite3.Connection | None = None
         self._file: sqlite3.Connection | None = None
         try:
@@ -66,7 +67,8 @@ class Store:
             self._file = sqlite3.connect(path, isolation_level=None, timeout=30)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._prepare(path)
+            if not self._prepare(path, create=create):
+                raise nothing
         except (OSError, sqlite3.Error) as error:
             self.close()
             raise DataError(f"{path}: cannot be used as a results store: {error}") from error
@@ -74,14 +76,17 @@ class Store:
             self.close()
             raise
 
-    def _prepare(self, path: Path) -> None:
+    def _prepare(self, path: Path, *, create: bool) -> bool:
+        """Check the file, or fill a new one; False if it is still empty and not ours to fill."""
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not tables and not create:
+            return False
         if not tables:
             with self._transaction():
                 for statement in _SCHEMA.strip().split(";\n"):
                     self._db.execute(statement)
                 self._db.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(SCHEMA_VERSION),))
-            return
+            return True
         found = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() if "meta" in tables else None
         if found is None:
             raise DataError(f"{path}: an SQLite file, but no results store; choose another folder")
@@ -89,6 +94,7 @@ class Store:
             raise DataError(
                 f"{path}: results of schema version {found[0]}, this program reads version {SCHEMA_VERSION}; choose another folder"
             )
+        return True
 
     @property
     def _db(self) -> sqlite3.Connection:
@@ -119,12 +125,15 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def plan(self, keys: Sequence[str], script: Any) -> None:
-        """Make `keys`, in this order, the results that the folder is about; the same plan twice is one."""
+    def plan(self, keys: Sequence[str], script: Any, *, grow: bool = False) -> None:
+        """Make `keys`, in this order, the results that the folder is about; the same plan twice is one, and can `grow`."""
         text = json.dumps(script, sort_keys=True, default=str)
         with self._transaction():
             known = self._db.execute("SELECT plan FROM plans WHERE script = ?", (text,)).fetchone()
             if known:
+                if grow:
+                    before = self._db.execute("SELECT key FROM items WHERE plan = ? ORDER BY position", known)
+                    keys = list(dict.fromkeys([*(key for (key,) in before), *keys]))
                 self._db.execute("DELETE FROM items WHERE plan = ?", known)
                 self._db.execute("UPDATE plans SET created = ? WHERE plan = ?", (time.time(), *known))
                 number = known[0]

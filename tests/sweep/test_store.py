@@ -63,6 +63,26 @@ def test_a_changed_script_does_not_mix_with_earlier_results(tmp_path):
         assert store.missing() == 0
 
 
+def test_a_plan_grows(tmp_path):
+    with Store(tmp_path, create=True) as store:
+        store.plan(["b"], {"tuned": 1}, grow=True)
+        store.plan(["other"], {"tuned": 2}, grow=True)
+        store.plan(["a", "b"], {"tuned": 1}, grow=True)
+        for key in ("a", "b", "other"):
+            store.add(key, _result(method=key))
+        assert [r.method for r in store.results()] == ["b", "a"]
+        store.plan(["a"], {"tuned": 1})
+        assert [r.method for r in store.results()] == ["a"]
+
+
+def test_a_store_that_another_is_just_making_has_no_results_yet(tmp_path):
+    (tmp_path / "results.sqlite").touch()
+    with pytest.raises(DataError, match="no results there"):
+        Store(tmp_path)
+    Store(tmp_path, create=True).close()
+    Store(tmp_path).close()
+
+
 def test_the_same_key_is_replaced(tmp_path):
     with Store(tmp_path, create=True) as store:
         store.plan(["a"], {})

@@ -1,0 +1,126 @@
+"""The verb ``tune``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereo_framework.cli._options import Data
+
+if TYPE_CHECKING:
+    from stereo_framework.sweep.tune import Tuned
+
+
+def tune(
+    script: Annotated[str, typer.Argument(help="Script whose sweep is searched: a file, or the name of a shipped one.")],
+    statistic: Annotated[
+        str, typer.Option("--statistic", help="What is to be as low, or as high, as it can be; 'metrics' lists them.")
+    ] = "bad_pixels_nonocc",
+    scene: Annotated[
+        list[str] | None, typer.Option("--scene", help="Scene to try on instead of the script's; repeatable.")
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", help="Settings to try in all, those of earlier calls included.")] = 50,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the study, all results and the best script; the same call goes on.")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", help="Trials at a time; a single one uses all cores.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Of the search.")] = 0,
+    timeout: Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Begin no trial after this time.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
+    ] = None,
+    data: Data = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+) -> int:
+    """Search a script's sweep for its best setting, trying few of many; hopeless ones are given up after the first scenes.
+
+    Example: stereo-framework tune truncation.yaml --scene tsukuba --scene venus --trials 40 --out results/tuned
+    """
+    from stereo_framework.cli import _output
+    from stereo_framework.sweep.tune import Tuner
+
+    count = 0
+    with Tuner(
+        script,
+        statistic,
+        scene or None,
+        trials=trials,
+        out=out,
+        workers=workers,
+        seed=seed,
+        timeout=timeout,
+        overrides=settings or [],
+        data=data,
+        watch=lambda doing: progress.watch(doing),
+    ) as tuner:
+        progress = _output.Progress(tuner.trials, "trials")
+        try:
+            with progress:
+                for _ in tuner:
+                    count += 1
+                    progress.advance()
+        except KeyboardInterrupt:
+            hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps trials"
+            print(f"interrupted after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
+            return 130
+        tuned = tuner.tuned()
+    if json:
+        _output.print_json(_record(tuned))
+    else:
+        _print(tuned, out)
+    for trial in tuned.trials:
+        if trial.error:
+            print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
+    if count < tuner.trials:
+        hint = f"the same command continues from {out}" if out else "--out DIR keeps trials to continue from"
+        print(f"the time is up after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
+    return 1 if any(trial.error for trial in tuned.trials) else 0
+
+
+def _record(tuned: Tuned) -> dict[str, Any]:
+    return {
+        "statistic": tuned.statistic,
+        "better": tuned.better,
+        "protocol": tuned.protocol.name,
+        "best": tuned.best and tuned.best.record(),
+        "script": tuned.script,
+        "importance": dict(tuned.importance),
+        "trials": [trial.record() for trial in tuned.trials],
+    }
+
+
+def _print(tuned: Tuned, out: Path | None) -> None:
+    import yaml
+
+    from stereo_framework.cli import _output
+    from stereo_framework.report.tables import show
+    from stereo_framework.sweep.tune import BEST
+
+    states = [trial.state for trial in tuned.trials]
+    others = [f"{states.count(state)} {state}" for state in ("pruned", "failed") if state in states]
+    tried = f"{len(states)} trials" + (f" ({', '.join(others)})" if others else "")
+    if tuned.best is None or tuned.script is None:
+        print(f"no trial was completed: {tried}")
+        return
+    best = tuned.best
+    settings = "" if tuned.size == float("inf") else f" of {tuned.size} settings"
+    print(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
+    rows = [[scene, show(value)] for scene, value in best.scenes.items()]
+    _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
+    print(tuned.protocol)
+    if tuned.importance:
+        print(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
+    if out is None:
+        print(f"\n{yaml.safe_dump(dict(tuned.script), sort_keys=False)}", end="")
+    else:
+        print(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
+
+
+def _said(axes: Any) -> str:
+    from stereo_framework.report.tables import show
+
+    return ", ".join(f"{name}={show(value)}" for name, value in axes.items())

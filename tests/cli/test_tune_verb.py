@@ -1,0 +1,140 @@
+"""The verb ``tune``."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stereo_framework.cli.main import app
+from stereo_framework.errors import DataError
+from stereo_framework.sweep import Store
+
+SCRIPT = """\
+include: window
+sweep:
+  grid:
+    aggregation.box.size: [3, 7, 15]
+    matching_cost.truncation: [10, null]
+"""
+SCENES = ("--scene", "synthetic/planes", "--scene", "synthetic/slanted")
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    path = tmp_path / "windows.yaml"
+    path.write_text(SCRIPT)
+    return path
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def one_line(result, *parts):
+    assert result.exit_code == 2, result.output
+    [line] = result.stderr.splitlines()
+    for part in parts:
+        assert part in line, line
+
+
+def test_the_best_is_printed_and_runs_to_the_same_numbers(script, tmp_path):
+    out = tmp_path / "out"
+    result = call("tune", script, *SCENES, "--trials", 6, "--out", out)
+    assert result.exit_code == 0, result.output
+    first, *_ = result.stdout.splitlines()
+    assert first.startswith("best of 6 trials")
+    assert "of 6 settings: trial " in first
+    assert f"best script: {out / 'best.yaml'}" in result.stdout
+    assert "taxonomy2002: bad (percent) = error > 1 px" in result.stdout
+    ran = json.loads(call("run", out / "best.yaml", "--json").stdout)
+    again = json.loads(call("tune", script, *SCENES, "--trials", 6, "--out", out, "--json").stdout)
+    assert {r["scene"]: r["statistics"]["bad_pixels_nonocc"] for r in ran} == again["best"]["scenes"]
+    assert again["best"]["value"] == pytest.approx(sum(again["best"]["scenes"].values()) / 2, rel=1e-12)
+    assert yaml.safe_load((out / "best.yaml").read_text()) == again["script"]
+    assert (again["statistic"], again["better"], len(again["trials"])) == ("bad_pixels_nonocc", "lower", 6)
+    for scene, value in again["best"]["scenes"].items():
+        assert any(line.split() == [scene, f"{value:.2f}"] for line in result.stdout.splitlines())
+    # The other verbs know the folder.
+    assert len(json.loads(call("results", out, "--json").stdout)) == sum(len(t["scenes"]) for t in again["trials"])
+
+
+def test_without_a_folder_the_script_is_printed(script, tmp_path):
+    result = call("tune", script, "--scene", "synthetic/planes", "--trials", 2, "--set", "matching_cost.truncation=20")
+    assert result.exit_code == 0, result.output
+    assert "best of 2 trials of 3 settings: trial " in result.stdout
+    best = tmp_path / "best.yaml"
+    best.write_text(result.stdout[result.stdout.index("name: windows") :])
+    [ran] = json.loads(call("run", best, "--json").stdout)
+    assert ran["parameters"]["matching_cost.truncation"] == 20
+    assert f"{ran['statistics']['bad_pixels_nonocc']:.2f}" in result.stdout
+
+
+def test_mistakes_are_one_line(script):
+    one_line(
+        call("tune", script, *SCENES, "--statistic", "bad_pixels_nonoc"),
+        "no 'bad_pixels_nonoc'",
+        "did you mean bad_pixels_nonocc",
+    )
+    one_line(call("tune", "window", *SCENES), "window: nothing to tune")
+    one_line(call("tune", script), "windows: no scene to run on")
+    one_line(call("tune", script, *SCENES, "--trials", 0), "trials: 0 is below 1")
+    script.write_text(SCRIPT.replace("[10, null]", "{between: [1, 50]}"))
+    one_line(call("run", script, *SCENES), f"{script}:5:5: ", "only 'tune' searches a continuous axis")
+    assert call("tune", script, "--scene", "synthetic/planes", "--trials", 2).exit_code == 0
+
+
+def test_failed_trials_are_told(script):
+    script.write_text(SCRIPT + "    search.maximum: [-5, 12]\n")
+    result = call("tune", script, "--scene", "synthetic/planes", "--trials", 12)
+    assert result.exit_code == 1, result.output
+    assert "best of 12 trials (6 failed) of 12 settings" in result.stdout
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: trial ")]
+    assert len(errors) == 6
+    assert "search.maximum=-5): scene synthetic/planes: search.maximum: -5 is not above search.minimum" in errors[0]
+
+
+def test_time_that_is_up(script, tmp_path):
+    out = tmp_path / "out"
+    result = call("tune", script, *SCENES, "--trials", 6, "--timeout", "1e-9", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.splitlines() == [f"the time is up after 0 of 6 trials; the same command continues from {out}"]
+    assert "no trial was completed" in result.stdout
+    assert call("tune", script, *SCENES, "--trials", 6, "--out", out).stderr == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_control_c(script, tmp_path):
+    script.write_text(
+        "include: window\naggregation: {use: diffusion, iterations: 30}\nsweep: {grid: {matching_cost.truncation: {range: [5, 100, 1]}}}\n"
+    )
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", "from stereo_framework.cli.main import main; main()", "tune", str(script), *SCENES]
+    child = subprocess.Popen([*command, "--out", str(out), "--trials", "90"], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and child.poll() is None:
+        time.sleep(0.05)
+        try:
+            with Store(out) as store:
+                if len(store.results()) > 3:
+                    break
+        except DataError:
+            pass  # not there yet
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=30)
+    assert child.returncode == 130, errors
+    line = errors.splitlines()[-1]
+    assert line.startswith("interrupted after ")
+    assert line.endswith(f" of 90 trials; the same command continues from {out}")
+    assert "Traceback" not in errors
+    done = int(line.split()[2])
+    assert 0 < done < 90
+    assert (out / "best.yaml").is_file()
+    finished = call("tune", script, *SCENES, "--out", out, "--trials", done + 1, "--json")
+    assert len(json.loads(finished.stdout)["trials"]) == done + 1

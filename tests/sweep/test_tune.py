@@ -1,0 +1,434 @@
+"""Tuning: the optimum of small spaces, what is tried and what given up, and searches that are left and taken up again."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import numpy as np
+import optuna
+import pytest
+import yaml
+from optuna.distributions import CategoricalDistribution, IntDistribution
+
+import stereo_framework
+from stereo_framework import stage
+from stereo_framework.errors import DataError, MissingExtraError, ParameterError, ScriptError
+from stereo_framework.scene import Frame, Scene, Search
+from stereo_framework.script import load
+from stereo_framework.sweep import Store
+from stereo_framework.sweep._study import Space, Study
+from stereo_framework.sweep.tune import Tuner, tune
+
+BAD = "bad_pixels_all"
+SCRIPT = {
+    "name": "small",
+    "matching_cost": "absolute_difference",
+    "aggregation": [{"use": "box", "size": 3}],
+    "optimization": "winner_take_all",
+    "sweep": {"grid": {"aggregation.box.size": {"range": [1, 13, 2]}, "matching_cost.truncation": [5, 20, 80, 300, None]}},
+}
+
+
+def noisy(name="noisy", seed=0, noise=60.0):
+    """A plane of random dots whose second image is noisy: small windows see too little, large ones cross the step."""
+    chance = np.random.default_rng(seed)
+    left = chance.integers(0, 256, (32, 48)).astype(np.float32)
+    truth = np.full((32, 48), 3, np.float32)
+    truth[:, 24:] = 6
+    right = chance.integers(0, 256, (32, 48)).astype(np.float32)
+    rows, columns = np.indices(truth.shape)
+    target = columns - truth.astype(int)
+    seen = target >= 0
+    right[rows[seen], target[seen]] = left[seen]
+    right = np.clip(right + chance.normal(0, noise, right.shape), 0, 255).astype(np.float32)
+    frames = Frame("left", lambda: left, 0), Frame("right", lambda: right, 1)
+    return Scene(name, frames, search=Search(0, 9), truths={(0, 1): lambda: truth})
+
+
+def swept(**grid):
+    return SCRIPT | {"sweep": {"grid": grid}}
+
+
+def averages(script, scenes, statistic=BAD):
+    """Of the whole sweep: average by setting."""
+    found = {}
+    for result in stereo_framework.run(script, scenes):
+        found.setdefault(tuple(result.axes.items()), []).append(result.statistics[statistic])
+    return {axes: float(np.mean(values)) for axes, values in found.items()}
+
+
+def rows(tuned):
+    return [(t.number, t.axes, t.scenes, t.value, t.state, t.error) for t in tuned.trials]
+
+
+def stored(out):
+    """Scenes and settings in the results store, each once."""
+    with Store(out) as store:
+        results = store.results(every=True)
+    keys = [(r.scene, tuple(r.axes.items())) for r in results]
+    assert len(set(keys)) == len(keys), "something was computed twice"
+    return set(keys)
+
+
+def asked(tuned):
+    """What the trials say was run."""
+    return {(scene, tuple(t.axes.items())) for t in tuned.trials for scene in t.scenes}
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_with_enough_trials_everything_is_tried_once(workers):
+    scene = noisy()
+    tuned = tune(SCRIPT, BAD, scene, trials=1000, workers=workers)
+    expected = averages(SCRIPT, scene)
+    assert tuned.size == len(tuned.trials) == len(expected) == 35
+    assert {tuple(t.axes.items()): t.value for t in tuned.trials} == expected
+    assert tuned.best.value == min(expected.values())
+    assert tuned.better == "lower"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_third_of_the_settings_leads_to_one_of_the_best(seed):
+    scenes = [noisy("a", 1), noisy("b", 2)]
+    script = swept(**{"aggregation.box.size": {"range": [1, 23, 2]}, "matching_cost.truncation": [5, 20, 40, 80, 300, None]})
+    expected = averages(script, scenes)
+    tuned = tune(script, BAD, scenes, trials=24, seed=seed)
+    assert tuned.best.value == pytest.approx(expected[tuple(tuned.best.axes.items())], rel=1e-12)
+    # One of the best 4 of 72; 24 by chance alone miss them in one search of five: (1 - 4 / 72) ** 24 = 0.25.
+    assert tuned.best.value <= sorted(expected.values())[3]
+
+
+def test_higher_is_better_where_the_metric_says_so():
+    protocol = {"base": "taxonomy2002", "name": "similar", "measures": ["r_ssim"]}
+    script = swept(**{"aggregation.box.size": [1, 3, 5, 31]}) | {"evaluation": {"protocol": protocol}}
+    tuned = tune(script, "r_ssim", noisy(), trials=4)
+    assert tuned.better == "higher"
+    assert tuned.best.value == max(averages(script, noisy(), "r_ssim").values())
+
+
+def test_what_changes_nothing_is_of_no_importance():
+    # Interpolation is for intervals and fractional steps, which there are none of.
+    grid = {"matching_cost.interpolation": ["linear", "cubic"], "aggregation.box.size": {"range": [1, 25, 1]}}
+    tuned = tune(swept(**grid), BAD, noisy(), trials=50)
+    assert sum(tuned.importance.values()) == pytest.approx(1)
+    assert list(tuned.importance) == ["aggregation.box.size", "matching_cost.interpolation"]
+    assert tuned.importance["matching_cost.interpolation"] < 0.1
+    assert tune(swept(**grid), BAD, noisy(), trials=20).importance == {}
+
+
+def test_seeds_search_differently():
+    first, second, again = (tune(SCRIPT, BAD, noisy(), trials=5, seed=seed) for seed in (0, 1, 0))
+    assert rows(first) == rows(again)
+    assert [t.axes for t in first.trials] != [t.axes for t in second.trials]
+
+
+def test_hopeless_settings_are_not_tried_on_further_scenes(tmp_path):
+    scenes = [noisy(str(i), i) for i in range(3)]
+    tuned = tune(SCRIPT, BAD, scenes, trials=30, out=tmp_path)
+    pruned = [t for t in tuned.trials if t.state == "pruned"]
+    complete = [t for t in tuned.trials if t.state == "complete"]
+    assert len(pruned) > 3
+    assert all(len(t.scenes) == 3 for t in complete)
+    assert all(1 <= len(t.scenes) < 3 and t.value is None for t in pruned)
+    assert not any(t.state == "pruned" for t in tuned.trials[:5])
+    # Given up is what was worse than three quarters of the complete trials before, after as many scenes.
+    for trial in pruned:
+        steps = list(trial.scenes)
+        before = [np.mean([t.scenes[s] for s in steps]) for t in complete if t.number < trial.number]
+        assert np.mean(list(trial.scenes.values())) > np.percentile(before, 75)
+    assert stored(tmp_path) == asked(tuned)
+
+
+def test_methods_zips_and_stages_are_dimensions():
+    script = {
+        "optimization": "winner_take_all",
+        "methods": {
+            "plain": {"matching_cost": "absolute_difference", "sweep": {"grid": {"matching_cost.truncation": [20, None]}}},
+            "window": {
+                "matching_cost": "absolute_difference",
+                "aggregation": [{"use": "box", "size": 3}],
+                "sweep": {
+                    "grid": {"matching_cost": ["absolute_difference", {"use": "squared_difference", "truncation": 50}]},
+                    "zip": {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]},
+                },
+            },
+        },
+    }
+    tuned = tune(script, BAD, noisy(), trials=100)
+    expected = [(r.method, r.axes, r.statistics[BAD]) for r in stereo_framework.run(script, noisy())]
+    assert sorted(map(repr, ((t.method, dict(t.axes), t.value) for t in tuned.trials))) == sorted(map(repr, expected))
+    assert len(tuned.trials) == 2 + 2 * 3
+
+
+def test_numbers_in_order_are_searched_along_it():
+    grid = {
+        "aggregation.box.size": [9, 5, 3],
+        "matching_cost.truncation": [5, 20, None],
+        "matching_cost.interval": [False, True],
+        "aggregation.box.iterations": [1, 3, 2],
+        "search.step": [1],
+    }
+    found = Space(load(swept(**grid)).settings).dimensions
+    assert found == {
+        "aggregation.box.size": IntDistribution(0, 2),
+        # Without truncation is beyond every truncation.
+        "matching_cost.truncation": IntDistribution(0, 2),
+        "matching_cost.interval": CategoricalDistribution(range(2)),
+        "aggregation.box.iterations": CategoricalDistribution(range(3)),
+    }
+    together = {"zip": {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}}
+    [(name, distribution)] = Space(load(SCRIPT | {"sweep": together}).settings).dimensions.items()
+    assert (name, distribution) == ("aggregation.box.size + aggregation.box.iterations", IntDistribution(0, 2))
+
+
+def test_continuous_axes():
+    between = {"between": [1, 200], "scale": "log"}
+    tuned = tune(swept(**{"matching_cost.truncation": between, "aggregation.box.size": [3]}), BAD, noisy(), trials=25)
+    values = [t.axes["matching_cost.truncation"] for t in tuned.trials]
+    assert len(set(values)) == 25
+    assert all(1 <= v <= 200 for v in values)
+    # The first ten are drawn by chance: on a logarithmic scale half of them below the geometric mean, on a linear one 7 %.
+    assert sum(v < 200**0.5 for v in values[:10]) >= 3
+    listed = averages(swept(**{"matching_cost.truncation": [5, 20, 80, 200], "aggregation.box.size": [3]}), noisy())
+    assert tuned.size == float("inf")
+    assert tuned.best.value <= min(listed.values()) + 0.5
+    # The best script is one of plain values that runs to the same number.
+    [result] = stereo_framework.run(tuned.script, noisy())
+    assert result.statistics[BAD] == tuned.best.value
+
+
+# --- failures ---------------------------------------------------------------------------------------------------------
+
+
+def test_settings_that_fail_stop_no_others(registry, tmp_path):
+    @stage.stage("refinement", source="a test")
+    def fails_at_five(disparity, *, size: int = 0):
+        """Raise for one value.
+
+        Parameters
+        ----------
+        size : int
+            Pixels.
+        """
+        if size == 5:
+            raise ValueError("five is too many")
+        return disparity
+
+    script = swept(**{"refinement.fails_at_five.size": [4, 5, 6]}) | {"refinement": ["fails_at_five"]}
+    tuned = tune(script, BAD, [noisy("a"), noisy("b", 1)], trials=5, out=tmp_path)
+    failed = [t for t in tuned.trials if t.state == "failed"]
+    assert [t.axes["refinement.fails_at_five.size"] for t in failed] == [5]
+    assert [t.error for t in failed] == ["ValueError: five is too many"]
+    assert sorted(t.state for t in tuned.trials) == ["complete", "complete", "failed"]
+
+
+def test_a_search_range_that_a_scene_refuses_fails_its_trial():
+    tuned = tune(swept(**{"search.maximum": [-5, 8]}), BAD, noisy(), trials=5)
+    assert {t.axes["search.maximum"]: t.state for t in tuned.trials} == {-5: "failed", 8: "complete"}
+    [failed] = [t for t in tuned.trials if t.error]
+    assert failed.error == "scene noisy: search.maximum: -5 is not above search.minimum, 0"
+
+
+def test_undefined_statistics_fail_their_trials():
+    # Dots without a textureless pixel.
+    tuned = tune(SCRIPT, "bad_pixels_textureless", noisy(), trials=3)
+    assert [t.error for t in tuned.trials] == ["bad_pixels_textureless is nan on noisy"] * 3
+    assert (tuned.best, tuned.script) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        (
+            {},
+            {"statistic": "bad_pixel_al"},
+            "statistic: no 'bad_pixel_al' on noisy under taxonomy2002; did you mean bad_pixels_all",
+        ),
+        ({}, {"statistic": "fraction_matchd"}, "did you mean fraction_matched"),
+        ({"sweep": {}}, {}, "small: nothing to tune: no axis of the script has two values; give some"),
+        ({}, {"trials": 0}, "trials: 0 is below 1"),
+        ({}, {"workers": 0}, "workers: 0 is below 1"),
+        ({}, {"seed": -1}, "seed: -1 is below 0"),
+        (
+            {"evaluation": {"protocol": ["taxonomy2002", "kitti2012"]}},
+            {},
+            "one protocol must measure all scenes, here are taxonomy2002, kitti2012",
+        ),
+        (
+            {"evaluation": {"protocol": {"base": "taxonomy2002", "name": "p", "measures": ["pixels"]}}},
+            {"statistic": "pixels_all"},
+            "statistic: pixels_all is neither better low nor high",
+        ),
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(change, options, said):
+    with pytest.raises(ParameterError, match=said) as caught:
+        Tuner(SCRIPT | change, **{"statistic": BAD, "scenes": noisy()} | options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_refuses_continuous_axes_with_their_place(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("include: window\nsweep:\n  grid:\n    matching_cost.truncation: {between: [1, 50]}\n")
+    with pytest.raises(
+        ScriptError, match=r"s\.yaml:4:5: .*matching_cost\.truncation: only 'tune' searches a continuous axis; a run needs"
+    ):
+        load(path)
+    assert load(path, tuning=True).runs == ()
+
+
+def test_without_optuna(monkeypatch):
+    monkeypatch.delitem(sys.modules, "stereo_framework.sweep._study")
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(MissingExtraError, match=r"tune needs optuna; install it with: pip install 'stereo-framework\[tune\]'"):
+        tune(SCRIPT, BAD, noisy())
+
+
+def test_optuna_says_nothing(capfd):
+    level = optuna.logging.get_verbosity()
+    tune(SCRIPT, BAD, noisy(), trials=12, workers=2)
+    assert capfd.readouterr() == ("", "")
+    assert optuna.logging.get_verbosity() == level
+
+
+# --- the folder -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_search_goes_on_as_if_it_had_not_been_left(tmp_path, workers):
+    scenes = [noisy("a", 1), noisy("b", 2)]
+    whole = tune(SCRIPT, BAD, scenes, trials=20, out=tmp_path / "whole", workers=workers)
+    for trials in (4, 4, 14, 20):
+        parts = tune(SCRIPT, BAD, scenes, trials=trials, out=tmp_path / "parts", workers=workers)
+        assert len(parts.trials) == trials
+    assert rows(parts) == rows(whole) == rows(tune(SCRIPT, BAD, scenes, trials=20, workers=workers))
+    assert stored(tmp_path / "parts") == stored(tmp_path / "whole") == asked(whole)
+    # Fewer than there are: all are told.
+    assert rows(tune(SCRIPT, BAD, scenes, trials=3, out=tmp_path / "parts")) == rows(whole)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("moment", [1, 8, 23, 40])
+def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
+    scenes = [noisy("a", 1), noisy("b", 2)]
+    options = {"trials": 12, "out": tmp_path, "workers": workers}
+    count = 0
+
+    def watch(doing):
+        nonlocal count
+        count += 1
+        if count == moment:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), Tuner(SCRIPT, BAD, scenes, **options, watch=watch) as tuner:
+        list(tuner)
+    tuned = tune(SCRIPT, BAD, scenes, **options)
+    assert rows(tuned) == rows(tune(SCRIPT, BAD, scenes, trials=12, workers=workers))
+    assert stored(tmp_path) == asked(tuned)
+
+
+def test_interrupted_between_trials_that_were_made_together(tmp_path, monkeypatch):
+    options = {"trials": 12, "workers": 3}
+    tell = Study.tell
+    told = []
+
+    def tells_four(study, trial, *about, **options):
+        if len(told) == 4:
+            raise KeyboardInterrupt
+        told.append(trial.number)
+        tell(study, trial, *about, **options)
+
+    monkeypatch.setattr(Study, "tell", tells_four)
+    with pytest.raises(KeyboardInterrupt):
+        tune(SCRIPT, BAD, noisy(), out=tmp_path, **options)
+    monkeypatch.undo()
+    assert told == [0, 1, 2, 3]
+    assert rows(tune(SCRIPT, BAD, noisy(), out=tmp_path, **options)) == rows(tune(SCRIPT, BAD, noisy(), **options))
+
+
+def test_another_statistic_shares_the_results(tmp_path, monkeypatch):
+    first = tune(SCRIPT, BAD, noisy(), trials=35, out=tmp_path)
+    monkeypatch.setattr(sys.modules["stereo_framework.sweep.runs"], "serial", lambda *_: pytest.fail("computed again"))
+    second = tune(SCRIPT, "rms_error_all", noisy(), trials=35, out=tmp_path)
+    assert {t.number for t in first.trials} == {t.number for t in second.trials}
+    assert second.best.value == min(averages_from(tmp_path, "rms_error_all"))
+    names = optuna.get_all_study_names(f"sqlite:///{tmp_path}/study.sqlite")
+    assert sorted(name.rpartition(" ")[0] for name in names) == ["small: bad_pixels_all", "small: rms_error_all"]
+
+
+def averages_from(out, statistic):
+    with Store(out) as store:
+        return [r.statistics[statistic] for r in store.results(every=True)]
+
+
+def test_results_of_a_sweep_serve_a_search(tmp_path, monkeypatch):
+    stereo_framework.run(SCRIPT, noisy(), out=tmp_path)
+    monkeypatch.setattr(sys.modules["stereo_framework.sweep.runs"], "serial", lambda *_: pytest.fail("computed again"))
+    assert len(tune(SCRIPT, BAD, noisy(), trials=10, out=tmp_path).trials) == 10
+
+
+def test_the_folder_tells_of_the_search(tmp_path):
+    scenes = ["synthetic/planes", "synthetic/slanted"]
+    tuned = tune(SCRIPT, BAD, scenes, trials=8, out=tmp_path)
+    with Store(tmp_path) as store:
+        listed = store.results()
+        assert store.missing() == 0
+    # In the order of trying.
+    assert [r.axes for r in listed] == [t.axes for t in tuned.trials for _ in t.scenes]
+    best = stereo_framework.run(tmp_path / "best.yaml")
+    assert {r.scene: r.statistics[BAD] for r in best} == tuned.best.scenes
+    assert yaml.safe_load((tmp_path / "best.yaml").read_text()) == tuned.script
+    assert (tmp_path / "best.yaml").read_text().startswith(f"# {BAD} {tuned.best.value:.6g} on average")
+    # All of its results are known under the same identity.
+    assert {r.id for r in best} <= {r.id for r in listed}
+    assert load(tmp_path / "small.yaml").resolved == load(SCRIPT).resolved
+
+
+def test_what_is_no_study_is_refused(tmp_path):
+    (tmp_path / "study.sqlite").write_text("no database at all, but a text")
+    with pytest.raises(DataError, match=r"study\.sqlite: cannot be used as a study: .*; choose another folder"):
+        tune(SCRIPT, BAD, noisy(), out=tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_killed_at_random_moments(tmp_path):
+    scenes = ["synthetic/planes", "synthetic/slanted"]
+    script = tmp_path / "script.yaml"
+    script.write_text(
+        yaml.safe_dump(
+            SCRIPT
+            | {
+                "aggregation": ["diffusion"],
+                "sweep": {
+                    "grid": {"aggregation.diffusion.iterations": [20, 40, 80], "matching_cost.truncation": [5, 10, 20, 40, 80]}
+                },
+            }
+        )
+    )
+    out = tmp_path / "out"
+    program = (
+        f"from stereo_framework.sweep.tune import tune; tune({str(script)!r}, {BAD!r}, {scenes}, trials=12, out={str(out)!r})"
+    )
+    chance = random.Random(1)
+    for _ in range(4):
+        child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+        # Most are killed while trials are made, some while they start.
+        deadline = time.monotonic() + 30
+        while not (out / "study.sqlite").exists() and time.monotonic() < deadline and child.poll() is None:
+            time.sleep(0.02)
+        time.sleep(chance.uniform(0, 2.5))
+        child.send_signal(signal.SIGKILL)
+        _, errors = child.communicate()
+        assert b"Error" not in errors, errors
+    tuned = tune(script, BAD, scenes, trials=12, out=out)
+    assert rows(tuned) == rows(tune(script, BAD, scenes, trials=12))
+    assert stored(out) == asked(tuned)
+    with sqlite3.connect(out / "study.sqlite") as db:
+        assert db.execute("SELECT count(*) FROM trials").fetchone() == (12,)
+    db.close()
