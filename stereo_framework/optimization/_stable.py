@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, window_variance
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.optimization._one_to_one import check_whole_steps
 from stereo_framework.scene import Image
-from stereo_framework.volume import CostVolume, Labeling
+from stereo_framework.volume import CostVolume, Labels
 
 
 def stable_labels(
@@ -24,7 +25,7 @@ def stable_labels(
     size: int,
     ordering: bool,
     two_sided: bool,
-) -> NDArray[np.int16]:
+) -> Labels:
     """Levels of the confidently stable matching, -1 where there is none; cells of infinite cost are no candidates.
 
     `name` is the stage's, for its errors; the other parameters are as in `stable_matching`.
@@ -35,20 +36,17 @@ def stable_labels(
             raise ParameterError(f"{name}.{parameter}: {value!r} is not a number >= 0")
     if size < 2:
         raise ParameterError(f"{name}.size: {size!r} is not a whole number >= 2")
-    if search.denominator > 1:
-        raise ParameterError(
-            f"{name}: search.step is 1/{search.denominator} pixel; that pixels match one to one is defined for whole steps alone"
-        )
+    check_whole_steps(name, search)
     for which, image in (("reference", reference), ("match", match)):
         if image.shape[:2] != (rows, columns):
             raise DataError(
                 f"{name}: the {which} image is {image.shape[:2]}, the volume {(rows, columns)}; they must be of one size"
             )
-    turn = slice(None, None, search.direction)
-    left, right = (window_variance(image, size)[:, turn] for image in (reference, match))
     labels = np.full((rows, columns), -1, np.int16)
     # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
+    turn = slice(None, None, search.direction)
     turned, result = volume.costs[:, turn], labels[:, turn]
+    left, right = (window_variance(image, size)[:, turn] for image in (reference, match))
 
     def run(start: int, stop: int) -> None:
         _kernel(
@@ -66,12 +64,6 @@ def stable_labels(
 
     over_rows(run, rows, volume.costs.size)
     return labels
-
-
-def labeling(volume: CostVolume, labels: NDArray[np.int16]) -> Labeling:
-    """Labels with the costs that they have in a volume."""
-    chosen = np.take_along_axis(volume.costs, np.maximum(labels, 0)[..., None].astype(np.intp), axis=2)[..., 0]
-    return Labeling(labels, np.where(labels < 0, np.float32(0), chosen))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from stereo_framework.optimization._stable import labeling, stable_labels
+from stereo_framework.optimization._one_to_one import chosen_costs
+from stereo_framework.optimization._stable import stable_labels
 from stereo_framework.scene import Image
 from stereo_framework.stage import NonNegative, stage
 from stereo_framework.volume import Energy, Labeling
@@ -91,4 +92,4 @@ def stable_matching(
         ordering=ordering,
         two_sided=two_sided,
     )
-    return labeling(energy.volume, labels)
+    return Labeling(labels, chosen_costs(energy.volume, labels))
