@@ -3,6 +3,9 @@
 import itertools
 import math
 
+import numpy as np
+from naive_correlation import correlation, rounded
+
 
 class Table:
     """The candidates of a row with their similarities, and which of them beat which.
@@ -73,3 +76,41 @@ class Table:
         for x, u in matched:
             found[x] = self.levels[x, u]
         return found
+
+
+def components(candidates):
+    """The component of each candidate (row, column, level), as a set, by a flood over all 26 neighbours."""
+    found = {}
+    for start in candidates:
+        if start in found:
+            continue
+        members, waiting = {start}, [start]
+        while waiting:
+            cell = waiting.pop()
+            for step in itertools.product((-1, 0, 1), repeat=3):
+                neighbour = tuple(a + b for a, b in zip(cell, step, strict=True))
+                if neighbour in candidates and neighbour not in members:
+                    members.add(neighbour)
+                    waiting.append(neighbour)
+        found.update(dict.fromkeys(members, members))
+    return found
+
+
+def within_components(volume, reference, match, threshold, size):
+    """Costs correlated over the pixels of windows that belong to the centre's component; infinite where there is no candidate."""
+    rows, columns, _ = volume.costs.shape
+    search = volume.search
+    cells = np.ndindex(volume.costs.shape)
+    member = components({(y, x, k) for y, x, k in cells if volume.inside[x, k] and volume.costs[y, x, k] < 1 - threshold})
+    costs = np.full_like(volume.costs, np.inf)
+    images = [image.reshape(rows, columns, -1) for image in (reference, match)]
+    for (y, x, k), own in member.items():
+        shift = search.direction * round(search.minimum + k * search.step)
+        around = itertools.product(range(y - (size - 1) // 2, y + size // 2 + 1), range(x - (size - 1) // 2, x + size // 2 + 1))
+        pixels = [(j, i) for j, i in around if (j, i, k) in own]
+        windows = [
+            [[rounded(v) for v in image[j, i - offset]] for j, i in pixels]
+            for image, offset in zip(images, (0, shift), strict=True)
+        ]
+        costs[y, x, k] = 1 - correlation(*windows, "moravec")
+    return costs

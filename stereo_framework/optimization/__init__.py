@@ -6,6 +6,7 @@ from stereo_framework.optimization.maximum_likelihood_matching import maximum_li
 from stereo_framework.optimization.scanline_optimization import scanline_optimization
 from stereo_framework.optimization.simulated_annealing import simulated_annealing
 from stereo_framework.optimization.stable_matching import stable_matching
+from stereo_framework.optimization.stratified_matching import stratified_matching
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "scanline_optimization",
     "simulated_annealing",
     "stable_matching",
+    "stratified_matching",
     "winner_take_all",
 ]

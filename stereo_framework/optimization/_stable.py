@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -14,39 +16,39 @@ from stereo_framework.scene import Image
 from stereo_framework.volume import CostVolume, Labels
 
 
-def stable_labels(
-    name: str,
-    volume: CostVolume,
-    reference: Image,
-    match: Image,
-    *,
-    alpha: float,
-    beta: float,
-    size: int,
-    ordering: bool,
-    two_sided: bool,
-) -> Labels:
-    """Levels of the confidently stable matching, -1 where there is none; cells of infinite cost are no candidates.
+@dataclass(frozen=True)
+class Rules:
+    """When a candidate beats another one; the parameters of `stable_matching`."""
 
-    `name` is the stage's, for its errors; the other parameters are as in `stable_matching`.
-    """
-    search, (rows, columns) = volume.search, volume.costs.shape[:2]
-    for parameter, value in (("alpha", alpha), ("beta", beta)):
+    alpha: float
+    beta: float
+    size: int
+    ordering: bool
+    two_sided: bool
+
+
+def check(name: str, volume: CostVolume, reference: Image, match: Image, rules: Rules) -> None:
+    """Refuse what cannot be matched; `name` is the stage's."""
+    for parameter, value in (("alpha", rules.alpha), ("beta", rules.beta)):
         if not value >= 0:
             raise ParameterError(f"{name}.{parameter}: {value!r} is not a number >= 0")
-    if size < 2:
-        raise ParameterError(f"{name}.size: {size!r} is not a whole number >= 2")
-    check_whole_steps(name, search)
+    if rules.size < 2:
+        raise ParameterError(f"{name}.size: {rules.size!r} is not a whole number >= 2")
+    check_whole_steps(name, volume.search)
+    size = volume.costs.shape[:2]
     for which, image in (("reference", reference), ("match", match)):
-        if image.shape[:2] != (rows, columns):
-            raise DataError(
-                f"{name}: the {which} image is {image.shape[:2]}, the volume {(rows, columns)}; they must be of one size"
-            )
+        if image.shape[:2] != size:
+            raise DataError(f"{name}: the {which} image is {image.shape[:2]}, the volume {size}; they must be of one size")
+
+
+def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rules) -> Labels:
+    """Levels of the confidently stable matching, -1 where there is none; cells of infinite cost are no candidates."""
+    search, (rows, columns) = volume.search, volume.costs.shape[:2]
     labels = np.full((rows, columns), -1, np.int16)
     # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
     turn = slice(None, None, search.direction)
     turned, result = volume.costs[:, turn], labels[:, turn]
-    left, right = (window_variance(image, size)[:, turn] for image in (reference, match))
+    left, right = (window_variance(image, rules.size)[:, turn] for image in (reference, match))
 
     def run(start: int, stop: int) -> None:
         _kernel(
@@ -55,10 +57,10 @@ def stable_labels(
             right[start:stop],
             search.first,
             search.stride,
-            alpha,
-            beta,
-            ordering,
-            two_sided,
+            rules.alpha,
+            rules.beta,
+            rules.ordering,
+            rules.two_sided,
             result[start:stop],
         )
 
@@ -121,7 +123,8 @@ def _confidence(
                 similarity = 1 - np.float64(costs[x, k])
                 margin = beta * abs(similarity)
                 if alpha > 0:
-                    margin += alpha / (left_variance[x] + right_variance[u])
+                    variance = left_variance[x] + right_variance[u]
+                    margin += alpha / variance if variance > 0 else np.inf
                 low[x, d] = similarity - margin
                 high[x, d] = similarity + margin if two_sided else similarity
 

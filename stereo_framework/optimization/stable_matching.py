@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from stereo_framework.optimization._one_to_one import chosen_costs
-from stereo_framework.optimization._stable import stable_labels
+from stereo_framework.optimization._stable import Rules, check, stable_labels
 from stereo_framework.scene import Image
 from stereo_framework.stage import NonNegative, stage
 from stereo_framework.volume import Energy, Labeling
@@ -81,15 +81,7 @@ def stable_matching(
     >>> stable_matching(energy, image, image, alpha=0, beta=0.2).labels.tolist()
     [[-1, -1, 0]]
     """
-    labels = stable_labels(
-        "stable_matching",
-        energy.volume,
-        reference,
-        match,
-        alpha=alpha,
-        beta=beta,
-        size=size,
-        ordering=ordering,
-        two_sided=two_sided,
-    )
-    return Labeling(labels, chosen_costs(energy.volume, labels))
+    rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume
+    check("stable_matching", volume, reference, match, rules)
+    labels = stable_labels(volume, reference, match, rules)
+    return Labeling(labels, chosen_costs(volume, labels))

@@ -7,6 +7,7 @@ from kernel_inputs import filled, in_threads, searches
 from naive_stable import Table
 
 from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, _slabs, load_scene
+from stereo_framework.datasets import random_planes
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching
@@ -141,7 +142,7 @@ def test_texture_decides_where_alpha_asks_for_it():
 
 
 def test_slabs_change_nothing(monkeypatch):
-    scene = load_scene("synthetic/occlusions")
+    scene = random_planes(rows=40, columns=50, levels=8, seed=1)
     method = Pipeline(normalized_cross_correlation, stable_matching)
     expected = method(scene).disparity
     monkeypatch.setattr(_slabs, "SLAB_ROWS", 7)
