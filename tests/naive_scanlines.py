@@ -183,3 +183,26 @@ def fill_occlusions(disparity, rule):
         elif left or right:
             filled[y, x] = min(left + right)
     return filled
+
+
+def best_ordered_matching(costs, search, occlusion):
+    """Labels and cost of a row's cheapest one-to-one matching in order, every unmatched pixel of either image costing `occlusion`.
+
+    Tries all sets of cells in view.
+    """
+    columns, levels = costs.shape
+    cells = [(x, x - search.direction * round(search.minimum + k * search.step), k) for x, k in np.ndindex(columns, levels)]
+    cells = [cell for cell in cells if 0 <= cell[1] < columns]
+
+    def extensions(matched):
+        yield matched
+        for x, u, k in cells:
+            if not matched or (x > matched[-1][0] and u > matched[-1][1]):
+                yield from extensions([*matched, (x, u, k)])
+
+    def price(matched):
+        return sum(float(costs[x, k]) for x, _, k in matched) + 2 * (columns - len(matched)) * occlusion
+
+    best = min(extensions([]), key=price)
+    labels = {x: k for x, _, k in best}
+    return [labels.get(x, -1) for x in range(columns)], price(best)

@@ -1,4 +1,5 @@
-"""The built-in scenes, which need no data: ``synthetic/planes``, ``synthetic/slanted``, ``synthetic/occlusions``.
+"""The built-in scenes, which need no data: ``synthetic/planes``, ``synthetic/slanted``, ``synthetic/occlusions``, ``synthetic/stripes``,
+``synthetic/slits``.
 
 All are 320x240 in colour with seven frames: reference and match, three between them, and one half a baseline beyond each.
 """
@@ -132,8 +133,38 @@ def _bars() -> list[Plane]:
     ]
 
 
+def _fading(period: float) -> Texture:
+    """Random texture whose contrast falls from the first row on, to a twentieth in the last one."""
+    return Texture((52, 50, 48), (206, 204, 198), "clouds", period, grain=14, fades=(0, 252))
+
+
+def _thin_stripes() -> list[Plane]:
+    """Five thin stripes before a slanted plane: half-occlusions at every contrast (after Kostliva, Cech & Sara 2007)."""
+    stripes = [
+        Plane(slanted(18 + 0.6 * i), _fading(9), rectangle(42.4 + 56 * i, -20, 42.4 + 56 * i + 5 + 2 * i, 260)) for i in range(5)
+    ]
+    return [Plane(slanted(6, per_column=0.016, per_row=0.012), _fading(11)), *stripes]
+
+
+def _narrow_slits() -> list[Plane]:
+    """A plane behind another with slits no wider than the disparities differ (after Kostliva, Cech & Sara 2007).
+
+    What one camera sees through a slit is hidden from the other.
+    """
+    near, far = 22.0, 8.0
+    # One outline for all boards, so that they share their texture; they hang together above the image.
+    points: list[tuple[float, float]] = [(400, -40), (-60, -40), (-60, 260)]
+    for i in range(6):
+        left, right = 38.3 + 46 * i, 41.3 + 48 * i
+        points += [(left, 260), (left, -20), (right, -20), (right, 260)]
+    points.append((400, 260))
+    return [Plane(slanted(far), _fading(11)), Plane(slanted(near), _fading(9), tuple(points))]
+
+
 _SCENES: dict[str, tuple[Callable[[], list[Plane]], Search, float, int]] = {
     "synthetic/planes": (_paper_theatre, Search(0, 31), 2.0, 1),
     "synthetic/slanted": (_sub_pixel, Search(0, 23), 1.0, 2),
     "synthetic/occlusions": (_bars, Search(0, 31), 1.5, 3),
+    "synthetic/stripes": (_thin_stripes, Search(0, 31), 2.0, 4),
+    "synthetic/slits": (_narrow_slits, Search(0, 31), 2.0, 5),
 }

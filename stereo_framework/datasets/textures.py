@@ -41,6 +41,8 @@ class Texture:
         How far noise displaces stripes and checks, in periods.
     grain : float
         Standard deviation of the grain in grey levels. A flat texture without grain is textureless.
+    fades : (float, float), optional
+        Rows from and to which the contrast of pattern and grain falls linearly, from all of it to none.
     """
 
     dark: Colour
@@ -50,6 +52,7 @@ class Texture:
     angle: float = 0.0
     bend: float = 0.0
     grain: float = 12.0
+    fades: tuple[float, float] | None = None
 
     @property
     def textureless(self) -> bool:
@@ -91,10 +94,16 @@ def evaluate(texture: Texture, grid: Grid, seed: Sequence[int]) -> NDArray[np.fl
     rng = np.random.default_rng(seed)
     noise = _noise(grid, rng, 0.6 * texture.period, 2.5 * texture.period) if texture.pattern != "flat" else np.float32(0)
     mix = _pattern(texture, grid, noise)
+    contrast = np.ones((grid.y.size, 1), np.float32)
+    if texture.fades:
+        start, end = texture.fades
+        contrast[:, 0] = np.clip((end - grid.y) / (end - start), 0, 1)
+        if texture.pattern != "flat":
+            mix = 0.5 + contrast * (mix - 0.5)
     dark, light = np.array(texture.dark, np.float32), np.array(texture.light, np.float32)
     image = dark + (light - dark) * np.broadcast_to(mix, (grid.y.size, grid.u.size))[..., None]
     if texture.grain:
-        image += np.float32(texture.grain) * _noise(grid, rng, *_GRAIN)[..., None]
+        image += (np.float32(texture.grain) * contrast * _noise(grid, rng, *_GRAIN))[..., None]
     return image
 
 

@@ -35,7 +35,7 @@ def difference_volume(
     interpolation: Interpolation,
 ) -> CostVolume:
     """The volume of absolute or squared differences; parameters as in the public functions, `truncation` in grey levels."""
-    _check(reference, match)
+    check_images(reference, match)
     if truncation is not None and not truncation > 0:
         raise ParameterError(f"truncation: {truncation!r} is not a number > 0 or null")
     rows, columns = reference.shape[:2]
@@ -90,7 +90,8 @@ def _empty(*shape: int) -> Costs:
     return memory[start : start + size].reshape(shape)
 
 
-def _check(reference: Image, match: Image) -> None:
+def check_images(reference: Image, match: Image) -> None:
+    """Refuse images that no matching cost can compare."""
     for name, image in (("reference", reference), ("match", match)):
         if image.dtype not in (np.uint8, np.float32):
             raise DataError(f"{name} image: {image.dtype} intensities; expected uint8 or float32 in 0..255")
@@ -160,7 +161,7 @@ def _sample_row(
             for x in range(columns):
                 line[x] = row[x, c]
         else:
-            _upsample(row[:, c], denominator, cubic, whole, line)
+            upsample(row[:, c], denominator, cubic, whole, line)
         if not interval:
             _arrange(line, reverse, stride, low[c, margin:stop])
             continue
@@ -189,7 +190,7 @@ def _split(row: NDArray, reverse: bool, red: NDArray, green: NDArray, blue: NDAr
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _upsample(row: NDArray, denominator: int, cubic: bool, whole: bool, line: NDArray[np.float32]) -> None:
+def upsample(row: NDArray, denominator: int, cubic: bool, whole: bool, line: NDArray[np.float32]) -> None:
     """Sample a row between its pixels; integer images are truncated toward zero and not clipped, as in the original.
 
     Cubic is the Hermite spline with the outer neighbours' full difference as end slopes (the Keys family's a = -1), linearly

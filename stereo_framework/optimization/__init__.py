@@ -2,8 +2,20 @@
 
 from stereo_framework.optimization.dynamic_programming import dynamic_programming
 from stereo_framework.optimization.graph_cut import graph_cut
+from stereo_framework.optimization.maximum_likelihood_matching import maximum_likelihood_matching
 from stereo_framework.optimization.scanline_optimization import scanline_optimization
 from stereo_framework.optimization.simulated_annealing import simulated_annealing
+from stereo_framework.optimization.stable_matching import stable_matching
+from stereo_framework.optimization.stratified_matching import stratified_matching
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
-__all__ = ["dynamic_programming", "graph_cut", "scanline_optimization", "simulated_annealing", "winner_take_all"]
+__all__ = [
+    "dynamic_programming",
+    "graph_cut",
+    "maximum_likelihood_matching",
+    "scanline_optimization",
+    "simulated_annealing",
+    "stable_matching",
+    "stratified_matching",
+    "winner_take_all",
+]

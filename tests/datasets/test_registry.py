@@ -11,7 +11,7 @@ from stereo_framework.datasets import data_roots, load_scene, registry, scene_na
 from stereo_framework.errors import DataError
 from stereo_framework.io import write_image
 
-SYNTHETIC = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
+SYNTHETIC = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions", "synthetic/stripes", "synthetic/slits")
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_unknown_scene(nothing):
     cache = nothing / "cache" / "stereo_framework"
     assert str(error.value) == (
         f"unknown scene 'tedy'; did you mean 'teddy' or 'slanted'?; data are looked for in {root}, "
-        f"{cache} (no such folder); without data: synthetic/planes, synthetic/slanted, synthetic/occlusions"
+        f"{cache} (no such folder); without data: {', '.join(SYNTHETIC)}"
     )
     with pytest.raises(DataError, match="unknown scene 'middlebury2001/Venus'; did you mean 'middlebury2001/venus'"):
         load_scene("middlebury2001/Venus", data=root)

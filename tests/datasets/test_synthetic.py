@@ -264,7 +264,7 @@ def test_wrong_parameters(options, message):
         scene_of(**options)
 
 
-@pytest.mark.parametrize("name", ["planes", "slanted", "occlusions"])
+@pytest.mark.parametrize("name", ["planes", "slanted", "occlusions", "stripes", "slits"])
 def test_ready_made(name):
     scene = load_scene(f"synthetic/{name}")
     assert scene.name == f"synthetic/{name}"
@@ -289,6 +289,85 @@ def test_what_the_ready_made_scenes_are_for():
     assert fractions.min() > 0.07
     assert occlusions.mask("occluded").mean() > 0.12
     assert occlusions.mask("textureless").mean() > 0.1
+
+
+@pytest.mark.parametrize("name", ["stripes", "slits"])
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_both_truths_of_scenes_of_half_occlusions_agree(name, exchanged):
+    scene = load_scene(f"synthetic/{name}")
+    occluded = scene.mask("occluded")
+    if exchanged:
+        scene, occluded = scene.pair(scene.match_index, scene.reference_index), None
+    truth, other = scene.truth.astype(float), scene.match_truth
+    u = np.arange(320) - scene.direction * truth
+    seen = (u >= 0) & (u <= 319)
+    beside = [np.take_along_axis(other, np.clip(f(u), 0, 319).astype(int), axis=1) for f in (np.floor, np.ceil)]
+    # Slants of 0.016 pixel per pixel; surfaces differ by 4 pixels at least.
+    same = np.any([np.abs(d - truth) < 0.1 for d in beside], axis=0)
+    nearer = np.any([d > truth + 3 for d in beside], axis=0)
+    assert (same | nearer)[seen].all()
+    if occluded is not None:
+        assert same[~occluded].all()
+        assert nearer[occluded & seen].all()
+        assert occluded[~seen].all()
+        assert 0.1 < occluded.mean() < 0.3
+
+
+def test_stripes_are_thin_and_before_a_slanted_plane():
+    scene = load_scene("synthetic/stripes")
+    stripe = scene.truth > 17
+    starts = np.diff(stripe[100].astype(int), prepend=0) == 1
+    assert starts.sum() == 5
+    for truth in (scene.truth, scene.match_truth):
+        assert ((truth > 17).sum(axis=1) == 5 + 7 + 9 + 11 + 13).all()
+    y, x = np.nonzero(~stripe)
+    np.testing.assert_allclose(scene.truth[~stripe], 6 + 0.016 * x + 0.012 * y, atol=1e-4)
+    # In the match frame each stripe hides some of the plane to its left, as wide as itself: what the reference frame sees of it.
+    occluded = scene.mask("occluded")
+    for i, left in enumerate(np.flatnonzero(starts)):
+        gap = 18 + 0.6 * i - scene.truth[100, left - 1]
+        # The plane is slanted, and both ends are rounded.
+        assert occluded[100, left - 16 : left].sum() == pytest.approx(min(gap, 5 + 2 * i), abs=1.5)
+
+
+def test_what_is_seen_through_a_slit_is_hidden_from_the_other_camera():
+    scene = load_scene("synthetic/slits")
+    left, right = scene.truth, scene.match_truth
+    assert set(np.unique(left)) == set(np.unique(right)) == {8, 22}
+    assert (np.diff((left == 8).astype(int), axis=1) == 1).sum(axis=1).tolist() == [6] * 240
+    # A point of the back plane at column x of the reference frame is at x - 8 in the match frame: no point is seen in both.
+    assert (left == 8).sum(axis=1).min() == 3 + 5 + 7 + 9 + 11 + 13
+    assert ((left[:, 8:] == 8) & (right[:, :-8] == 8)).sum() == 0
+    np.testing.assert_array_equal(scene.mask("occluded")[:, 22:], left[:, 22:] == 8)
+    # Through every slit the match frame sees some of it, too.
+    assert (np.diff((right == 8).astype(int), axis=1) == 1).sum(axis=1).tolist() == [6] * 240
+
+
+@pytest.mark.parametrize("name", ["stripes", "slits"])
+def test_contrast_falls_along_the_rows(name):
+    scene = load_scene(f"synthetic/{name}")
+    for image in (scene.reference, scene.match):
+        bands = image.astype(float).reshape(8, 30, 320, 3)
+        # Noise of standard deviation 2, rounded.
+        signal = np.sqrt(bands.std(axis=(1, 2)).mean(axis=1) ** 2 - 4 - 1 / 12)
+        assert (np.diff(signal) < 0).all()
+        contrast = (252 - (np.arange(8) * 30 + 14.5)) / 252
+        # Random texture: 30 rows show some fifty blobs a column, and not all colours are equally frequent.
+        np.testing.assert_allclose(signal / signal[0], contrast / contrast[0], rtol=0.15)
+
+
+@pytest.mark.parametrize("pattern", ["clouds", "checks", "flat"])
+def test_textures_fade(pattern):
+    def row_by_row(fades):
+        texture = Texture((40, 60, 80), (200, 190, 170), pattern, 12, grain=8, fades=fades)
+        return scene_of([Plane(slanted(3), texture)]).reference.astype(float)
+
+    plain, faded = row_by_row(None), row_by_row((10, 30))
+    middle = np.array((200, 190, 170) if pattern == "flat" else (120, 125, 125))
+    np.testing.assert_array_equal(faded[:11], plain[:11])
+    np.testing.assert_array_equal(faded[30:], np.broadcast_to(middle, faded[30:].shape))
+    # Both are rounded.
+    np.testing.assert_allclose(faded[20] - middle, (plain[20] - middle) / 2, atol=0.8)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -119,9 +119,10 @@ def _large_windows(results: Sequence[Result]) -> Statement:
             for name in ("bad_pixels_discont", "bad_pixels_textureless")
         )
         if edge:
-            figures = f"{scene}: discontinuities {edge[9]:.1f} % at 9, {edge[29]:.1f} % at 29; textureless {flat[9]:.1f} % at 9, {flat[29]:.1f} % at 29"
-            cases.append((figures, edge[29] > edge[9] and flat[29] < flat[9]))
-    return _statement("Larger windows are worse near discontinuities and better in textureless areas", cases)
+            figures = f"discontinuities {edge[9]:.1f} % at 9, {edge[29]:.1f} % at 29; textureless {flat[3]:.1f} % at 3, {flat[29]:.1f} % at 29"
+            cases.append((f"{scene}: {figures}", edge[29] > edge[9] and flat[29] < flat[3]))
+    text = "Larger windows are worse near discontinuities (29 pixels against 9) and better in textureless areas (29 against 3)"
+    return _statement(text, cases)
 
 
 def _shiftable_windows(results: Sequence[Result]) -> Statement:

@@ -1,7 +1,7 @@
 """Experiment 7 (Figures 15 and 16): sub-pixel disparities.
 
-The paper's planar newsprint scene is not published. Instead: a crop of venus in which the truth is one slanted, textured plane
-(to an eighth of a pixel, the step of its file), and a synthetic slanted plane whose truth is exact.
+The paper's planar newsprint scene is not published. Instead: a synthetic, finely textured slanted plane whose truth is exact, and a crop of
+venus in which the truth is one slanted plane to an eighth of a pixel, the step of its file; parts of that one have little texture.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.datasets import load_scene
+from stereo_framework.datasets import Plane, Texture, load_scene, planes_scene, slanted
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.report.page import Statement, Text
 from stereo_framework.scene import Scene
@@ -22,18 +22,30 @@ from stereo_framework.sweep import Result
 _ROWS, _COLUMNS = slice(260, 370), slice(20, 190)
 """Where venus shows a single plane, whose disparity rises by 0.039 px a row and falls by 0.021 px a column."""
 
+_BORDER = 20
+"""Pixels: what lies within the largest disparity of an end may match outside the image."""
+
 _BINS = 8
 """Phases of a pixel in which mean errors are compared: the eighths of the truth's file."""
 
 
 def experiment7(context: Context) -> Outcome:
     """RMS errors and inverse prediction errors by sampling step, sub-pixel fit, interval matching and blur."""
-    scenes: list[Scene] = [load_scene("synthetic/slanted")]
+    scenes: list[Scene] = [_plane()]
     scenes += [_crop(load_scene(name, data=context.data)) for name in context.available(["venus"])]
     results = context.run("experiment7", scenes=scenes, maps=True)
     text = Text(" ".join((__doc__ or "").split("\n\n", 1)[1].split()))
     statements = [_fit_helps(results), _staircase(results, scenes)]
     return Outcome([text, *context.plots("experiment7", results), results_details(results)], statements=statements)
+
+
+def _plane() -> Scene:
+    """A single slanted plane with fine texture, and noise as of a camera."""
+    texture = Texture((40, 40, 40), (225, 225, 225), "clouds", 6, grain=30)
+    scene = planes_scene(
+        [Plane(slanted(5, per_column=0.021, per_row=0.013), texture)], rows=180, columns=240, noise=2, name="synthetic plane"
+    )
+    return replace(scene, border=_BORDER)
 
 
 def _crop(scene: Scene) -> Scene:
@@ -46,8 +58,7 @@ def _crop(scene: Scene) -> Scene:
     frames = tuple(replace(f, load=partial(lambda i: cut(scene.image(i)), i)) for i, f in enumerate(scene.frames))
     truth = scene.truth
     assert truth is not None, "venus has truth"
-    # What lies within the largest disparity of an end may match outside the crop.
-    return replace(scene, name="venus crop", frames=frames, truths={pair: lambda: cut(truth)}, masks={}, border=20)
+    return replace(scene, name="venus crop", frames=frames, truths={pair: lambda: cut(truth)}, masks={}, border=_BORDER)
 
 
 def _fit_helps(results: Sequence[Result]) -> Statement:
@@ -95,7 +106,7 @@ def _staircase(results: Sequence[Result], scenes: Sequence[Scene]) -> Statement:
 def _height(disparity: NDArray[np.float32], scene: Scene) -> float:
     """How far the mean error differs between phases of a pixel."""
     assert scene.truth is not None
-    inner = np.s_[scene.border : -scene.border, scene.border : -scene.border] if scene.border else np.s_[:, :]
+    inner = np.s_[_BORDER:-_BORDER, _BORDER:-_BORDER]
     truth, error = scene.truth[inner].astype(np.float64), (disparity - scene.truth)[inner]
     # Mismatches would drown the systematic part.
     close = np.isfinite(error) & (np.abs(error) < 1)

@@ -1,0 +1,118 @@
+"""Maximum-likelihood matching: the best ordered matching of every row at one price for every pixel that is left out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework._parallel import over_rows
+from stereo_framework.errors import ParameterError
+from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
+from stereo_framework.stage import NonNegative, stage
+from stereo_framework.volume import Energy, Labeling
+
+# How the best set of matches up to a cell follows from that up to another one.
+_BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3
+
+
+@stage("optimization", source="Cox, Hingorani, Rao & Maggs 1996", halo=lambda: 0)
+def maximum_likelihood_matching(energy: Energy, *, occlusion_cost: NonNegative = 20.0) -> Labeling:
+    """The one-to-one matching of every row that keeps the order of the pixels and costs least, unmatched pixels having one price.
+
+    Parameters
+    ----------
+    energy : Energy
+        Costs float32 (rows, columns, levels). The smoothness term is not used.
+    occlusion_cost : float
+        Price of every unmatched pixel of either image, in units of the matching cost. Two pixels are never matched where that costs
+        twice as much or more.
+
+    Returns
+    -------
+    Labeling
+        Labels int16 (rows, columns), -1 = unmatched. `objective` is the cost of all matches and all unmatched pixels of both images.
+
+    Raises
+    ------
+    ParameterError
+        `occlusion_cost` below 0, or disparities at fractions of a pixel.
+
+    Notes
+    -----
+    Cox, Hingorani, Rao & Maggs 1996, without their further criterion of few discontinuities. In their model the matching cost is half
+    the squared normalized difference of the two pixels, and the price follows from the probability of detection; here both are free.
+
+    It differs from `dynamic_programming` without a smoothness term in two respects: pixels of both images may stay unmatched at the same
+    place, which leaves doubtful pixels out within a surface too, and so may those at the ends of the rows. Of equal solutions one is
+    taken by a fixed rule, the same on any number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import CostVolume, Search
+    >>> costs = np.array([[[0, 255], [0, 9], [50, 9], [9, 0], [9, 0]]], np.float32)
+    >>> result = maximum_likelihood_matching(Energy(CostVolume(costs, Search(0, 1), 255.0)), occlusion_cost=2)
+    >>> result.labels.tolist(), result.objective
+    ([[0, 0, -1, 1, 1]], 4.0)
+    """
+    if not occlusion_cost >= 0:
+        raise ParameterError(f"maximum_likelihood_matching.occlusion_cost: {occlusion_cost!r} is not a number >= 0")
+    volume = energy.volume
+    check_whole_steps("maximum_likelihood_matching", volume.search)
+    costs, search = volume.costs, volume.search
+    rows, columns = costs.shape[:2]
+    labels = np.full((rows, columns), -1, np.int16)
+    # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
+    turned, result = (a[:, :: search.direction] for a in (costs, labels))
+
+    def run(start: int, stop: int) -> None:
+        _kernel(turned[start:stop], search.first, search.stride, 2 * occlusion_cost, result[start:stop])
+
+    over_rows(run, rows, costs.size)
+    chosen = chosen_costs(volume, labels)
+    unmatched = 2 * int((labels < 0).sum())
+    return Labeling(labels, chosen, objective=float(chosen.sum(dtype=np.float64)) + unmatched * occlusion_cost)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _kernel(costs: NDArray[np.float32], first: int, stride: int, worth: float, labels: NDArray[np.int16]) -> None:
+    """Levels of the matched pixels of every row; `worth`: what a match saves, less its cost. The other labels are left alone.
+
+    Best savings are kept for sets of cells (x', u') with x' <= x and u' <= u = x - d, for every whole disparity d of the range. Beyond
+    its ends there are no cells, so that up to the cell beyond is saved what is up to the cell (x - 1, u - 1).
+    """
+    rows, columns, levels = costs.shape
+    disparities = (levels - 1) * stride + 1
+    saved = np.empty(disparities, np.float64)
+    choices = np.empty((columns, disparities), np.uint8)
+    for y in range(rows):
+        saved[:] = 0
+        for x in range(columns):
+            choice = choices[x]
+            in_view = x - first, x - first - columns  # u >= 0 up to the first, u < columns above the second
+            above = 0.0
+            for d in range(disparities - 1, -1, -1):
+                best, what = saved[d], _BOTH
+                if d < disparities - 1 and above >= best:
+                    best, what = above, _OTHER
+                if d > 0 and saved[d - 1] >= best:
+                    best, what = saved[d - 1], _REFERENCE
+                if in_view[1] < d <= in_view[0] and d % stride == 0:
+                    gain = worth - np.float64(costs[y, x, d // stride])
+                    if gain > 0 and saved[d] + gain >= best:
+                        best, what = saved[d] + gain, _MATCH
+                choice[d] = what
+                # The old value at d is still needed at d + 1 of this pixel, which is done, and at d of the next one.
+                above = best
+                saved[d] = best
+        x, d = columns - 1, 0
+        while x >= 0:
+            what = choices[x, d]
+            if what == _MATCH:
+                labels[y, x] = d // stride
+            if what == _OTHER:
+                d += 1
+            else:
+                x -= 1
+                d -= what == _REFERENCE

@@ -1,0 +1,120 @@
+import naive_correlation
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
+
+from stereo_framework import Bound, Pipeline, Search, _slabs, load_scene
+from stereo_framework._window_statistics import window_variance
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.matching_cost import normalized_cross_correlation
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.scene import Frame, Scene
+
+parameters = st.fixed_dictionaries(
+    {
+        "size": st.sampled_from([3, 2, 5, 4]),
+        "form": st.sampled_from(["moravec", "standard"]),
+        "interpolation": st.sampled_from(["cubic", "linear"]),
+    }
+)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), images=image_pairs(), parameters=parameters, threads=st.integers(1, 3))
+def test_agrees_with_twin(step, data, images, parameters, threads):
+    search = data.draw(searches([step]))
+    with in_threads(threads):
+        volume = normalized_cross_correlation(*images, search, **parameters)
+    expected = naive_correlation.normalized_cross_correlation(*images, search, **parameters)
+    assert (volume.costs.dtype, volume.search, volume.outside) == (np.float32, search, 2.0)
+    # Costs up to 2 are rounded to float32 once. Thirds of a pixel and samples of float images are rounded to float32 and, where that tips
+    # the balance, to another multiple of 1/4096: against standard deviations of a grey level or so.
+    exact = step not in (1 / 3, 1 / 2, 1 / 4) or (step != 1 / 3 and images[0].dtype == np.uint8)
+    np.testing.assert_allclose(volume.costs, expected, rtol=0, atol=2e-7 if exact else 2e-3)
+    assert (volume.costs[:, ~volume.inside] == 2).all()
+    assert (volume.costs >= 0).all()
+    assert (volume.costs <= 2).all()
+
+
+@pytest.mark.parametrize("size", [3, 5])
+@pytest.mark.parametrize("form", ["moravec", "standard"])
+@settings(max_examples=20, deadline=None)
+@given(images=image_pairs(), search=searches([1, 2, 1 / 2]))
+def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(size, form, images, search):
+    mirrored = Search(search.minimum, search.maximum, search.step, -search.direction)
+    expected = normalized_cross_correlation(*images, search, size=size, form=form).costs[:, ::-1]
+    found = normalized_cross_correlation(*(i[:, ::-1].copy() for i in images), mirrored, size=size, form=form).costs
+    # In float images the spline's coefficients are rounded in another order.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=0 if images[0].dtype == np.uint8 or search.step >= 1 else 2e-3)
+
+
+@settings(max_examples=20, deadline=None)
+@given(values=filled((4, 9, 3), np.arange(256)), gain=st.sampled_from([1, 0.5, -0.25]), offset=st.sampled_from([0, 60]))
+def test_brightness_and_contrast(values, gain, offset):
+    reference = values.astype(np.float32)
+    match = (gain * values + offset).astype(np.float32)
+    search = Search(0, 1)
+    textured = window_variance(reference, 3) > 0
+    standard = normalized_cross_correlation(reference, match, search, size=3, form="standard").costs[..., 0]
+    moravec = normalized_cross_correlation(reference, match, search, size=3).costs[..., 0]
+    np.testing.assert_allclose(standard[textured], 1 - np.sign(gain), atol=1e-7)
+    # 2 g v / (v + g^2 v)
+    np.testing.assert_allclose(moravec[textured], 1 - 2 * gain / (1 + gain**2), atol=1e-7)
+    assert (standard[~textured] == 1).all()
+    assert (moravec[~textured] == 1).all()
+
+
+def test_a_flat_window_is_uncorrelated():
+    rng = np.random.default_rng(1)
+    textured = rng.integers(0, 256, (5, 7), np.uint8)
+    for form in ("moravec", "standard"):
+        for pair in ((np.full_like(textured, 9), textured), (textured, np.full_like(textured, 9)), (textured * 0, textured * 0)):
+            volume = normalized_cross_correlation(*pair, Search(0, 2), form=form)
+            assert (volume.costs[:, volume.inside] == 1).all()
+
+
+def test_variance_agrees_with_twin():
+    rng = np.random.default_rng(2)
+    for image in (rng.integers(0, 256, (4, 6, 3), np.uint8), rng.uniform(0, 255, (5, 4)).astype(np.float32)):
+        for size in (2, 3, 5):
+            found = window_variance(image, size)
+            for y, x in np.ndindex(found.shape):
+                # Exact sums, one division.
+                assert found[y, x] == float(naive_correlation.variance(image, y, x, size))
+
+
+@pytest.mark.parametrize("step", [1, 1 / 2])
+def test_slabs_and_threads_change_nothing_in_float_images(step, monkeypatch):
+    rng = np.random.default_rng(3)
+    left, right = rng.uniform(0, 255, (2, 40, 30, 3)).astype(np.float32)
+    scene = Scene("noise", (Frame("l", lambda: left, 0), Frame("r", lambda: right, 1)), search=Search(0, 5, step))
+    method = Pipeline(Bound(normalized_cross_correlation, {"size": 7}), winner_take_all)
+    whole = normalized_cross_correlation(left, right, scene.search, size=7)
+    monkeypatch.setattr(_slabs, "SLAB_ROWS", 3)
+    with in_threads(2):
+        found = method(scene, keep_volume=True)
+    np.testing.assert_array_equal(found.volume.costs, whole.costs)
+
+
+def test_finds_the_disparities_of_a_slanted_scene():
+    scene = load_scene("synthetic/slanted")
+    volume = normalized_cross_correlation(scene.reference, scene.match, scene.search, size=7)
+    wrong = np.abs(scene.search.disparities[volume.costs.argmin(axis=2)] - scene.truth) > 1
+    # Everywhere textured: what stays wrong lies at the edges of the panels.
+    assert wrong[~scene.mask("occluded")].mean() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("match", "size", "error", "message"),
+    [
+        (np.zeros((2, 4), np.uint8), 5, DataError, r"match image \(2, 4\) uint8 differ"),
+        (np.zeros((2, 3)), 5, DataError, "match image: float64"),
+        (np.zeros((2, 3), np.uint8), 1, ParameterError, r"normalized_cross_correlation.size: 1 is not a whole number >= 2"),
+    ],
+)
+def test_faults_are_told(match, size, error, message):
+    with pytest.raises(error, match=message):
+        normalized_cross_correlation(np.zeros((2, 3), np.uint8), match, Search(0, 1), size=size)

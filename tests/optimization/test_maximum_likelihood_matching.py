@@ -1,0 +1,99 @@
+import naive_scanlines
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, searches
+
+from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import squared_difference
+from stereo_framework.optimization import dynamic_programming, maximum_likelihood_matching
+
+
+@st.composite
+def volumes_of(draw, columns):
+    """Volumes of few whole costs, with many ties, or of any up to 60."""
+    search = draw(searches((1, 2, 3)))
+    shape = draw(st.sampled_from([3, 1])), draw(columns), search.levels
+    return CostVolume(draw(filled(shape, np.append(np.arange(60), [255] * 9))).astype(np.float32), search, 255.0)
+
+
+def price(volume, labels, occlusion):
+    """Cost of a row's matching, from the definition; it must be one to one and in order."""
+    search = volume.search
+    total, positions = 0.0, []
+    for y, x in np.ndindex(labels.shape):
+        if labels[y, x] < 0:
+            total += 2 * occlusion
+            continue
+        total += float(volume.costs[y, x, labels[y, x]])
+        positions.append((y, x - search.direction * int(search.minimum + labels[y, x] * search.step)))
+    assert positions == sorted(set(positions))
+    assert all(0 <= u < labels.shape[1] for _, u in positions)
+    return total
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    volume=volumes_of(st.sampled_from([5, 6, 4, 3, 1])),
+    occlusion=st.sampled_from([8, 20, 3.5, 0, 200]),
+    threads=st.integers(1, 3),
+)
+def test_no_ordered_matching_is_cheaper(volume, occlusion, threads):
+    with in_threads(threads):
+        result = maximum_likelihood_matching(Energy(volume), occlusion_cost=occlusion)
+    expected = sum(naive_scanlines.best_ordered_matching(row, volume.search, occlusion)[1] for row in volume.costs)
+    assert result.objective == expected == price(volume, result.labels, occlusion)
+    chosen = np.take_along_axis(volume.costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
+    np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
+    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+    # A match as dear as its two pixels left out is none.
+    assert (result.costs[result.labels >= 0] < 2 * occlusion).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(volume=volumes_of(st.sampled_from([9, 7, 3])))
+def test_mirrored_rows_with_the_other_direction_cost_the_same(volume):
+    search = volume.search
+    mirrored = CostVolume(
+        volume.costs[:, ::-1].copy(), Search(search.minimum, search.maximum, search.step, -search.direction), 255.0
+    )
+    found, expected = (maximum_likelihood_matching(Energy(v), occlusion_cost=9) for v in (mirrored, volume))
+    np.testing.assert_array_equal(found.labels, expected.labels[:, ::-1])
+    assert found.objective == expected.objective
+
+
+def test_doubtful_pixels_within_a_surface_stay_unmatched():
+    costs = np.zeros((1, 6, 2), np.float32)
+    costs[..., 1] = 50
+    costs[0, 3] = 50
+    energy = Energy(CostVolume(costs, Search(0, 1), 255.0))
+    assert maximum_likelihood_matching(energy, occlusion_cost=20).labels.tolist() == [[0, 0, 0, -1, 0, 0]]
+    assert dynamic_programming(energy, occlusion_cost=20).labels.tolist() == [[0] * 6]
+
+
+def test_higher_prices_give_denser_maps(data):
+    scene = load_scene("middlebury-v2/cones", data=data)
+    density = []
+    for cost in (20, 100, 500):
+        method = Pipeline(squared_difference, Bound(maximum_likelihood_matching, {"occlusion_cost": cost}))
+        matched = np.isfinite(method(scene).disparity)
+        density.append(matched.mean())
+    assert 0.1 < density[0] < density[1] < density[2] < 1
+    # Occluded pixels are left out more often than visible ones.
+    assert matched[scene.mask("nonocc")].mean() > matched[~scene.mask("nonocc")].mean() + 0.3
+
+
+@pytest.mark.parametrize(
+    ("step", "cost", "message"),
+    [
+        (1, -1, "maximum_likelihood_matching.occlusion_cost: -1 is not a number >= 0"),
+        (1 / 2, 20, "maximum_likelihood_matching: search.step is 1/2 pixel; .* whole steps alone"),
+    ],
+)
+def test_faults_are_told(step, cost, message):
+    search = Search(0, 1, step)
+    volume = CostVolume(np.zeros((2, 4, search.levels), np.float32), search, 255.0)
+    with pytest.raises(ParameterError, match=message):
+        maximum_likelihood_matching(Energy(volume), occlusion_cost=cost)

@@ -1,0 +1,188 @@
+import naive_correlation
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, searches
+from naive_stable import Table
+
+from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, _slabs, load_scene
+from stereo_framework.datasets import random_planes
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.matching_cost import normalized_cross_correlation
+from stereo_framework.optimization import stable_matching
+
+WHOLE = (1, 2, 3)
+# Eighths: similarities and margins are exact, so that twins and kernel decide ties alike. Few values make many ties.
+COSTS = np.arange(17) / 8
+parameters = st.fixed_dictionaries(
+    {
+        "alpha": st.sampled_from([0, 20, 2000]),
+        "beta": st.sampled_from([0, 0.125, 0.5]),
+        "size": st.sampled_from([2, 3]),
+        "ordering": st.booleans(),
+        "two_sided": st.booleans(),
+    }
+)
+
+
+@st.composite
+def problems(draw, columns, levels=None):
+    """A volume, its images and its parameters."""
+    search = draw(searches(WHOLE))
+    if levels:
+        search = Search(search.minimum, search.minimum + (levels - 1) * search.step, search.step, search.direction)
+    shape = draw(st.sampled_from([3, 1])), draw(columns)
+    volume = CostVolume(draw(filled((*shape, search.levels), COSTS)).astype(np.float32), search, 2.0)
+    images = [draw(filled(shape, np.arange(256))).astype(np.uint8) for _ in range(2)]
+    return volume, images, draw(parameters)
+
+
+def tables(volume, images, parameters):
+    rules = {k: v for k, v in parameters.items() if k != "size"}
+    for y in range(volume.costs.shape[0]):
+        variances = [
+            [float(naive_correlation.variance(image, y, x, parameters["size"])) for x in range(image.shape[1])]
+            for image in images
+        ]
+        yield Table(volume.costs[y], volume.search, *variances, **rules)
+
+
+@settings(max_examples=300, deadline=None)
+@given(problem=problems(st.sampled_from([9, 12, 5, 2, 1])), threads=st.integers(1, 3))
+def test_agrees_with_twin(problem, threads):
+    volume, images, parameters = problem
+    with in_threads(threads):
+        result = stable_matching(Energy(volume), *images, **parameters)
+    for y, table in enumerate(tables(*problem)):
+        assert result.labels[y].tolist() == table.labels(table.greedy(), volume.costs.shape[1])
+    chosen = np.take_along_axis(volume.costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
+    np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
+    assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
+
+
+@settings(max_examples=80, deadline=None)
+@given(problem=problems(st.sampled_from([4, 3, 2]), levels=3))
+def test_is_the_union_of_all_strict_sub_kernels(problem):
+    volume, images, parameters = problem
+    result = stable_matching(Energy(volume), *images, **parameters)
+    for y, table in enumerate(tables(*problem)):
+        # At most 12 candidates, 4096 sets.
+        union = set().union(*table.all_sub_kernels())
+        assert table.is_strict_sub_kernel(tuple(union))
+        assert result.labels[y].tolist() == table.labels(union, volume.costs.shape[1])
+
+
+def random_problem(seed, columns=40, levels=12):
+    rng = np.random.default_rng(seed)
+    costs = rng.uniform(0, 2, (6, columns, levels)).astype(np.float32)
+    images = rng.integers(0, 256, (2, 6, columns), np.uint8)
+    return Energy(CostVolume(costs, Search(0, levels - 1), 2.0)), *images
+
+
+@pytest.mark.parametrize("ordering", [False, True])
+def test_no_pixel_is_matched_twice_and_order_is_kept(ordering):
+    energy, *images = random_problem(1)
+    labels = stable_matching(energy, *images, alpha=0, beta=0.02, ordering=ordering).labels
+    assert (labels >= 0).mean() > 0.2
+    reversals = 0
+    for row in labels:
+        matched = np.flatnonzero(row >= 0)
+        positions = matched - row[matched]
+        assert len(set(positions)) == len(positions)
+        reversals += (np.diff(positions) <= 0).sum()
+    assert (reversals == 0) == ordering
+
+
+def test_without_margins_no_two_pixels_would_rather_have_each_other():
+    energy, *images = random_problem(2)
+    labels = stable_matching(energy, *images, alpha=0, beta=0).labels
+    for costs, row in zip(energy.volume.costs, labels, strict=True):
+        own = {x: costs[x, k] for x, k in enumerate(row) if k >= 0}
+        other = {x - k: costs[x, k] for x, k in enumerate(row) if k >= 0}
+        for x, k in np.ndindex(costs.shape):
+            if x - k >= 0 and row[x] != k:
+                assert costs[x, k] >= min(own.get(x, 9), other.get(x - k, 9))
+
+
+def test_mirrored_rows_with_the_other_direction_give_the_mirrored_map():
+    energy, *images = random_problem(3)
+    volume = energy.volume
+    mirrored = CostVolume(volume.costs[:, ::-1].copy(), Search(0, 11, 1, -1), 2.0)
+    for ordering in (False, True):
+        # An odd window is its own mirror image.
+        expected = stable_matching(energy, *images, size=3, ordering=ordering).labels[:, ::-1]
+        found = stable_matching(Energy(mirrored), *(i[:, ::-1].copy() for i in images), size=3, ordering=ordering).labels
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_chain_of_matches_that_wait_for_each_other():
+    # Each pixel prefers its predecessor's partner, so that they are settled one by one.
+    columns = 30
+    costs = np.full((1, columns, 2), 2, np.float32)
+    costs[0, :, 0] = np.arange(columns) / 16
+    costs[0, 1:, 1] = np.arange(1, columns) / 16 - 1 / 32
+    image = np.zeros((1, columns), np.uint8)
+    labels = stable_matching(Energy(CostVolume(costs, Search(0, 1), 2.0)), image, image, alpha=0, beta=0).labels
+    assert labels.tolist() == [[0] * columns]
+
+
+def test_texture_decides_where_alpha_asks_for_it():
+    rng = np.random.default_rng(4)
+    match = rng.integers(0, 256, (9, 40), np.uint8)
+    match[:, 20:] = 100 + match[:, 20:] // 64
+    reference = np.roll(match, 3, axis=1)
+    volume = normalized_cross_correlation(reference, match, Search(0, 6))
+    labels = stable_matching(Energy(volume), reference, match, alpha=20, beta=0).labels
+    assert (labels[:, 6:20] == 3).mean() > 0.95
+    # Standard deviations of a grey level: 20 / (1.25 + 1.25) is more than correlations can differ by.
+    assert (labels[:, 27:] == -1).all()
+    # Not for want of a match.
+    assert (stable_matching(Energy(volume), reference, match, alpha=0, beta=0).labels[:, 27:] == 3).mean() > 0.95
+
+
+def test_slabs_change_nothing(monkeypatch):
+    scene = random_planes(rows=40, columns=50, levels=8, seed=1)
+    method = Pipeline(normalized_cross_correlation, stable_matching)
+    expected = method(scene).disparity
+    monkeypatch.setattr(_slabs, "SLAB_ROWS", 7)
+    np.testing.assert_array_equal(method(scene).disparity, expected)
+    assert 0.2 < np.isfinite(expected).mean() < 0.95
+
+
+@pytest.mark.parametrize("scene", ["tsukuba", "venus", "teddy", "cones"])
+def test_larger_margins_give_sparser_maps_and_fewer_errors(scene, data):
+    scene = load_scene(f"middlebury-v2/{scene}", data=data)
+    nonocc = scene.mask("nonocc")
+
+    def measured(alpha, beta):
+        method = Pipeline(normalized_cross_correlation, Bound(stable_matching, {"alpha": alpha, "beta": beta}))
+        disparity = method(scene).disparity
+        matched = np.isfinite(disparity) & nonocc
+        return matched.sum() / nonocc.sum(), (np.abs(disparity - scene.truth)[matched] > 1).mean()
+
+    found = [measured(alpha, beta) for alpha, beta in ((0, 0), (0, 0.05), (10, 0.05), (50, 0.1), (150, 0.3))]
+    density, error = zip(*found, strict=True)
+    assert density[0] > 0.95
+    assert (np.diff(density) < 0).all()
+    # Beyond that what is left lies along edges of high contrast, where windows see two surfaces: errors need not fall further.
+    assert error[0] > error[1] > error[2]
+    assert error[2] < 0.5 * error[0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"alpha": -1}, ParameterError, "stable_matching.alpha: -1 is not a number >= 0"),
+        ({"beta": float("nan")}, ParameterError, "stable_matching.beta: nan is not a number >= 0"),
+        ({"size": 1}, ParameterError, "stable_matching.size: 1 is not a whole number >= 2"),
+        ({"step": 1 / 2}, ParameterError, "stable_matching: search.step is 1/2 pixel; .* whole steps alone"),
+        ({"columns": 5}, DataError, r"stable_matching: the match image is \(2, 5\), the volume \(2, 4\)"),
+    ],
+)
+def test_faults_are_told(parameters, error, message):
+    search = Search(0, 1, parameters.pop("step", 1))
+    match = np.zeros((2, parameters.pop("columns", 4)), np.uint8)
+    volume = CostVolume(np.zeros((2, 4, search.levels), np.float32), search, 2.0)
+    with pytest.raises(error, match=message):
+        stable_matching(Energy(volume), np.zeros((2, 4), np.uint8), match, **parameters)
