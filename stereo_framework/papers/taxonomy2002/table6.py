@@ -22,6 +22,10 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 """Which runs are of which method, by their parameters."""
 
 
+_GC_SPREAD = {"tsukuba": 0.15, "venus": 0.94}
+"""Percentage points between the lowest and the highest of nine random orders in the original program, with the fixed parameters."""
+
+
 def table6(context: Context) -> Outcome:
     """Percentages of bad pixels with Table 4's parameters and with the best seen in all experiments."""
     published = published_table("taxonomy2002", "table6")
@@ -58,8 +62,16 @@ def table6(context: Context) -> Outcome:
             best = _best(everything, method, scene)
             setting = "" if best is None else ", ".join(f"{k}={v}" for k, v in best.axes.items())
             value = None if best is None else best.statistics["bad_pixels_nonocc"]
-            reason = f"the best of the settings that the paper's experiments name ({setting or 'the fixed ones'}); a better one is welcome"
-            comparisons.append(Comparison(row, f"{scene}_best", printed[f"{scene}_best"], value, None, 0.01, reason))
+            reason = f"the best of what the experiments run ({setting or 'the fixed ones'}), lower is welcome"
+            above = 0.01
+            if method == "gc":
+                above, reason = _GC_SPREAD.get(scene, 0.1), f"{reason}; the order of the moves is random"
+            elif (method, scene) == ("ssd", "tsukuba"):
+                above, reason = (
+                    0.1,
+                    f"{reason}; ties between equal costs, which builds of the original program decide differently",
+                )
+            comparisons.append(Comparison(row, f"{scene}_best", printed[f"{scene}_best"], value, None, above, reason))
     return Outcome([comparison_table("Non-occluded bad pixels in percent, fixed and best parameters", comparisons)], comparisons)
 
 
