@@ -166,8 +166,15 @@ class Page:
     sections: Sequence[Section] = field(default_factory=tuple)
 
     def html(self) -> str:
-        """The whole file."""
-        return _environment().get_template("page.html").render(page=self, version=__version__)
+        """The whole file. A picture that stands in it several times is stored once."""
+        places: dict[str, int] = {}
+
+        def place(source: str) -> tuple[int, bool]:
+            """Number of a picture, and whether it is its first time."""
+            first = source not in places
+            return places.setdefault(source, len(places)), first
+
+        return _environment().get_template("page.html").render(page=self, version=__version__, place=place)
 
     def write(self, path: PathLike) -> None:
         """Write the file; its folder is made.

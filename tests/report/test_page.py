@@ -68,6 +68,8 @@ def test_the_file_is_whole_and_holds_everything(page, tmp_path):
     assert "b: &lt;2&gt;" in text
     assert re.search(r'data-value="4.12" class="best"', text)
     assert re.search(r'class="bad"', text)
+    # The viewer's first and last picture are the same: it is stored once there.
+    assert text.count("data-same=") == 1
 
 
 def test_a_page_that_cannot_be_written(page, tmp_path):
@@ -135,4 +137,5 @@ def test_in_a_browser(page, tmp_path, browser):
     tab.click("text=blink")
     tab.click("[data-do=in]")
     assert tab.eval_on_selector(".stage img:not([hidden])", "picture => picture.getBoundingClientRect().width") == 60
+    assert tab.eval_on_selector(".stage img:nth-child(3)", "picture => picture.naturalWidth") == 30
     assert errors == []

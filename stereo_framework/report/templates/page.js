@@ -23,6 +23,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// Pictures that stand on the page before are not stored again.
+for (const picture of document.querySelectorAll("img[data-same]")) {
+  picture.src = document.getElementById(`picture-${picture.dataset.same}`).src;
+}
 // Viewers: one picture at a time; blinking alternates between the last two that were chosen.
 for (const viewer of document.querySelectorAll(".viewer")) {
   const stage = viewer.querySelector(".stage"), pictures = [...stage.querySelectorAll("img")];
