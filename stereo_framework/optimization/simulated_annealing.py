@@ -22,7 +22,7 @@ from stereo_framework.volume import Energy, Labeling
 RULES = ("metropolis", "flip_gibbs", "full_gibbs")
 SCHEDULES = ("linear", "logarithmic")
 VISITING = ("random", "raster", "checkerboard")
-BATCH = 64
+BATCH = 128
 """Most pixels whose labels are drawn together."""
 
 
@@ -168,15 +168,17 @@ def _draw_labels(
     inverse: float,
     key: NDArray[np.int64],
     gains: NDArray[np.float64],
-) -> None:
-    """Visit the pixels of the rounds and draw a label out of all for each."""
-    levels = costs.shape[1]
+) -> float:
+    """Visit the pixels of the rounds and draw a label out of all for each; the result means nothing."""
+    levels, read = costs.shape[1], 0.0
     local, chances = np.empty((BATCH, levels), np.float32), np.empty((levels, BATCH), np.float32)
     least, total, wanted = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
     chosen = np.empty(BATCH, np.int32)
     for j in range(bounds.shape[0] - 1):
         for done in range(bounds[j], bounds[j + 1], BATCH):
             pixels = order[done : min(done + BATCH, bounds[j + 1])]
+            # Returned, lest the compiler leave it out.
+            read += _read_ahead(pixels, costs, weights)
             _local_energies(pixels, columns, labels, costs, weights, differences, local)
             count = pixels.shape[0]
             for n in range(count):
@@ -187,6 +189,17 @@ def _draw_labels(
                 i = pixels[n] + columns
                 gains[done + n] = np.float64(local[n, chosen[n]]) - np.float64(local[n, labels[i]])
                 labels[i] = chosen[n]
+    return read
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _read_ahead(pixels: NDArray[np.int32], costs: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
+    """Read a little at each pixel, so that memory delivers what all of them need at once and not when each is visited."""
+    read, last = 0.0, np.uint64(costs.shape[1] - 1)
+    for n in range(pixels.shape[0]):
+        p = np.uint64(pixels[n])
+        read += costs[p, np.uint64(0)] + costs[p, last] + weights[p, np.uint64(0)]
+    return read
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
