@@ -1,9 +1,19 @@
 """Optimizers: from costs to one level per pixel."""
 
+from stereo_framework.optimization.belief_propagation import belief_propagation
 from stereo_framework.optimization.dynamic_programming import dynamic_programming
 from stereo_framework.optimization.graph_cut import graph_cut
+from stereo_framework.optimization.graph_cut_occlusion import graph_cut_occlusion
 from stereo_framework.optimization.scanline_optimization import scanline_optimization
 from stereo_framework.optimization.simulated_annealing import simulated_annealing
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
-__all__ = ["dynamic_programming", "graph_cut", "scanline_optimization", "simulated_annealing", "winner_take_all"]
+__all__ = [
+    "belief_propagation",
+    "dynamic_programming",
+    "graph_cut",
+    "graph_cut_occlusion",
+    "scanline_optimization",
+    "simulated_annealing",
+    "winner_take_all",
+]
