@@ -50,8 +50,7 @@ class Prior(NamedTuple):
 def prior_of(rho: Values) -> Prior:
     """Find out about a table of penalties; penalties are in proportion up to rounding, as steps of 1/3 pixel need it."""
     highest, reach = rho.max(), reach_of(rho)
-    slope = rho[1 if rho.size > 1 else 0]
-    linear = np.allclose(rho[:reach], slope * np.arange(reach), rtol=1e-6, atol=0) and highest <= reach * slope * (1 + 1e-6)
+    linear = np.allclose(rho[:reach], rho[1] * np.arange(reach), rtol=1e-6, atol=0) and highest <= reach * rho[1] * (1 + 1e-6)
     return Prior(rho, highest, reach, bool(linear))
 
 
@@ -210,35 +209,39 @@ def _exchange(
     """
     levels, rows = costs.shape[1], costs.shape[0] // columns
     to_right, to_left, to_below, to_above = messages
-    above, next_above = from_above.copy(), np.empty((columns, levels), np.float32)
-    left, next_left = np.empty(levels, np.float32), np.empty(levels, np.float32)
-    total = np.empty(levels, np.float32)
+    # What the present pixel hears of from above and from the left: replaced already where the messages stand.
+    above, left = from_above.copy(), np.empty(levels, np.float32)
+    total, upright, sideways = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty(levels, np.float32)
     for y in range(start, stop):
         left[:] = to_right[y * columns]
-        for x in range(columns):
-            p = y * columns + x
-            from_right, over = to_left[p], above[x]
-            under = from_below[x] if y == stop - 1 else to_above[p]
-            if x + 1 < columns:
-                next_left[:] = to_right[p + 1]
+        for column in range(columns):
+            x, p = np.uint64(column), np.uint64(y * columns + column)
+            under, at = (from_below, x) if y == stop - 1 else (to_above, p)
+            for k in range(levels):
+                sideways[k] = left[k] + to_left[p, k]
+                upright[k] = above[x, k] + under[at, k]
+            if column + 1 < columns:
+                q = np.uint64(p + np.uint64(1))
                 for k in range(levels):
-                    total[k] = costs[p, k] + left[k] + (over[k] + under[k])
-                _send(total, right[p], prior, damping, to_right[p + 1])
-            if x > 0:
+                    total[k] = costs[p, k] + left[k] + upright[k]
+                    left[k] = to_right[q, k]
+                _send(total, right[p], prior, damping, to_right[q])
+            if column > 0:
+                q = np.uint64(p - np.uint64(1))
                 for k in range(levels):
-                    total[k] = costs[p, k] + from_right[k] + (over[k] + under[k])
-                _send(total, right[p - 1], prior, damping, to_left[p - 1])
+                    total[k] = costs[p, k] + to_left[p, k] + upright[k]
+                _send(total, right[q], prior, damping, to_left[q])
             if y + 1 < rows:
-                next_above[x] = to_below[p + columns]
+                q = np.uint64(p + np.uint64(columns))
                 for k in range(levels):
-                    total[k] = costs[p, k] + over[k] + (left[k] + from_right[k])
-                _send(total, down[p], prior, damping, to_below[p + columns])
+                    total[k] = costs[p, k] + above[x, k] + sideways[k]
+                    above[x, k] = to_below[q, k]
+                _send(total, down[p], prior, damping, to_below[q])
             if y > 0:
+                q = np.uint64(p - np.uint64(columns))
                 for k in range(levels):
-                    total[k] = costs[p, k] + under[k] + (left[k] + from_right[k])
-                _send(total, down[p - columns], prior, damping, to_above[p - columns])
-            left, next_left = next_left, left
-        above, next_above = next_above, above
+                    total[k] = costs[p, k] + under[at, k] + sideways[k]
+                _send(total, down[q], prior, damping, to_above[q])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 from scipy.optimize import linear_sum_assignment
 
-from stereo_framework import Bound, CostVolume, Energy, Search
+from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
 from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.regions import occluded
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import _max_flow, _occlusion_moves, graph_cut_occlusion
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
+from stereo_framework.refinement import fill_occlusions
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 TINY = ((2, 2), (1, 5), (2, 3), (4, 1), (1, 4), (1, 1))
@@ -200,12 +203,12 @@ def test_a_square_before_a_plane_hides_what_it_hides(direction, minimum):
     hidden[6:18] |= (truth[6:18] == back) & np.isin(target[6:18], ahead)
     search = Search(minimum, minimum + 7, 1, direction)
     volume = absolute_difference(reference, match, search)
-    found = graph_cut_occlusion(Energy(volume), reference, match)
+    parameters = {"weight": 5.0, "gradient_threshold": 8.0, "gradient_penalty": 3.0, "occlusion_cost": 20.0}
+    found = optimize((volume, reference, match, parameters))
     assert hidden[8].sum() >= jump
     np.testing.assert_array_equal(found.labels, np.where(hidden, -1, truth - minimum))
-    assert found.objective == twin_of(
-        volume, reference, match, {"weight": 5.0, "threshold": 8.0, "penalty": 3.0, "occlusion": 20.0}
-    ).energy(naive_occlusion.matches_of(found.labels))
+    twin = twin_of(volume, reference, match, parameters)
+    assert found.objective == twin.energy(naive_occlusion.matches_of(found.labels))
 
 
 # --- wrong use -------------------------------------------------------------------------------------------------------------
@@ -245,3 +248,35 @@ def test_refuses_images_of_another_size():
 def test_scripts_refuse_illegal_parameters(name, value):
     with pytest.raises(ParameterError, match=f"graph_cut_occlusion.{name}: "):
         Bound(graph_cut_occlusion, {name: value})
+
+
+# --- real scenes -----------------------------------------------------------------------------------------------------------
+
+
+def method(*refinement):
+    return Pipeline(
+        Bound(absolute_difference, {"interval": True, "truncation": 30.0}),
+        Bound(graph_cut_occlusion, {"weight": 8.0, "occlusion_cost": 10.0}),
+        refinement=refinement,
+    )
+
+
+def test_tsukuba_gains_from_occlusions_and_finds_most(data):
+    scene = load_scene("tsukuba", data=data)
+    found = method()(scene)
+    filled = evaluate(fill_occlusions(found.disparity), scene)["bad_pixels_nonocc"]
+    # Scharstein & Szeliski 2002, Table 5: 1.94 for graph cuts that know no occlusions.
+    assert filled < 1.94
+    inner = ~np.isnan(scene.truth)
+    hidden, none = occluded(scene.truth, scene.direction)[inner], np.isnan(found.disparity)[inner]
+    # The truth is of whole pixels and the occluded strips are narrow: what is found a pixel beside them counts twice.
+    assert none[hidden].mean() > 2 / 3
+    assert none[~hidden].mean() < 0.025
+
+
+@pytest.mark.slow
+def test_table5_row_of_graph_cuts_with_occlusions(data):
+    scenes = [load_scene(name, data=data) for name in ("tsukuba", "sawtooth", "venus", "map")]
+    bad = [evaluate(method(fill_occlusions)(scene).disparity, scene)["bad_pixels_nonocc"] for scene in scenes]
+    # "GC + occl." has 1.27 0.36 2.79 1.79, with parameters of its own that are not published: scene by scene they cannot be met.
+    assert np.mean(bad) <= np.mean([1.27, 0.36, 2.79, 1.79])
