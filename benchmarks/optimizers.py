@@ -20,8 +20,10 @@ from stereo_framework import Energy, Labeling, Smoothness, load_scene, threads
 from stereo_framework.aggregation import bayesian_diffusion, membrane_diffusion
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import (
+    belief_propagation,
     dynamic_programming,
     graph_cut,
+    graph_cut_occlusion,
     scanline_optimization,
     simulated_annealing,
 )
@@ -87,8 +89,11 @@ def main() -> None:
         "DP": lambda: dynamic_programming(energy),
         "SA, 10 sweeps": lambda: simulated_annealing(energy, sweeps=10, start_temperature=200.0),
         "SA, checkerboard": lambda: simulated_annealing(energy, sweeps=10, start_temperature=200.0, visiting="checkerboard"),
+        "BP, 10 sweeps": lambda: belief_propagation(energy, iterations=10),
+        "BP, 10 exchanges": lambda: belief_propagation(energy, schedule="synchronous", iterations=10),
         "swap": lambda: graph_cut(energy, move="swap", order="fixed"),
         "expansion": lambda: graph_cut(energy, move="expansion", order="fixed"),
+        "GC + occlusions": lambda: graph_cut_occlusion(energy, scene.reference, scene.match, order="fixed"),
         "gco swap": lambda: gco(volume.costs, energy.smoothness, "swap"),
         "gco expansion": lambda: gco(volume.costs, energy.smoothness, "expansion"),
     }

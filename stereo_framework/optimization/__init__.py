@@ -1,7 +1,9 @@
 """Optimizers: from costs to one level per pixel."""
 
+from stereo_framework.optimization.belief_propagation import belief_propagation
 from stereo_framework.optimization.dynamic_programming import dynamic_programming
 from stereo_framework.optimization.graph_cut import graph_cut
+from stereo_framework.optimization.graph_cut_occlusion import graph_cut_occlusion
 from stereo_framework.optimization.maximum_likelihood_matching import maximum_likelihood_matching
 from stereo_framework.optimization.scanline_optimization import scanline_optimization
 from stereo_framework.optimization.simulated_annealing import simulated_annealing
@@ -10,8 +12,10 @@ from stereo_framework.optimization.stratified_matching import stratified_matchin
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
 __all__ = [
+    "belief_propagation",
     "dynamic_programming",
     "graph_cut",
+    "graph_cut_occlusion",
     "maximum_likelihood_matching",
     "scanline_optimization",
     "simulated_annealing",

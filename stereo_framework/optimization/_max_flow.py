@@ -1,4 +1,4 @@
-"""Minimum cuts of graphs whose nodes are pixels and whose edges join 4-neighbours.
+"""Minimum cuts of graphs whose nodes are pixels and whose edges join 4-neighbours, besides, where wanted, two free links a node.
 
 Two solvers with one interface: the project's own, after Boykov & Kolmogorov (2004), and PyMaxflow (GPL, imported here alone and
 on use). The minimum cut of smallest sink side is unique, so that both give the same answer.
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 FREE, SOURCE, SINK = 0, 1, 2
 """Trees that a node may belong to."""
-TERMINAL, ORPHAN = 4, 5
-"""Parents besides 0..3, the directions right, left, down, up. The direction back is always ``direction ^ 1``."""
+LINKS = 4
+"""Directions are 0..3, right, left, down and up, and in graphs that have links `LINKS` and ``LINKS + 1``. The direction back is always
+``direction ^ 1``."""
+TERMINAL, ORPHAN = 6, 7
+"""Parents besides the directions."""
 FAR = 1 << 30
 
 
@@ -30,10 +33,13 @@ class Graph(NamedTuple):
     columns : int
     excess : ndarray, float64, (pixels,)
         Capacity from the source, or minus that to the sink.
-    residual : ndarray, float64, (pixels, 4)
-        Capacities of the edges to the right, left, lower and upper neighbour; used up by the solution.
+    residual : ndarray, float64, (pixels, 4 or 6)
+        Capacities of the edges in each direction; used up by the solution.
     tree, parent, distance, stamp, active, orphans : ndarray
         The search trees: which one, through which neighbour, how far from its root as known at which time, and two linked lists.
+    links : ndarray, int32, (pixels, 2), or None
+        Neighbours in the directions `LINKS` and ``LINKS + 1``; a node's first link has that node for its second one. 0, a pixel above the
+        image, where there is none.
     """
 
     columns: int
@@ -45,19 +51,24 @@ class Graph(NamedTuple):
     stamp: NDArray[np.int32]
     active: NDArray[np.int32]
     orphans: NDArray[np.int32]
+    links: NDArray[np.int32] | None
 
 
-def empty_graph(rows: int, columns: int) -> Graph:
-    """A graph of an image without capacities."""
+def empty_graph(rows: int, columns: int, linked: bool = False) -> Graph:
+    """A graph of an image without capacities; with `linked` the nodes have links."""
     pixels = (rows + 2) * columns
-    numbers = (np.zeros(pixels, np.int32) for _ in range(4))
+    distance, stamp, active, orphans = (np.zeros(pixels, np.int32) for _ in range(4))
     return Graph(
         columns,
         np.zeros(pixels),
-        np.zeros((pixels, 4)),
+        np.zeros((pixels, 6 if linked else 4)),
         np.zeros(pixels, np.int8),
         np.zeros(pixels, np.int8),
-        *numbers,
+        distance,
+        stamp,
+        active,
+        orphans,
+        np.zeros((pixels, 2), np.int32) if linked else None,
     )
 
 
@@ -74,11 +85,13 @@ def sink_side_by_pymaxflow(nodes: NDArray[np.intp], graph: Graph) -> NDArray[np.
     ids = solver.add_grid_nodes(nodes.size)
     excess = graph.excess[nodes]
     solver.add_grid_tedges(ids, np.maximum(excess, 0), np.maximum(-excess, 0))
-    for direction, offset in ((0, 1), (2, graph.columns)):
-        there = graph.residual[nodes, direction]
-        back = graph.residual[nodes + offset, direction + 1]
+    ends = {0: nodes + 1, 2: nodes + graph.columns}
+    if graph.links is not None:
+        ends[LINKS] = graph.links[nodes, 0]
+    for direction, end in ends.items():
+        there, back = graph.residual[nodes, direction], graph.residual[end, direction + 1]
         joined = np.flatnonzero((there > 0) | (back > 0))
-        solver.add_edges(joined, number[nodes[joined] + offset], there[joined], back[joined])
+        solver.add_edges(joined, number[end[joined]], there[joined], back[joined])
     graph.residual[nodes] = 0
     solver.maxflow()
     return solver.get_grid_segments(ids)
@@ -108,17 +121,27 @@ def sink_side(nodes: NDArray[np.intp], graph: Graph) -> NDArray[np.bool_]:
     return side
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def neighbour(node: np.uint64, direction: int, columns: int) -> np.uint64:
+@njit(cache=True, nogil=True, error_model="numpy")
+def neighbour(node: np.uint64, direction: int, columns: int, links: NDArray[np.int32] | None = None) -> np.uint64:
     """The neighbour of a node; unsigned, which saves the check for negative indices."""
+    if links is not None and direction >= LINKS:
+        return np.uint64(links[node, np.uint64(direction - LINKS)])
     offset = (1, -1, columns, -columns)[direction]
     return np.uint64(np.int64(node) + offset)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _directions(links: NDArray[np.int32] | None) -> int:
+    """How many there are: known when the solver is compiled, for graphs with links and without."""
+    if links is None:
+        return LINKS
+    return LINKS + 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) -> None:
-    columns, excess, residual, tree, parent, distance, stamp, active, orphans = graph
-    _push_to_neighbours(nodes, columns, excess, residual)
+    columns, excess, residual, tree, parent, distance, stamp, active, orphans, links = graph
+    _push_to_neighbours(nodes, columns, excess, residual, links)
     # Nodes whose neighbours may join their tree. Linked: the last one points to itself, 0 (a pixel above the image) ends the list.
     first, last = np.uint64(0), np.uint64(0)
     for n in range(nodes.shape[0]):
@@ -147,8 +170,8 @@ def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) ->
         # Growth.
         i, own = current, tree[current]
         touch = -1
-        for d in range(4):
-            j = neighbour(i, d, columns)
+        for d in range(_directions(links)):
+            j = neighbour(i, d, columns, links)
             if (residual[i, d] if own == SOURCE else residual[j, d ^ 1]) > 0:
                 if tree[j] == FREE:
                     tree[j], parent[j], stamp[j], distance[j] = own, d ^ 1, stamp[i], distance[i] + 1
@@ -163,31 +186,36 @@ def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) ->
             current = np.uint64(0)
             continue
         time += 1
-        j = neighbour(i, touch, columns)
+        j = neighbour(i, touch, columns, links)
         if own == SOURCE:
-            orphan = _augment(i, j, touch, columns, excess, residual, parent, orphans)
+            orphan = _augment(i, j, touch, columns, excess, residual, parent, orphans, links)
         else:
-            orphan = _augment(j, i, touch ^ 1, columns, excess, residual, parent, orphans)
+            orphan = _augment(j, i, touch ^ 1, columns, excess, residual, parent, orphans, links)
         first, last = _adopt(orphan, time, first, last, graph)
     for n in range(nodes.shape[0]):
         i = np.uint64(nodes[n])
         side[n] = tree[i] == SINK
         tree[i] = FREE
-        for d in range(4):
+        for d in range(_directions(links)):
             residual[i, d] = 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _push_to_neighbours(
-    nodes: NDArray[np.intp], columns: int, excess: NDArray[np.float64], residual: NDArray[np.float64]
+    nodes: NDArray[np.intp],
+    columns: int,
+    excess: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    links: NDArray[np.int32] | None,
 ) -> None:
     """Use up the paths of one edge, most of the flow where data decide, without the trees."""
     for n in range(nodes.shape[0]):
         i = np.uint64(nodes[n])
-        for d in (1, 3):
-            if residual[i, d] == 0:
+        for d in range(1, _directions(links), 2):
+            if residual[i, d] == 0 and d < LINKS:
+                # The other way either: without links capacities are the same in both directions.
                 continue
-            j = neighbour(i, d, columns)
+            j = neighbour(i, d, columns, links)
             if excess[i] > 0 > excess[j]:
                 flow = min(residual[i, d], excess[i], -excess[j])
             elif excess[i] < 0 < excess[j]:
@@ -219,20 +247,21 @@ def _augment(
     residual: NDArray[np.float64],
     parent: NDArray[np.int8],
     orphans: NDArray[np.int32],
+    links: NDArray[np.int32] | None,
 ) -> np.uint64:
     """Saturate the path through an edge between the trees; returns the nodes cut off as a linked list that 0 ends."""
     flow = residual[source_end, direction]
     root = source_end
     while parent[root] != TERMINAL:
         d = parent[root]
-        root = neighbour(root, d, columns)
+        root = neighbour(root, d, columns, links)
         flow = min(flow, residual[root, d ^ 1])
     flow = min(flow, excess[root])
     root = sink_end
     while parent[root] != TERMINAL:
         d = parent[root]
         flow = min(flow, residual[root, d])
-        root = neighbour(root, d, columns)
+        root = neighbour(root, d, columns, links)
     flow = min(flow, -excess[root])
 
     residual[source_end, direction] -= flow
@@ -242,7 +271,7 @@ def _augment(
         i = source_end if end == 0 else sink_end
         while parent[i] != TERMINAL:
             d = parent[i]
-            j = neighbour(i, d, columns)
+            j = neighbour(i, d, columns, links)
             # Flow runs from the root to the source tree's end and from the sink tree's end to the root.
             residual[i, d] += flow if end == 0 else -flow
             residual[j, d ^ 1] -= flow if end == 0 else -flow
@@ -262,24 +291,24 @@ def _augment(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _adopt(orphan: np.uint64, time: int, first: np.uint64, last: np.uint64, graph: Graph) -> tuple[np.uint64, np.uint64]:
     """Give each orphan a parent connected to its root, the nearest one, or set it free, which makes orphans of its children."""
-    columns, _, residual, tree, parent, distance, stamp, active, orphans = graph
+    columns, _, residual, tree, parent, distance, stamp, active, orphans, links = graph
     end = orphan
     while end != 0 and orphans[end] != 0:
         end = np.uint64(orphans[end])
     while orphan != 0:
         i, own = orphan, tree[orphan]
         best, nearest = -1, FAR
-        for d in range(4):
-            j = neighbour(i, d, columns)
+        for d in range(_directions(links)):
+            j = neighbour(i, d, columns, links)
             if tree[j] == own and (residual[j, d ^ 1] if own == SOURCE else residual[i, d]) > 0:
-                length = _distance_to_root(j, time, columns, parent, distance, stamp)
+                length = _distance_to_root(j, time, columns, parent, distance, stamp, links)
                 if length < nearest:
                     best, nearest = d, length
         if best >= 0:
             parent[i], stamp[i], distance[i] = best, time, nearest + 1
         else:
-            for d in range(4):
-                j = neighbour(i, d, columns)
+            for d in range(_directions(links)):
+                j = neighbour(i, d, columns, links)
                 if tree[j] != own:
                     continue
                 if active[j] == 0 and (residual[j, d ^ 1] if own == SOURCE else residual[i, d]) > 0:
@@ -296,7 +325,13 @@ def _adopt(orphan: np.uint64, time: int, first: np.uint64, last: np.uint64, grap
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _distance_to_root(
-    node: np.uint64, time: int, columns: int, parent: NDArray[np.int8], distance: NDArray[np.int32], stamp: NDArray[np.int32]
+    node: np.uint64,
+    time: int,
+    columns: int,
+    parent: NDArray[np.int8],
+    distance: NDArray[np.int32],
+    stamp: NDArray[np.int32],
+    links: NDArray[np.int32] | None,
 ) -> int:
     """Edges from a node to its terminal, `FAR` if an orphan is on the way; nodes on the way remember theirs until `time` passes."""
     length, i = 0, node
@@ -308,11 +343,11 @@ def _distance_to_root(
             break
         if parent[i] == ORPHAN:
             return FAR
-        i = neighbour(i, parent[i], columns)
+        i = neighbour(i, parent[i], columns, links)
     length += distance[i]
     i, left = node, length
     while stamp[i] != time:
         stamp[i], distance[i] = time, left
         left -= 1
-        i = neighbour(i, parent[i], columns)
+        i = neighbour(i, parent[i], columns, links)
     return length

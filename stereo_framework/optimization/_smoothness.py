@@ -48,6 +48,11 @@ def edge_weights(smoothness: Smoothness) -> NDArray[np.float32]:
     return weights
 
 
+def reach_of(rho: NDArray[np.float32]) -> int:
+    """The level difference, at least 1, from which on all cost the same, the most of all: of those only the best level counts."""
+    return int(np.flatnonzero(rho != rho.max()).max(initial=0)) + 1
+
+
 def check_choice(parameter: str, value: str, legal: Iterable[str]) -> None:
     """Refuse a value that is not one of the legal ones, for callers that no script has checked."""
     if value not in legal:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stereo_framework._bits import ordered
 from stereo_framework._parallel import over_rows
-from stereo_framework.optimization._smoothness import required_smoothness
+from stereo_framework.optimization._smoothness import reach_of, required_smoothness
 from stereo_framework.stage import stage
 from stereo_framework.volume import Energy, Labeling
 
@@ -56,9 +56,7 @@ def scanline_optimization(energy: Energy) -> Labeling:
     labels = np.empty(costs.shape[:2], np.int16)
     chosen = np.empty(costs.shape[:2], np.float32)
     totals = np.empty(rows, np.float64)
-    # Differences from `reach` on cost the same, the most of all: only the best previous level counts for them.
-    highest = rho.max()
-    reach = int(np.flatnonzero(rho != highest).max(initial=0)) + 1
+    highest, reach = rho.max(), reach_of(rho)
 
     def run(start: int, stop: int) -> None:
         _kernel(

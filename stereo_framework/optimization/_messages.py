@@ -1,0 +1,259 @@
+"""Kernels of belief propagation: messages between neighbouring pixels.
+
+Arrays of costs and messages are float32 (pixels, levels), pixels row by row. A message to a pixel says per level what it costs its neighbour
+and all behind it at least; its lowest value is 0. Messages are told apart by the neighbour that they come from.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from stereo_framework._bits import ordered
+from stereo_framework._parallel import over_rows
+from stereo_framework.optimization._smoothness import reach_of
+
+HIGHEST = np.int32(0x7FFFFFFF)
+"""Above the bits of every cost."""
+
+BLOCK = 32
+"""Rows that exchange messages at a time; their neighbours keep copies of what they would overwrite."""
+
+Values = NDArray[np.float32]
+Messages = tuple[Values, Values, Values, Values]
+"""Those that come from the left, right, upper and lower neighbour."""
+
+
+class Prior(NamedTuple):
+    """Penalties of level differences, and what shortens the search for the best one.
+
+    Parameters
+    ----------
+    rho : ndarray, float32, (levels,)
+    highest : float
+        Largest penalty, float32.
+    reach : int
+        Differences from here on have the largest penalty.
+    linear : bool
+        Below that penalties are in proportion to the difference.
+    """
+
+    rho: Values
+    highest: float
+    reach: int
+    linear: bool
+
+
+def prior_of(rho: Values) -> Prior:
+    """Find out about a table of penalties; penalties are in proportion up to rounding, as steps of 1/3 pixel need it."""
+    highest, reach = rho.max(), reach_of(rho)
+    linear = np.allclose(rho[:reach], rho[1] * np.arange(reach), rtol=1e-6, atol=0) and highest <= reach * rho[1] * (1 + 1e-6)
+    return Prior(rho, highest, reach, bool(linear))
+
+
+def accelerated(
+    rows: int, columns: int, costs: Values, messages: Messages, weights: tuple[Values, ...], prior: Prior, damping: np.float32
+) -> None:
+    """Messages across the image: rows do not depend on each other, nor do columns."""
+    work = costs.size * (1 if prior.linear else prior.reach)
+    for source, sign in enumerate((1, -1)):
+
+        def along_rows(start: int, stop: int, source: int = source, sign: int = sign) -> None:
+            first = start * columns if sign > 0 else (start + 1) * columns - 1
+            loops = (stop - start, columns), (columns - 1, sign)
+            _sweep(first, *loops, sign, costs, messages[source], messages[2:], weights[0], prior, damping)
+
+        over_rows(along_rows, rows, work)
+    for source, sign in enumerate((1, -1)):
+
+        def along_columns(start: int, stop: int, source: int = source, sign: int = sign) -> None:
+            first = start if sign > 0 else (rows - 1) * columns + start
+            loops = (rows - 1, sign * columns), (stop - start, 1)
+            _sweep(first, *loops, sign * columns, costs, messages[2 + source], messages[:2], weights[1], prior, damping)
+
+        over_rows(along_columns, columns, work)
+
+
+def synchronous(
+    rows: int, columns: int, costs: Values, messages: Messages, weights: tuple[Values, ...], prior: Prior, damping: np.float32
+) -> None:
+    """All messages at once, block by block."""
+    first = np.arange(0, rows, BLOCK)
+    last = np.minimum(first + BLOCK, rows) - 1
+    from_above, from_below = (values.reshape(rows, columns, -1)[at] for values, at in ((messages[2], first), (messages[3], last)))
+
+    def blocks(start: int, stop: int) -> None:
+        for b in range(start, stop):
+            _exchange(first[b], last[b] + 1, columns, costs, messages, from_above[b], from_below[b], *weights, prior, damping)
+
+    over_rows(blocks, first.size, 4 * costs.size * (1 if prior.linear else prior.reach))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _send(of_level: Values, weight: float, prior: Prior, damping: float, message: Values) -> None:
+    """Replace a message by the one from a pixel that has to bear `of_level`, which is used up; `damping` of the old one stays."""
+    levels = of_level.shape[0]
+    least = HIGHEST
+    for k in range(levels):
+        key = ordered(np.float32(of_level[k]).view(np.int32))
+        least = key if key < least else least
+    lowest, cap = np.int32(ordered(least)).view(np.float32), weight * prior.highest
+    for k in range(levels):
+        of_level[k] -= lowest
+    if prior.reach > 1 and prior.linear:
+        # The lower envelope of cones (Felzenszwalb & Huttenlocher 2006, section 3.3).
+        step = weight * prior.rho[1]
+        best = of_level[0]
+        for k in range(1, levels):
+            best = min(best + step, of_level[k])
+            of_level[k] = best
+        for k in range(levels - 2, -1, -1):
+            best = min(best + step, of_level[k])
+            of_level[k] = best
+    elif prior.reach > 1:
+        near = of_level.copy()
+        for n in range(1, prior.reach):
+            penalty = weight * prior.rho[n]
+            for k in range(levels - n):
+                there, here = near[k + n] + penalty, near[k] + penalty
+                of_level[k] = there if there < of_level[k] else of_level[k]
+                of_level[k + n] = here if here < of_level[k + n] else of_level[k + n]
+    if damping > 0:
+        for k in range(levels):
+            new = of_level[k] if of_level[k] < cap else cap
+            message[k] = new + damping * (message[k] - new)
+    else:
+        for k in range(levels):
+            message[k] = of_level[k] if of_level[k] < cap else cap
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sweep(
+    first: int,
+    outer: tuple[int, int],
+    inner: tuple[int, int],
+    step: int,
+    costs: Values,
+    behind: Values,
+    beside: tuple[Values, Values],
+    weights: Values,
+    prior: Prior,
+    damping: float,
+) -> None:
+    """Pass messages on in one direction, from pixel to pixel.
+
+    Parameters
+    ----------
+    first : int
+        The pixel that sends first.
+    outer, inner : (int, int)
+        How many pixels send, and how far apart they are, in two nested loops; whoever receives sends later.
+    step : int
+        From a pixel to the one that it sends to.
+    costs : ndarray, float32, (pixels, levels)
+    behind : ndarray, float32, (pixels, levels)
+        The messages that are passed on.
+    beside : pair of ndarray, float32, (pixels, levels)
+        Those across the direction.
+    weights : ndarray, float32, (pixels,)
+        Of the edges to the right or to the lower neighbour.
+    prior : Prior
+    damping : float
+        float32.
+    """
+    levels = costs.shape[1]
+    one, other = beside
+    total = np.empty(levels, np.float32)
+    for i in range(outer[0]):
+        for j in range(inner[0]):
+            pixel = first + i * outer[1] + j * inner[1]
+            p = np.uint64(pixel)
+            for k in range(levels):
+                total[k] = costs[p, k] + behind[p, k] + (one[p, k] + other[p, k])
+            _send(total, weights[np.uint64(min(pixel, pixel + step))], prior, damping, behind[np.uint64(pixel + step)])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _exchange(
+    start: int,
+    stop: int,
+    columns: int,
+    costs: Values,
+    messages: Messages,
+    from_above: Values,
+    from_below: Values,
+    right: Values,
+    down: Values,
+    prior: Prior,
+    damping: float,
+) -> None:
+    """Send all messages of the pixels of some rows, on the grounds of those that were there before.
+
+    Parameters
+    ----------
+    start, stop : int
+        First row and the one after the last.
+    columns : int
+    costs : ndarray, float32, (pixels, levels)
+    messages : tuple of ndarray, float32, (pixels, levels)
+    from_above, from_below : ndarray, float32, (columns, levels)
+        Copies of the messages to the first row from above it and to the last one from below it, which others replace meanwhile.
+    right, down : ndarray, float32, (pixels,)
+        Weights of the edges.
+    prior : Prior
+    damping : float
+        float32.
+    """
+    levels, rows = costs.shape[1], costs.shape[0] // columns
+    to_right, to_left, to_below, to_above = messages
+    # What the present pixel hears of from above and from the left: replaced already where the messages stand.
+    above, left = from_above.copy(), np.empty(levels, np.float32)
+    total, upright, sideways = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty(levels, np.float32)
+    for y in range(start, stop):
+        left[:] = to_right[y * columns]
+        for column in range(columns):
+            x, p = np.uint64(column), np.uint64(y * columns + column)
+            under, at = (from_below, x) if y == stop - 1 else (to_above, p)
+            for k in range(levels):
+                sideways[k] = left[k] + to_left[p, k]
+                upright[k] = above[x, k] + under[at, k]
+            if column + 1 < columns:
+                q = np.uint64(p + np.uint64(1))
+                for k in range(levels):
+                    total[k] = costs[p, k] + left[k] + upright[k]
+                    left[k] = to_right[q, k]
+                _send(total, right[p], prior, damping, to_right[q])
+            if column > 0:
+                q = np.uint64(p - np.uint64(1))
+                for k in range(levels):
+                    total[k] = costs[p, k] + to_left[p, k] + upright[k]
+                _send(total, right[q], prior, damping, to_left[q])
+            if y + 1 < rows:
+                q = np.uint64(p + np.uint64(columns))
+                for k in range(levels):
+                    total[k] = costs[p, k] + above[x, k] + sideways[k]
+                    above[x, k] = to_below[q, k]
+                _send(total, down[p], prior, damping, to_below[q])
+            if y > 0:
+                q = np.uint64(p - np.uint64(columns))
+                for k in range(levels):
+                    total[k] = costs[p, k] + under[at, k] + sideways[k]
+                _send(total, down[q], prior, damping, to_above[q])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def decide(start: int, stop: int, costs: Values, messages: Messages, labels: NDArray[np.int16]) -> None:
+    """The level that every pixel believes in, the lowest of equals, from the costs and all its messages."""
+    levels = costs.shape[1]
+    left, right, above, below = messages
+    for pixel in range(start, stop):
+        p = np.uint64(pixel)
+        best, level = np.float32(np.inf), 0
+        for k in range(levels):
+            belief = costs[p, k] + (left[p, k] + right[p, k]) + (above[p, k] + below[p, k])
+            if belief < best:
+                best, level = belief, k
+        labels[p] = level

@@ -1,0 +1,125 @@
+"""Graph cuts with occlusions: pixels are matched one to one or not at all."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import numpy as np
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.optimization._occlusion_moves import OcclusionMoves
+from stereo_framework.optimization._smoothness import check_choice, check_seed
+from stereo_framework.scene import Image
+from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, stage
+from stereo_framework.volume import Energy, Labeling
+
+
+@stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4")
+def graph_cut_occlusion(
+    energy: Energy,
+    reference: Image,
+    match: Image,
+    *,
+    weight: NonNegative = 8.0,
+    gradient_threshold: NonNegative | None = 8.0,
+    gradient_penalty: NonNegative = 3.0,
+    occlusion_cost: NonNegative = 10.0,
+    order: Literal["random", "fixed"] = "random",
+    max_cycles: PositiveInt = 100,
+    seed: NonNegativeInt = 0,
+) -> Labeling:
+    """The matches, each pixel of either image in one or in none, that no expansion of a disparity improves, each by one minimum cut.
+
+    Parameters
+    ----------
+    energy : Energy
+        Costs float32 (rows, columns, levels) of a match. Its smoothness term, if there is one, plays no part.
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    weight : float
+        The paper's lambda: cost of an edge between two neighbouring pixels of which one is matched with a disparity and the other not with the
+        same one, in units of the matching cost. A jump that hides nothing pays twice, once for either disparity.
+    gradient_threshold : float or None
+        Intensity difference in grey levels (root mean square over the colours) below which, across the edge and across the one that the disparity
+        takes it to in the match image, the edge costs `gradient_penalty` times as much; null or 0: the images play no part.
+    gradient_penalty : float
+        Factor on the weight of edges below the threshold in both images.
+    occlusion_cost : float
+        Cost of a pixel of either image without a match, in units of the matching cost.
+    order : {"random", "fixed"}
+        Order of the expansions in a cycle: drawn anew for each cycle, or by rising level.
+    max_cycles : int
+        Most cycles. One cycle expands every level once; the last one needed improves nothing more.
+    seed : int
+        Of the random order; the same seed gives the same labels.
+
+    Returns
+    -------
+    Labeling
+        Labels int16 (rows, columns), -1 where the reference is occluded. `objective` is the summed cost of matches, occluded pixels of both
+        images and edges; `trace` has the seconds and the energy of the filled labels, not the objective, after each cycle.
+
+    Raises
+    ------
+    ParameterError
+        The disparities are fractions of a pixel, the images do not fit the volume, or a parameter is out of its range.
+
+    Notes
+    -----
+    Kolmogorov & Zabih 2001: an expansion may add any matches of its disparity and drop any others; of equally good ones it makes that
+    with fewest of its disparity and most of the others. There are no matches at first. Pixels whose match would lie outside the match image
+    are occluded. The paper's threshold and penalty are 8 and 3; the difference is the larger one of both images, as there. Its weight
+    and occlusion cost depend on the matching cost. Expansions are left out when nothing has changed since the level's last one.
+
+    Unlike in dynamic programming matches need not be in order, and rows hang together. That no pixel of the match image is matched
+    twice needs disparities of whole pixels: refine them afterwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import CostVolume, Search
+    >>> reference, match = np.array([[10, 50, 90, 20, 60]], np.uint8), np.array([[10, 20, 60, 30, 30]], np.uint8)
+    >>> shifted = np.abs(reference[..., None] - np.stack([match, np.roll(match, 1), np.roll(match, 2)], axis=-1).astype(float))
+    >>> volume = CostVolume(shifted.astype(np.float32), Search(0, 2), 255.0)
+    >>> result = graph_cut_occlusion(Energy(volume), reference, match, weight=1, occlusion_cost=5)
+    >>> result.labels.tolist(), result.objective
+    ([[0, -1, -1, 2, 2]], 22.0)
+    """
+    check_choice("graph_cut_occlusion.order", order, ("random", "fixed"))
+    check_seed("graph_cut_occlusion", seed)
+    threshold = gradient_threshold or 0.0
+    for name, value in (
+        ("weight", weight),
+        ("gradient_threshold", threshold),
+        ("gradient_penalty", gradient_penalty),
+        ("occlusion_cost", occlusion_cost),
+    ):
+        if not value >= 0:
+            raise ParameterError(f"graph_cut_occlusion.{name}: {value!r} is not a number >= 0")
+    costs, search = energy.volume.costs, energy.volume.search
+    if search.denominator > 1:
+        raise ParameterError(
+            f"graph_cut_occlusion: with a step of 1/{search.denominator} pixel no match has a pixel of the match image to itself; "
+            "use a step of 1 and refine the disparities afterwards"
+        )
+    for name, image in (("reference", reference), ("match", match)):
+        if image.shape[:2] != costs.shape[:2]:
+            raise ParameterError(f"graph_cut_occlusion: {name} has shape {image.shape}; {costs.shape[:2]} fits the volume")
+    start = time.perf_counter()
+    moves = OcclusionMoves(energy.volume, reference, match, weight, threshold, gradient_penalty, occlusion_cost)
+    draw = np.random.PCG64(seed)
+    trace: list[tuple[float, float]] = []
+    objective, lowest = moves.objective(), np.inf
+    while objective < lowest and len(trace) < max_cycles:
+        lowest = objective
+        # Raw numbers are the only ones that numpy promises never to change.
+        levels = np.argsort(draw.random_raw(search.levels)) if order == "random" else np.arange(search.levels)
+        for level in levels.tolist():
+            if moves.may_improve(level):
+                moves.expand(level)
+        trace.append((time.perf_counter() - start, energy.of(moves.labels)))
+        objective = moves.objective()
+    labels = moves.labels.copy()
+    chosen = np.take_along_axis(costs, np.maximum(labels, 0)[..., None].astype(np.intp), axis=2)[..., 0]
+    return Labeling(labels, np.where(labels < 0, np.float32(0), chosen), trace=tuple(trace), objective=objective)

@@ -1,0 +1,244 @@
+import os
+
+import naive_messages
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads
+
+from stereo_framework import Bound, CostVolume, Energy, Search, Smoothness, load_scene
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization, winner_take_all
+from stereo_framework.smoothness import potts
+
+JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+SCHEDULES = ("accelerated", "synchronous")
+RHOS = {
+    "potts": lambda levels: np.minimum(np.arange(levels), 1),
+    "truncated linear": lambda levels: np.minimum(2 * np.arange(levels), 5),
+    "linear": np.arange,
+    "squared": lambda levels: np.arange(levels) ** 2,
+    "truncated squared": lambda levels: np.minimum(np.arange(levels) ** 2, 5),
+    "concave": lambda levels: np.minimum(np.arange(levels), 1) + (np.arange(levels) > 2),
+    "no order": lambda levels: np.array([0, 3, 1, 4, 2, 4, 0, 1])[:levels],
+    "none": lambda levels: np.zeros(levels),
+}
+
+
+def energy_of(costs, smoothness):
+    costs = np.asarray(costs, np.float32)
+    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
+
+
+def smoothness_of(rows, columns, rho, weight=1.0):
+    weights = np.full((2, rows, columns), weight, np.float32)
+    weights[0, :, -1] = weights[1, -1] = 0
+    return Smoothness(weights[0], weights[1], np.asarray(rho, np.float32))
+
+
+@st.composite
+def problems(draw, shapes, levels=(4, 5, 3, 2)):
+    """Whole numbers: everything is exact in float32."""
+    rows, columns = draw(st.sampled_from(shapes))
+    levels = draw(st.sampled_from(levels))
+    costs = draw(filled((rows, columns, levels), np.arange(60))).astype(np.float32)
+    right, down = (draw(filled((rows, columns), np.arange(12))).astype(np.float32) for _ in range(2))
+    right[:, -1] = down[-1] = 0
+    rho = RHOS[draw(st.sampled_from(sorted(RHOS)))](levels).astype(np.float32)
+    return costs, Smoothness(right, down, rho)
+
+
+SMALL = ((4, 5), (5, 3), (2, 6), (1, 5), (5, 1), (1, 1))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@settings(max_examples=60 if JIT else 8, deadline=None)
+@given(
+    problem=problems(SMALL),
+    iterations=st.integers(1, 4),
+    damping=st.sampled_from([0.0, 0.5, 0.25]),
+    block=st.sampled_from([2, 3, 1, 32]),
+    threads=st.integers(1, 3),
+)
+def test_agrees_with_twin(schedule, problem, iterations, damping, block, threads):
+    costs, smoothness = problem
+    beliefs, labels = naive_messages.propagate(costs, smoothness, schedule, iterations, damping)
+    energy = energy_of(costs, smoothness)
+    with pytest.MonkeyPatch.context() as patch, in_threads(threads):
+        patch.setattr("stereo_framework.optimization._messages.BLOCK", block)
+        found = belief_propagation(energy, schedule=schedule, iterations=iterations, damping=damping)
+    np.testing.assert_array_equal(found.labels, found.volume.costs.argmin(axis=2))
+    if damping:
+        # A damped message has more bits than the old and the new one; sums below 500 are off by 2**-16 at most, a few dozen times.
+        np.testing.assert_allclose(found.volume.costs, beliefs, rtol=0, atol=40 * 2.0**-16)
+    else:
+        np.testing.assert_array_equal(found.volume.costs, beliefs)
+        assert [now for _, now in found.trace] == [energy.of(one.astype(np.int16)) for one in labels]
+
+
+# --- trees -------------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def trees(draw):
+    """Rows, columns, and small grids whose edges of weight above 0 form a tree."""
+    rows, columns = draw(st.sampled_from([(2, 3), (3, 2), (1, 6), (6, 1), (2, 2), (1, 1)]))
+    levels = draw(st.sampled_from([3, 2] if rows * columns > 4 else [4, 3, 2]))
+    costs = draw(filled((rows, columns, levels), np.arange(60))).astype(np.float32)
+    edges = [(0, y, x) for y in range(rows) for x in range(columns - 1)] + [
+        (1, y, x) for y in range(rows - 1) for x in range(columns)
+    ]
+    weights = np.zeros((2, rows, columns), np.float32)
+    part = {pixel: {pixel} for pixel in np.ndindex(rows, columns)}
+    for down, y, x in draw(st.permutations(edges)):
+        one, other = part[y, x], part[y + down, x + 1 - down]
+        if one is not other:
+            weights[down, y, x] = draw(st.sampled_from([5, 1, 20, 3, 8]))
+            one |= other
+            part.update(dict.fromkeys(one, one))
+    rho = RHOS[draw(st.sampled_from(sorted(RHOS)))](levels).astype(np.float32)
+    return costs, Smoothness(weights[0], weights[1], rho)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@settings(max_examples=60 if JIT else 8, deadline=None)
+@given(problem=trees())
+def test_beliefs_are_the_lowest_energies_on_trees(schedule, problem):
+    costs, smoothness = problem
+    # No two of the six pixels are more than five edges apart.
+    found = belief_propagation(energy_of(costs, smoothness), schedule=schedule, iterations=5, damping=0.0)
+    beliefs = found.volume.costs
+    np.testing.assert_array_equal(beliefs - beliefs.min(axis=2, keepdims=True), naive_messages.lowest_energies(costs, smoothness))
+
+
+@pytest.mark.parametrize("rho", sorted(RHOS))
+@pytest.mark.parametrize("upright", [False, True])
+def test_rows_and_columns_get_the_minimum_in_one_iteration(upright, rho):
+    # Costs are such that no two labellings of a row cost the same.
+    rng = np.random.default_rng(4)
+    costs = rng.permutation(9 * 40 * 8).reshape(9, 40, 8).astype(np.float32) + rng.random((9, 40, 8), dtype=np.float32)
+    weights, none = np.full((9, 40), 700, np.float32), np.zeros((9, 40), np.float32)
+    weights[:, -1] = 0
+    rho = RHOS[rho](8).astype(np.float32)
+    expected = scanline_optimization(energy_of(costs, Smoothness(weights, none, rho))).labels
+    if upright:
+        costs, along = np.ascontiguousarray(costs.swapaxes(0, 1)), Smoothness(none.T.copy(), weights.T.copy(), rho)
+    else:
+        along = Smoothness(weights, none, rho)
+    found = belief_propagation(energy_of(costs, along), iterations=1, damping=0.0).labels
+    np.testing.assert_array_equal(found.T if upright else found, expected)
+
+
+# --- messages ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rho", "reach", "linear"),
+    [
+        ([0, 1, 1, 1], 1, True),
+        ([0, 0, 0], 1, True),
+        ([0, 2], 1, True),
+        ([0, 1, 2, 3], 3, True),
+        ([0, 1, 2, 2.5, 2.5], 3, True),
+        ([0, 1, 2, 5, 5], 3, False),
+        ([0, 1, 4, 4], 2, False),
+        ([0, 3, 1, 4], 3, False),
+        (np.arange(40, dtype=np.float32) / np.float32(3), 39, True),
+        (np.minimum(np.arange(40) * 0.1, 1.25), 13, True),
+    ],
+)
+def test_penalties_are_told_apart(rho, reach, linear):
+    prior = _messages.prior_of(np.array(rho, np.float32))
+    assert (prior.reach, prior.linear) == (reach, linear)
+
+
+def test_fractions_are_as_good_as_their_rounding():
+    # Thirds of a pixel are no float32 numbers: the envelope of cones adds up what the table holds as products.
+    rng = np.random.default_rng(1)
+    costs = (100 * rng.random((7, 9, 40))).astype(np.float32)
+    smoothness = smoothness_of(7, 9, np.minimum(np.arange(40) / 3, 4.2), 11.3)
+    beliefs, _ = naive_messages.propagate(costs, smoothness, "accelerated", 2, 0.0)
+    found = belief_propagation(energy_of(costs, smoothness), iterations=2, damping=0.0).volume.costs
+    # Some thirty additions of numbers below 400.
+    np.testing.assert_allclose(found, beliefs, atol=30 * 400 * 2.0**-24)
+
+
+# --- the whole optimizer -------------------------------------------------------------------------------------------------------
+
+
+def test_labels_costs_and_trace_belong_together():
+    costs = np.random.default_rng(1).integers(0, 50, (9, 11, 5))
+    energy = energy_of(costs, smoothness_of(9, 11, [0, 1, 1, 1, 1], 9))
+    found = belief_propagation(energy, iterations=7)
+    assert found.labels.dtype == np.int16
+    np.testing.assert_array_equal(found.labels, found.volume.costs.argmin(axis=2))
+    np.testing.assert_array_equal(
+        found.costs, np.take_along_axis(energy.volume.costs, found.labels[..., None].astype(int), 2)[..., 0]
+    )
+    seconds, energies = zip(*found.trace, strict=True)
+    assert len(energies) == 7
+    assert 0 < seconds[0] <= seconds[-1]
+    assert energies[-1] == energy.of(found.labels)
+    assert energies[0] < energy.of(winner_take_all(energy).labels)
+    assert found.lower_bound is found.objective is None
+
+
+def test_damping_calms_oscillations():
+    # Without damping the two colours of the checkerboard never hear of each other at the same time.
+    costs = np.random.default_rng(3).integers(0, 40, (16, 16, 6))
+    energy = energy_of(costs, smoothness_of(16, 16, [0, 1, 1, 1, 1, 1], 15))
+
+    def spread(damping):
+        last = [now for _, now in belief_propagation(energy, schedule="synchronous", iterations=120, damping=damping).trace[-20:]]
+        return max(last) - min(last), min(last)
+
+    (loose, loose_energy), (calm, calm_energy) = spread(0.0), spread(0.5)
+    assert calm < loose
+    assert calm_energy <= loose_energy
+
+
+# --- wrong use -----------------------------------------------------------------------------------------------------------------
+
+
+def test_needs_smoothness():
+    with pytest.raises(ParameterError, match=r"^belief_propagation: the energy has no smoothness term.*potts, linear or"):
+        belief_propagation(energy_of(np.zeros((2, 2, 3)), None))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"schedule": "sweeps"}, "belief_propagation.schedule: 'sweeps' is not legal; legal: accelerated, synchronous"),
+        ({"damping": 1.0}, "belief_propagation.damping: 1.0 is not a number >= 0 and < 1"),
+        ({"damping": -0.1}, "belief_propagation.damping: -0.1 is not"),
+        ({"damping": float("nan")}, "belief_propagation.damping: nan is not"),
+    ],
+)
+def test_refuses_illegal_parameters(parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        belief_propagation(energy_of(np.zeros((2, 2, 2)), smoothness_of(2, 2, [0, 1])), **parameters)
+
+
+@pytest.mark.parametrize(("name", "value"), [("iterations", 0), ("schedule", "both"), ("damping", 1.5), ("damping", 1.0)])
+def test_scripts_refuse_illegal_parameters(name, value):
+    with pytest.raises(ParameterError, match=f"belief_propagation.{name}: "):
+        Bound(belief_propagation, {name: value})
+
+
+# --- real scenes ---------------------------------------------------------------------------------------------------------------
+
+
+def test_tsukuba_energy_lies_between_scanlines_and_graph_cuts(data):
+    scene = load_scene("tsukuba", data=data)
+    volume = absolute_difference(scene.reference, scene.match, scene.search, interval=True)
+    energy = Energy(volume, potts(scene.reference, scene.search, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0))
+    cut, rows = (energy.of(optimizer(energy).labels) for optimizer in (graph_cut, scanline_optimization))
+    for schedule, iterations in (("accelerated", 20), ("synchronous", 100)):
+        found = belief_propagation(energy, schedule=schedule, iterations=iterations)
+        # Tappen & Freeman 2003 find energies of belief propagation some percent above those of graph cuts, whose own lies
+        # within a few tenths of a percent of the minimum.
+        assert 0.99 * cut < found.trace[-1][1] < 1.15 * cut < rows
+        # It settles.
+        assert found.trace[-1][1] < 1.01 * min(now for _, now in found.trace)

@@ -1,0 +1,282 @@
+import os
+
+import naive_occlusion
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads
+from scipy.optimize import linear_sum_assignment
+
+from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.regions import occluded
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import _max_flow, _occlusion_moves, graph_cut_occlusion
+from stereo_framework.optimization._occlusion_moves import OcclusionMoves
+from stereo_framework.refinement import fill_occlusions
+
+JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+TINY = ((2, 2), (1, 5), (2, 3), (4, 1), (1, 4), (1, 1))
+SMALL = ((9, 13), (1, 40), (30, 2), (5, 20), (2, 2))
+
+
+@st.composite
+def problems(draw, shapes, levels=(3, 4, 2)):
+    """Costs and images of whole numbers, ranges below, around and above 0, and parameters: everything is exact."""
+    rows, columns = draw(st.sampled_from(shapes))
+    levels, step = draw(st.sampled_from(levels)), draw(st.sampled_from([1, 1, 2]))
+    minimum = draw(st.sampled_from([0, -1, 1, -2, -30]))
+    search = Search(minimum, minimum + step * (levels - 1), step, draw(st.sampled_from([1, -1])))
+    costs = draw(filled((rows, columns, levels), np.arange(40))).astype(np.float32)
+    images = [draw(filled((rows, columns, 3), np.arange(0, 40, 4))).astype(np.uint8) for _ in range(2)]
+    parameters = {
+        "weight": draw(st.sampled_from([3.0, 8.0, 1.0, 0.0])),
+        "gradient_threshold": draw(st.sampled_from([16.0, 8.0, None])),
+        "gradient_penalty": draw(st.sampled_from([3.0, 0.0])),
+        "occlusion_cost": draw(st.sampled_from([10.0, 15.0, 5.0, 0.0])),
+    }
+    return CostVolume(costs, search, 1020.0), *images, parameters
+
+
+def twin_of(volume, reference, match, parameters):
+    weight, threshold, penalty, occlusion = parameters.values()
+    return naive_occlusion.Occlusion(volume.costs, volume.search, reference, match, weight, threshold, penalty, occlusion)
+
+
+def optimize(problem, **others):
+    volume, reference, match, parameters = problem
+    return graph_cut_occlusion(Energy(volume), reference, match, **parameters, **others)
+
+
+def moves_of(problem):
+    *data, parameters = problem
+    return OcclusionMoves(*data, *(value or 0.0 for value in parameters.values()))
+
+
+# --- single moves ----------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60 if JIT else 10, deadline=None)
+@given(problem=problems(TINY), data=st.data())
+def test_an_expansion_is_the_best_of_all_changes(problem, data):
+    moves, twin = moves_of(problem), twin_of(*problem)
+    matches = set()
+    for level in data.draw(st.lists(st.integers(0, twin.levels - 1), min_size=3, max_size=5)):
+        due = moves.may_improve(level)
+        matches, energy = twin.best_expansion(matches, level)
+        before = naive_occlusion.matches_of(moves.labels)
+        moves.expand(level)
+        assert naive_occlusion.matches_of(moves.labels) == matches
+        assert moves.objective() == energy
+        assert due or matches == before
+
+
+@settings(max_examples=100 if JIT else 5, deadline=None)
+@given(problem=problems(SMALL, levels=(5, 6, 3)))
+def test_solvers_agree_move_by_move_and_none_raises_the_objective(problem):
+    ours, theirs, twin = moves_of(problem), moves_of(problem), twin_of(*problem)
+    before = ours.objective()
+    for level in 2 * list(range(twin.levels)):
+        ours.expand(level)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_occlusion_moves, "sink_side", _max_flow.sink_side_by_pymaxflow)
+            theirs.expand(level)
+        np.testing.assert_array_equal(ours.labels, theirs.labels)
+        matches = naive_occlusion.matches_of(ours.labels)
+        assert matches <= twin.all
+        assert twin.unique(matches)
+        assert ours.objective() == twin.energy(matches) <= before
+        before = ours.objective()
+
+
+# --- the whole optimizer ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30 if JIT else 5, deadline=None)
+@given(problem=problems(TINY))
+def test_no_expansion_lowers_the_result(problem):
+    found, twin = optimize(problem), twin_of(*problem)
+    matches = naive_occlusion.matches_of(found.labels)
+    assert found.objective == twin.energy(matches)
+    assert all(twin.best_expansion(matches, level)[1] == found.objective for level in range(twin.levels))
+
+
+@settings(max_examples=30 if JIT else 5, deadline=None)
+@given(problem=problems(SMALL))
+def test_without_smoothness_it_is_no_better_than_the_best_assignment(problem):
+    # Rows are then assignment problems. An expansion cannot exchange the pixels of two other disparities, so it may be worse.
+    costs, occlusion = problem[0].costs, problem[3]["occlusion_cost"]
+    problem[3]["weight"] = 0.0
+    found, twin = optimize(problem), twin_of(*problem)
+    lowest = 0.0
+    for y in range(twin.rows):
+        saved = np.zeros((twin.columns, twin.columns))
+        for one in twin.all:
+            if one[0] == y:
+                saved[one[1], twin.partner(one)[1]] = min(0.0, float(costs[one]) - 2 * occlusion)
+        lowest += 2 * twin.columns * occlusion + saved[linear_sum_assignment(saved)].sum()
+    assert lowest <= found.objective <= 2 * twin.rows * twin.columns * occlusion
+
+
+@pytest.mark.parametrize("order", ["fixed", "random"])
+@settings(max_examples=20 if JIT else 3, deadline=None)
+@given(problem=problems(SMALL, levels=(6, 5)), seed=st.integers(0, 9))
+def test_cycles_expand_every_level_once(order, problem, seed):
+    moves, energy, draw = moves_of(problem), Energy(problem[0]), np.random.PCG64(seed)
+    levels = problem[0].search.levels
+    objectives, energies = [moves.objective()], []
+    while len(objectives) == 1 or objectives[-1] < objectives[-2]:
+        ranks = [int(r) for r in draw.random_raw(levels)] if order == "random" else range(levels)
+        for level in sorted(range(levels), key=ranks.__getitem__):
+            moves.expand(level)
+        objectives.append(moves.objective())
+        energies.append(energy.of(moves.labels))
+    for count in (1, 2):
+        with in_threads(count):
+            found = optimize(problem, order=order, seed=seed)
+        np.testing.assert_array_equal(found.labels, moves.labels)
+        assert found.objective == objectives[-1]
+        assert [now for _, now in found.trace] == energies
+
+
+def made_problem(seed, **parameters):
+    rng = np.random.default_rng(seed)
+    images = rng.integers(0, 256, (2, 12, 30)).astype(np.uint8)
+    volume = CostVolume(rng.integers(0, 50, (12, 30, 8)).astype(np.float32), Search(0, 7), 255.0)
+    return (
+        volume,
+        *images,
+        {"weight": 5.0, "gradient_threshold": 40.0, "gradient_penalty": 3.0, "occlusion_cost": 15.0} | parameters,
+    )
+
+
+def test_labels_costs_and_trace_belong_together():
+    problem = made_problem(1)
+    found = optimize(problem)
+    assert (found.labels.dtype, found.costs.dtype) == (np.int16, np.float32)
+    chosen = np.take_along_axis(problem[0].costs, np.maximum(found.labels, 0)[..., None].astype(int), 2)[..., 0]
+    np.testing.assert_array_equal(found.costs, np.where(found.labels < 0, 0, chosen))
+    assert 0 < (found.labels < 0).mean() < 1
+    seconds, energies = zip(*found.trace, strict=True)
+    assert 0 < seconds[0] <= seconds[-1]
+    assert energies[-1] == Energy(problem[0]).of(found.labels)
+    assert found.volume is found.lower_bound is None
+
+
+def test_more_cycles_lower_the_objective():
+    full = optimize(made_problem(1))
+    assert len(full.trace) > 2
+    shorter = [optimize(made_problem(1), max_cycles=n) for n in range(1, len(full.trace) + 1)]
+    objectives = [found.objective for found in shorter]
+    # The last cycle finds nothing.
+    assert objectives[:-1] == sorted(set(objectives), reverse=True)
+    assert objectives[-1] == objectives[-2] == full.objective
+    assert [len(found.trace) for found in shorter] == list(range(1, len(full.trace) + 1))
+
+
+def test_the_seed_decides_the_order():
+    labels = {seed: optimize(made_problem(2), seed=seed).labels for seed in range(4)}
+    assert len({one.tobytes() for one in labels.values()}) > 1
+    np.testing.assert_array_equal(labels[3], optimize(made_problem(2), seed=3).labels)
+    np.testing.assert_array_equal(*(optimize(made_problem(2), order="fixed", seed=seed).labels for seed in (0, 1)))
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize("minimum", [0, 2, -4])
+def test_a_square_before_a_plane_hides_what_it_hides(direction, minimum):
+    rng = np.random.default_rng(6)
+    texture, front = rng.integers(0, 256, (2, 24, 60)).astype(np.uint8)
+    back, jump, shape = minimum + 1, 4, (24, 40)
+    truth = np.full(shape, back)
+    truth[6:18, 15:25] = back + jump
+    reference, match = texture[:, 10:50].copy(), np.empty(shape, np.uint8)
+    reference[6:18, 15:25] = front[6:18, 15:25]
+    columns = np.arange(40)
+    match[:] = texture[:, columns + direction * back + 10]
+    ahead = columns[15:25] - direction * (back + jump)
+    match[6:18, ahead] = front[6:18, 15:25]
+    # Hidden behind the square, or beyond the border.
+    target = columns - direction * truth
+    hidden = (target < 0) | (target > 39)
+    hidden[6:18] |= (truth[6:18] == back) & np.isin(target[6:18], ahead)
+    search = Search(minimum, minimum + 7, 1, direction)
+    volume = absolute_difference(reference, match, search)
+    parameters = {"weight": 5.0, "gradient_threshold": 8.0, "gradient_penalty": 3.0, "occlusion_cost": 20.0}
+    found = optimize((volume, reference, match, parameters))
+    assert hidden[8].sum() >= jump
+    np.testing.assert_array_equal(found.labels, np.where(hidden, -1, truth - minimum))
+    twin = twin_of(volume, reference, match, parameters)
+    assert found.objective == twin.energy(naive_occlusion.matches_of(found.labels))
+
+
+# --- wrong use -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"order": "rising"}, "graph_cut_occlusion.order: 'rising' is not legal; legal: fixed, random"),
+        ({"seed": -1}, "graph_cut_occlusion.seed: -1 is not a whole number >= 0"),
+        ({"weight": -1.0}, "graph_cut_occlusion.weight: -1.0 is not a number >= 0"),
+        ({"gradient_threshold": -1.0}, "graph_cut_occlusion.gradient_threshold: -1.0 is not"),
+        ({"gradient_penalty": float("nan")}, "graph_cut_occlusion.gradient_penalty: nan is not"),
+        ({"occlusion_cost": -0.5}, "graph_cut_occlusion.occlusion_cost: -0.5 is not"),
+    ],
+)
+def test_refuses_illegal_parameters(parameters, message):
+    volume, reference, match, _ = made_problem(1)
+    with pytest.raises(ParameterError, match=message):
+        graph_cut_occlusion(Energy(volume), reference, match, **parameters)
+
+
+def test_refuses_fractions_of_a_pixel():
+    images = np.zeros((2, 3, 9), np.uint8)
+    volume = CostVolume(np.zeros((3, 9, 5), np.float32), Search(0, 2, 0.5), 255.0)
+    with pytest.raises(ParameterError, match=r"^graph_cut_occlusion: with a step of 1/2 pixel .* use a step of 1 and refine"):
+        graph_cut_occlusion(Energy(volume), *images)
+
+
+def test_refuses_images_of_another_size():
+    volume, reference, match, _ = made_problem(1)
+    with pytest.raises(ParameterError, match=r"^graph_cut_occlusion: match has shape \(12, 29\); \(12, 30\) fits the volume"):
+        graph_cut_occlusion(Energy(volume), reference, match[:, 1:])
+
+
+@pytest.mark.parametrize(("name", "value"), [("max_cycles", 0), ("order", "both"), ("weight", -1), ("occlusion_cost", -1)])
+def test_scripts_refuse_illegal_parameters(name, value):
+    with pytest.raises(ParameterError, match=f"graph_cut_occlusion.{name}: "):
+        Bound(graph_cut_occlusion, {name: value})
+
+
+# --- real scenes -----------------------------------------------------------------------------------------------------------
+
+
+def method(*refinement):
+    return Pipeline(
+        Bound(absolute_difference, {"interval": True, "truncation": 30.0}),
+        Bound(graph_cut_occlusion, {"weight": 8.0, "occlusion_cost": 10.0}),
+        refinement=refinement,
+    )
+
+
+def test_tsukuba_gains_from_occlusions_and_finds_most(data):
+    scene = load_scene("tsukuba", data=data)
+    found = method()(scene)
+    filled = evaluate(fill_occlusions(found.disparity), scene)["bad_pixels_nonocc"]
+    # Scharstein & Szeliski 2002, Table 5: 1.94 for graph cuts that know no occlusions.
+    assert filled < 1.94
+    inner = ~np.isnan(scene.truth)
+    hidden, none = occluded(scene.truth, scene.direction)[inner], np.isnan(found.disparity)[inner]
+    # The truth is of whole pixels and the occluded strips are narrow: what is found a pixel beside them counts twice.
+    assert none[hidden].mean() > 2 / 3
+    assert none[~hidden].mean() < 0.025
+
+
+@pytest.mark.slow
+def test_table5_row_of_graph_cuts_with_occlusions(data):
+    scenes = [load_scene(name, data=data) for name in ("tsukuba", "sawtooth", "venus", "map")]
+    bad = [evaluate(method(fill_occlusions)(scene).disparity, scene)["bad_pixels_nonocc"] for scene in scenes]
+    # "GC + occl." has 1.27 0.36 2.79 1.79, with parameters of its own that are not published: scene by scene they cannot be met.
+    assert np.mean(bad) <= np.mean([1.27, 0.36, 2.79, 1.79])
