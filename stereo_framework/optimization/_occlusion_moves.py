@@ -45,7 +45,7 @@ class OcclusionMoves:
         # x_match - x_reference.
         shifts = -search.direction * (search.first + search.stride * np.arange(search.levels))
         flat = [_flat_edges(image, gradient_threshold) for image in (reference, match)]
-        weights = np.array([weight, weight * gradient_penalty])
+        weights = np.array([weight, weight * gradient_penalty], np.float64)
         # One row of no pixels above and below, as the graph has it.
         self._padded = np.full((rows + 2, columns), -1, np.int16)
         self.labels: Labels = self._padded[1:-1]

@@ -38,11 +38,11 @@ def graph_cut_occlusion(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     weight : float
-        The paper's lambda: cost of an edge between two neighbouring pixels of which one is matched with a disparity and the other not with the
-        same one, in units of the matching cost. A jump that hides nothing pays twice, once for either disparity.
+        The paper's lambda: cost of an edge between neighbouring pixels of which one is matched with a disparity and the other is not matched
+        with the same, in units of the matching cost. A jump that hides nothing pays twice, once for either disparity.
     gradient_threshold : float or None
-        Intensity difference in grey levels (root mean square over the colours) below which, across the edge and across the one that the disparity
-        takes it to in the match image, the edge costs `gradient_penalty` times as much; null or 0: the images play no part.
+        Intensity difference in grey levels (root mean square over the colours). Where it is smaller both across the edge and across the one
+        of the match image that it is matched with, the edge costs `gradient_penalty` times as much; null or 0: the images play no part.
     gradient_penalty : float
         Factor on the weight of edges below the threshold in both images.
     occlusion_cost : float
