@@ -6,13 +6,20 @@ import yaml
 
 import stereo_framework
 
-FOLDER = Path(__file__).parent / "data"
-TABLE5_2002 = Path(stereo_framework.__file__).parent / "papers" / "taxonomy2002" / "table5.yaml"
+PAPERS = Path(stereo_framework.__file__).parent / "papers"
+FOLDERS = {"cabezas2011": PAPERS / "sigma_z2011", "cabezas2012": PAPERS / "groups2012"}
+TABLE5_2002 = PAPERS / "taxonomy2002" / "table5.yaml"
+
+
+def path_of(name):
+    """The file of a table, ``cabezas2012_table3``."""
+    paper, _, own = name.partition("_")
+    return FOLDERS[paper] / f"{own}.yaml" if paper in FOLDERS else Path(__file__).parent / "data" / f"{name}.yaml"
 
 
 def table(name):
     """A table as its file has it: source, columns, rows, ..."""
-    return yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+    return yaml.safe_load(path_of(name).read_text())
 
 
 def rows(name):

@@ -31,9 +31,15 @@ class PublishedTable:
     ranks: Mapping[str, Mapping[str, int]]
 
 
+def raw_table(paper: str, name: str) -> dict[str, Any]:
+    """A table as its file ``papers/PAPER/NAME.yaml`` has it."""
+    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text())
+    return content
+
+
 def published_table(paper: str, name: str) -> PublishedTable:
     """Read ``papers/PAPER/NAME.yaml``: ``source``, ``columns`` and ``rows``, a mapping of lists or a list of records."""
-    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text())
+    content = raw_table(paper, name)
     columns, rows = content["columns"], content["rows"]
     if isinstance(rows, dict):
         rows = [{"algorithm": label, "values": values} for label, values in rows.items()]
@@ -57,5 +63,5 @@ def _count(rows: list[dict[str, Any]], label: str) -> int:
 
 def published_parameters(paper: str, name: str) -> dict[str, dict[str, Any]]:
     """Read a table of settings, whose values may be of any kind: by row and column, None where nothing is printed."""
-    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text())
+    content = raw_table(paper, name)
     return {row: dict(zip(content["columns"], values, strict=True)) for row, values in content["rows"].items()}

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import yaml
-from published import FOLDER, TABLE5_2002
+from published import TABLE5_2002, path_of
 from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
@@ -65,7 +65,7 @@ def test_the_table_of_2002(rank):
 
 def test_groups_of_2012_from_two_files(rank):
     """One method stands in both tables, with the same scores."""
-    sources = [FOLDER / f"cabezas2012_table{i}.yaml" for i in (3, 4)]
+    sources = [path_of(f"cabezas2012_table{i}") for i in (3, 4)]
     found = _records(rank(*sources, "--split", "_", "--lower", "*", "--json"))
     assert len(found) == 15
     chain = ["GC+SegmBorder", "ObjectStereo", "RTAdaptWgt", "RealtimeBP", "OptimizedDP", "DP", "MI-nonpara"]
@@ -144,7 +144,7 @@ def test_holes(rank, write):
     assert list(_records(empty)["a"]["scores"]) == ["x:bad_pixels_all"]
     assert "warning: column y:bad_pixels_all: no method has a score" in empty.stderr
     _one_line(rank(write("method,p,q\na,1,\nb,,2\n"), "--lower", "*", "--drop-incomplete"), "every method lacks a score")
-    _one_line(rank(FOLDER / "kostliva2007_table2.yaml", "--higher", "*"), "CSM (CSM), GC (GC), DP (DP)")
+    _one_line(rank(path_of("kostliva2007_table2"), "--higher", "*"), "CSM (CSM), GC (GC), DP (DP)")
 
 
 def _result(method, scene, value, protocol="taxonomy2002", text="taxonomy2002: as it is", axes=None, **others):

@@ -117,3 +117,22 @@ def test_conclusions_of_experiments_1_and_2(data, tmp_path):
 
 def test_every_published_table_can_be_read():
     assert published_table("taxonomy2002", "table7").rows["4-GC"]["tsukuba"] == 662.0
+
+
+@pytest.mark.parametrize(("name", "numbers", "statements"), [("sigma_z2011", 24, 2), ("groups2012", 12, 3)])
+def test_papers_on_the_sigma_z_error(data, tmp_path, name, numbers, statements):
+    done = reproduce(find_paper(name), tmp_path, data=data)
+    assert len(done.comparisons) == numbers
+    assert all(c.ours is not None for c in done.comparisons)
+    assert [s.holds for s in done.statements] == [True] * statements
+    assert done.holds
+    assert f"{numbers} of {numbers} published numbers are met" in done.page.read_text()
+
+
+def test_groups_need_no_data(tmp_path, monkeypatch):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
+    done = reproduce(find_paper("groups2012"), tmp_path / "out")
+    assert len(done.statements) == 3
+    assert done.holds
+    assert all(c.ours is None for c in done.comparisons)
