@@ -19,11 +19,9 @@ _HEADS = ("scene", "method", STATISTIC, "seed", "search", *SLOTS)
 _PLACES: Mapping[str, Sequence[str]] = {
     "region": tuple(dict.fromkeys((*REGIONS, *MASKS))),
     "frame": ("near", "middle", "match", "far"),
-    "map": (),
-    "subsets": (),
     "hci_coverage": tuple(name.removeprefix("hci_") for name in HCI_METRICS),
 }
-"""What the names of statistics end in, by what their metric is about or by its name."""
+"""What the names of statistics end in, by what their metric is about or by its name; nothing where none stands here."""
 
 _ABOUT_RUNS = ("energy", "seconds")
 
@@ -86,7 +84,7 @@ def statistic_fault(name: str) -> str | None:
     if metric is None:
         return f"no such statistic {name!r}; {nearest(name, [*METRICS, *_ABOUT_RUNS], kind='statistics begin with')}"
     stem, place = _split(name, metric.name)
-    places = _PLACES.get(metric.name, _PLACES[metric.about])
+    places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
     legal = [f"{stem}_{one}" for one in places] or [stem]
     own_mask = metric.about == "region" and place and not close_names(place, places)
     return None if name in legal or own_mask else f"no such statistic {name!r}; {nearest(name, legal, kind='statistics')}"

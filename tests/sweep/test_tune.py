@@ -208,7 +208,7 @@ def test_continuous_axes():
 
 def test_settings_that_fail_stop_no_others(registry, tmp_path):
     @stage.stage("refinement", source="a test")
-    def fails_at_five(disparity, *, size: int = 0):
+    def refuses_five(disparity, *, size: int = 0):
         """Raise for one value.
 
         Parameters
@@ -220,10 +220,10 @@ def test_settings_that_fail_stop_no_others(registry, tmp_path):
             raise ValueError("five is too many")
         return disparity
 
-    script = swept(**{"refinement.fails_at_five.size": [4, 5, 6]}) | {"refinement": ["fails_at_five"]}
+    script = swept(**{"refinement.refuses_five.size": [4, 5, 6]}) | {"refinement": ["refuses_five"]}
     tuned = tune(script, BAD, [noisy("a"), noisy("b", 1)], trials=5, out=tmp_path)
     failed = [t for t in tuned.trials if t.state == "failed"]
-    assert [t.axes["refinement.fails_at_five.size"] for t in failed] == [5]
+    assert [t.axes["refinement.refuses_five.size"] for t in failed] == [5]
     assert [t.error for t in failed] == ["ValueError: five is too many"]
     assert sorted(t.state for t in tuned.trials) == ["complete", "complete", "failed"]
 
