@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli._interrupts import interruptible
 from stereo_framework.cli._options import Data, Json, disparities, size
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 
@@ -80,7 +81,7 @@ def run(
     total = sum(len(task.protocols) for task in tasks)
     limit = None if memory is None else size(memory)
     try:
-        with _output.Progress(total) as progress:
+        with _output.Progress(total) as progress, interruptible() as check:
             for place, result in execute(
                 scripts,
                 tasks,
@@ -95,6 +96,7 @@ def run(
             ):
                 found[place] = result
                 progress.advance()
+                check()
                 if result.map is not None and result.id in by_id:
                     _pictures(result, by_id.pop(result.id))
     except KeyboardInterrupt:

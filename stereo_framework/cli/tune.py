@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli._interrupts import interruptible
 from stereo_framework.cli._options import Data
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ def tune(
     ) as tuner:
         progress = _output.Progress(tuner.trials, "trials")
         try:
-            with progress:
+            with progress, interruptible() as check:
                 for _ in tuner:
                     count += 1
                     progress.advance()
+                    check()
         except KeyboardInterrupt:
             hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps trials"
             print(f"interrupted after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
