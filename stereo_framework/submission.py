@@ -181,7 +181,10 @@ def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | No
         if not names:
             raise DataError(f"no scene is called {' or '.join(scenes)} or begins so; 'stereo-framework scenes' lists them")
     if protocol is not None:
-        names = [name for name in names if load_scene(name, data=data).protocol == protocol]
+        # The scenes of a data set share its protocol: one of each is looked at, since there may be hundreds.
+        one_of = {name.partition("/")[0]: name for name in names}
+        measured = {folder for folder, name in one_of.items() if load_scene(name, data=data).protocol == protocol}
+        names = [name for name in names if name.partition("/")[0] in measured]
     return names
 
 

@@ -69,13 +69,12 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     prepared = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)
-    asks_for_views = any(METRICS[name].about == "frame" for name in protocol.measures)
-    views = predictions(scene, prepared.given, protocol) if asks_for_views else {}
+    kinds = {METRICS[name].about for name in protocol.measures}
+    views = predictions(scene, prepared.given, protocol) if "frame" in kinds else {}
     whole = _whole(scene, prepared, masks["all"], protocol)
     regions = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks} if whole else {}
-    kinds = {METRICS[name].about for name in protocol.measures if whole}
     hci = hci_metrics(prepared.given, scene.truth, hci_subsets(scene)) if scene.truth is not None and "subsets" in kinds else {}
-    matches = map_errors(prepared.given, kept_table(scene, protocol.end_radius)) if "matches" in kinds else None
+    matches = map_errors(prepared.given, kept_table(scene, protocol.end_radius)) if whole and "matches" in kinds else None
     statistics: dict[str, float] = {}
     for name in protocol.measures:
         metric = METRICS[name]

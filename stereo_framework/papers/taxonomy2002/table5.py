@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+from stereo_framework.evaluation.ranking import competition_ranks
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import PublishedTable, published_table
@@ -85,7 +86,8 @@ def _ranking(published: PublishedTable, ours: Mapping[str, Mapping[str, float]])
     """All twenty methods with our numbers in our rows, by their average rank over the columns."""
     rows = {label: dict(ours.get(label, values)) for label, values in published.rows.items()}
     columns = [c for c in published.columns if all(c in values for values in rows.values())]
-    ranks = {label: [1 + sum(o[c] < values[c] for o in rows.values()) for c in columns] for label, values in rows.items()}
+    by_column = [competition_ranks([values[c] for values in rows.values()]).tolist() for c in columns]
+    ranks = {label: [column[i] for column in by_column] for i, label in enumerate(rows)}
     mean = {label: statistics.mean(r) if r else math.nan for label, r in ranks.items()}
     cells = [
         [
