@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.report.charts import write_charts
 from stereo_framework.report.formats import to_text, write_text
 from stereo_framework.report.plots import write_plot
 from stereo_framework.report.results import of_each_protocol
@@ -16,7 +17,7 @@ from stereo_framework.sweep import Result
 
 
 def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path) -> list[Path]:
-    """Write the plots and tables of a script's ``report``.
+    """Write the plots, tables and charts of a script's ``report``.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     report : mapping
         As a script has it: ``Script.report``.
     out : Path
-        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown.
+        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown, charts to ``out/charts`` as SVG and PNG.
 
     Returns
     -------
@@ -44,6 +45,7 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     kinds: Sequence[tuple[str, Sequence[Any], Callable[[Any, Sequence[Result], Path], list[Path]]]] = (
         ("plots", wanted.plots, write_plot),
         ("tables", wanted.tables, _write_table),
+        ("charts", wanted.charts, write_charts),
     )
     for folder, those, write in kinds:
         for one in those:

@@ -74,7 +74,7 @@ def test_right_plots(validator, plot):
 @pytest.mark.parametrize(
     ("report", "fault"),
     [
-        ("3", r"2:9: report: 3 is not a mapping; legal keys: plots, tables"),
+        ("3", r"2:9: report: 3 is not a mapping; legal keys: charts, plots, tables"),
         ("{plot: {}}", r"2:10: report: no such key 'plot'; .*did you mean 'plots'\?"),
         ("{plots: [1]}", r"2:17: report\.plots: \[1\] is not a mapping of names"),
         (f"{{plots: {{a/b: {PLOT}}}}}", r"2:18: report\.plots: 'a/b' cannot be the name of a file"),
