@@ -116,7 +116,8 @@ class Standings:
 
     def footnote(self, how: str, *remarks: str) -> str:
         """What must be known to read a chart of these: `how` the scenes are taken together, what is missing, the protocol."""
-        short = list(short_names(self.scenes).values())
+        names = short_names(self.scenes)
+        short = [names[scene] for scene in self.scenes]
         scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
         over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
         return "; ".join(filter(None, (over, *remarks, *self.notes, f"protocol {self.protocol}")))
@@ -210,13 +211,17 @@ def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> 
 
 def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[str], scores: NDArray[np.float64]) -> list[str]:
     """What has no score, and how that counts."""
-    short = list(short_names(scenes).values()) if len(set(scenes)) == len(scenes) else list(scenes)
+    short = short_names(scenes)
     holes = ~np.isfinite(scores)
     nobody = np.asarray(holes.all(axis=0))
+    # Measures of one subset are missing together.
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, column in zip(measures, nobody.T, strict=True):
+        together.setdefault(tuple(short[s] for s, absent in zip(scenes, column, strict=True) if absent), []).append(name)
     notes = [
-        f"{name}: without {', '.join(short[k] for k in np.flatnonzero(nobody[:, j]))}, where no method has a score"
-        for j, name in enumerate(measures)
-        if nobody[:, j].any()
+        f"{', '.join(names)}: without {', '.join(where)}, where no method has a score"
+        for where, names in together.items()
+        if where
     ]
     own = holes & ~nobody
     told = [

@@ -55,6 +55,15 @@ def test_equal_and_perfect_scores():
     np.testing.assert_array_equal(found.ranks, [[1, 1], [1, 1]])
 
 
+@pytest.mark.parametrize("scenes", [(A, B), (B, A)])
+def test_the_scene_without_a_score_is_the_one_that_is_named(scenes):
+    given = {"hci_porosity": NAN, FRAG: NAN}
+    found = standings(scored({m: {s: given if s == B else {} for s in scenes} for m in "ab"}))
+    assert found.notes == (f"hci_porosity, {FRAG}: without venus, where no method has a score",)
+    names = ", ".join(scene.rpartition("/")[2] for scene in scenes)
+    assert found.footnote("means over").startswith(f"means over 2 scenes ({names}); ")
+
+
 def test_a_scene_without_the_subset_is_left_out_for_all():
     found = standings(scored({"a": {A: {FRAG: 0.2}, B: {FRAG: NAN}}, "b": {A: {FRAG: 0.4}, B: {FRAG: NAN}}}), [FRAG])
     np.testing.assert_allclose(found.means[:, 0], [0.2, 0.4])
