@@ -91,12 +91,40 @@ def test_a_part_that_was_measured_is_told():
     assert standings(scored({"a": {A: given}}), [FAT]).notes == ()
 
 
-def test_settings_are_methods():
-    found = standings(
-        sweep({"matching_cost.truncation": [1, 5]}, lambda scene, t: {"bad_pixels_all": float(t)}), ["bad_pixels_all"]
-    )
-    assert found.methods == ("m (matching_cost.truncation=1)", "m (matching_cost.truncation=5)")
+TRUNCATION, SIZE = "matching_cost.truncation", "aggregation.box.size"
+
+
+@pytest.mark.parametrize(
+    ("axes", "names"),
+    [
+        ({TRUNCATION: [1, 5]}, ["truncation=1", "truncation=5"]),
+        ({TRUNCATION: [1.0, None], SIZE: [9]}, ["truncation=1", "truncation=none"]),
+        ({"matching_cost": ["ad", "sd"], SIZE: [3, 5]}, ["ad, size=3", "ad, size=5", "sd, size=3", "sd, size=5"]),
+        ({TRUNCATION: [1]}, ["m"]),
+        # Called alike.
+        ({"aggregation.0.size": [3, 5], "aggregation.1.size": [3]}, ["size=3", "size=5"]),
+        (
+            {"aggregation.0.size": [3], "aggregation.1.size": [3, 5], "aggregation.2.size": [7, 9]},
+            [f"m (aggregation.0.size=3, aggregation.1.size={a}, aggregation.2.size={b})" for a in (3, 5) for b in (7, 9)],
+        ),
+    ],
+)
+def test_settings_are_methods(axes, names):
+    found = standings(sweep(axes, lambda scene, *values: {"bad_pixels_all": 1.0}), ["bad_pixels_all"])
+    assert list(found.methods) == names
     assert found.footnote("means over", "x") == "means over 2 scenes (tsukuba, venus); x; protocol p"
+
+
+def test_settings_of_several_methods():
+    found = [
+        *sweep({TRUNCATION: [1, 5]}, lambda scene, *_: {"bad_pixels_all": 1.0}, method="a"),
+        *sweep({}, lambda scene: {"bad_pixels_all": 1.0}, method="b"),
+    ]
+    assert standings(found, ["bad_pixels_all"]).methods == ("a, truncation=1", "a, truncation=5", "b")
+    # Not a second setting of the same name.
+    twins = sweep({"matching_cost": ["b"]}, lambda scene, *_: {"bad_pixels_all": 1.0}, method="b, b")
+    both = sweep({"matching_cost": ["b"], "optimization": ["b", "c"]}, lambda scene, *_: {"bad_pixels_all": 1.0}, method="b")
+    assert len(set(standings([*twins, *both], ["bad_pixels_all"]).methods)) == 3
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ for (const group of document.querySelectorAll(".charts")) {
     return make("svg", { class: "chip", viewBox: "0 0 26 12", "aria-hidden": "true" }, line);
   };
   const label = i => `${measures[i].label}${measures[i].unit ? ` (${measures[i].unit})` : ""}`;
+  // Where a line goes through the place of a score that is missing.
+  const crosses = (method, places) => places.filter((_, i) => method.scores[i] === null)
+    .map(([x, y]) => make("text", { x, y: y + 5, "text-anchor": "middle" }, "\u00d7", make("title", {}, "no score: counts as the worst")));
   // The room of a chart, in place of its picture.
   const room = kind => {
     const figure = group.querySelector(`[data-chart=${kind}]`), found = make("div", { class: "canvas" });
@@ -44,7 +47,7 @@ for (const group of document.querySelectorAll(".charts")) {
         list.append(rows[i]);
       }
       sliders.forEach(([slider, output], i) => { slider.value = weights[i]; output.textContent = weights[i].toFixed(1); });
-      first.textContent = sum ? `Best first: ${order.slice(0, 3).map(i => methods[i].name).join(", ")}` : "All weights are 0: nothing decides.";
+      first.textContent = sum ? `Best first: ${order.slice(0, 3).map(i => methods[i].name).join("; ")}` : "All weights are 0: nothing decides.";
     };
     const controls = make("div", { class: "weights", role: "group", "aria-label": "Weights of the measures" });
     measures.forEach((measure, i) => {
@@ -86,10 +89,9 @@ for (const group of document.querySelectorAll(".charts")) {
         drawn.append(make("text", { x: left, y: up + 4, "text-anchor": anchor, class: "small" }, measure.symbol, make("title", {}, label(i))));
       });
       methods.forEach((method, k) => {
-        const points = values(method).map((value, i) => at(i, value / most).join(",")).join(" ");
-        const line = make("polygon", { points, class: "line", stroke: method.colour, "stroke-dasharray": method.dash, "data-method": k });
-        line.append(make("title", {}, method.name));
-        drawn.append(line);
+        const places = values(method).map((value, i) => at(i, value / most));
+        const line = make("polygon", { points: places.join(" "), class: "line", stroke: method.colour, "stroke-dasharray": method.dash });
+        drawn.append(make("g", { "data-method": k }, make("title", {}, method.name), line, ...crosses(method, places)));
       });
       for (const ring of rings) {
         const [x, y] = at(0.5, ring / most);
@@ -98,7 +100,7 @@ for (const group of document.querySelectorAll(".charts")) {
       return drawn;
     };
     const count = methods.length, step = Math.ceil(count / 4);
-    const rings = [...Array(count).keys()].map(i => i + 1).filter(i => i === 1 || i === count || i % step === 0);
+    const rings = [...Array(count).keys()].map(i => i + 1).filter(i => i === 1 || i === count || (i % step === 0 && i < count - Math.floor(step / 2)));
     const charts = make("div", { class: "pair" },
       chart(`rank, 1 = best of ${count}`, rings, count, method => method.ranks),
       chart("score, 1 = the worst method's", [0.25, 0.5, 0.75, 1], 1, method => method.shares));
@@ -137,8 +139,8 @@ for (const group of document.querySelectorAll(".charts")) {
     };
     const names = make("div", { class: "tools", role: "toolbar", "aria-label": "Methods in the parallel coordinates" });
     methods.forEach((method, k) => {
-      const points = method.shares.map((share, i) => `${x(i)},${y(share)}`).join(" ");
-      const line = make("polyline", { points, class: "line", stroke: method.colour, "stroke-dasharray": method.dash });
+      const places = method.shares.map((share, i) => [x(i), y(share)]);
+      const line = make("polyline", { points: places.join(" "), class: "line", stroke: method.colour, "stroke-dasharray": method.dash });
       const button = make("button", { type: "button", "aria-pressed": "false" }, chip(method.colour, method.dash), method.name);
       for (const node of [line, button]) {
         node.addEventListener("pointerenter", () => highlight(k));
@@ -149,7 +151,7 @@ for (const group of document.querySelectorAll(".charts")) {
       button.addEventListener("blur", () => highlight(pinned));
       lines.push(line);
       buttons.push(button);
-      drawn.append(line);
+      drawn.append(line, ...crosses(method, places));
       names.append(button);
     });
     parallel.append(names, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "parallel coordinates" }, drawn), told);
@@ -185,6 +187,7 @@ for (const group of document.querySelectorAll(".charts")) {
         return make("div", {}, make("p", {}, measure.label), drawn);
       }));
     };
+    choice.value = Math.max(0, methods.findIndex(method => method.marked));
     choice.addEventListener("change", update);
     histogram.append(make("label", { class: "choices" }, "Mark the scores of ", choice), panels);
     update();
