@@ -64,7 +64,7 @@ def choosing_blocks(results: Sequence[Result], chart: Chart | None = None) -> li
     -----
     Honauer et al. 2015, Figures 7 and 9 to 12. Of many methods and settings the best ones are shown, by the weighted mean of their scores.
     """
-    chart = chart or Chart("choosing")
+    chart = chart or Chart("")
     blocks: list[Block] = []
     try:
         chosen = Results(results).where(**{key: list(values) for key, values in chart.where.items()})
@@ -110,8 +110,8 @@ def _of_protocol(results: Sequence[Result], chart: Chart) -> list[Block]:
     remarks.append(
         "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing where other methods have one counts as the worst and is hatched."
     )
-    title = f"{chart.title}. " if chart.title else ""
-    lead = Text(f"{title}{found.footnote('Means over', 'ranks are means of those on each scene')}. {' '.join(remarks)}")
+    told = found.footnote("Means over", "ranks are means of those on each scene")
+    lead = Text(f"{': '.join(filter(None, (chart.title or chart.name, told)))}. {' '.join(remarks)}")
     return [lead, Charts(_data(found, shown, list(weights.values())), pictures), _r2_table(results, shown)]
 
 

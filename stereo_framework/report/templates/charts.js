@@ -74,17 +74,18 @@ for (const group of document.querySelectorAll(".charts")) {
   const radar = room("radar");
   if (radar) {
     const chosen = methods.map(method => method.first);
-    const centre = 170, reach = 115, turn = i => 2 * Math.PI * i / measures.length;
-    const at = (i, share) => [centre + reach * share * Math.sin(turn(i)), centre - reach * share * Math.cos(turn(i))];
+    // Room for the longest symbol at both sides.
+    const reach = 115, half = Math.max(170, 130 + 6.5 * Math.max(...measures.map(measure => measure.symbol.length))), centre = 170, turn = i => 2 * Math.PI * i / measures.length;
+    const at = (i, share) => [half + reach * share * Math.sin(turn(i)), centre - reach * share * Math.cos(turn(i))];
     const chart = (title, rings, most, values) => {
-      const drawn = make("svg", { viewBox: "0 0 340 315", role: "img", "aria-label": title });
-      drawn.append(make("text", { x: centre, y: 14, "text-anchor": "middle" }, title));
+      const drawn = make("svg", { viewBox: `0 0 ${2 * half} 315`, role: "img", "aria-label": title });
+      drawn.append(make("text", { x: half, y: 14, "text-anchor": "middle" }, title));
       for (const ring of rings) {
-        drawn.append(make("circle", { cx: centre, cy: centre, r: reach * ring / most, class: "grid" }));
+        drawn.append(make("circle", { cx: half, cy: centre, r: reach * ring / most, class: "grid" }));
       }
       measures.forEach((measure, i) => {
         const [x, y] = at(i, 1), [left, up] = at(i, 1.08), side = Math.sin(turn(i));
-        drawn.append(make("line", { x1: centre, y1: centre, x2: x, y2: y, class: "grid" }));
+        drawn.append(make("line", { x1: half, y1: centre, x2: x, y2: y, class: "grid" }));
         const anchor = side > 0.01 ? "start" : side < -0.01 ? "end" : "middle";
         drawn.append(make("text", { x: left, y: up + 4, "text-anchor": anchor, class: "small" }, measure.symbol, make("title", {}, label(i))));
       });
