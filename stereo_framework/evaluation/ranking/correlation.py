@@ -53,6 +53,8 @@ def r_squared(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]
             counts[i, j] = counts[j, i] = np.count_nonzero(both)
             x, y = scores[both, i], scores[both, j]
             if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
+                # Squares of tiny differences would be 0.
+                x, y = (x - x[0]) / np.ptp(x), (y - y[0]) / np.ptp(y)
                 x, y = x - x.mean(), y - y.mean()
                 # Rounding may go beyond 1 by the last digit.
                 found[i, j] = found[j, i] = min((x @ y) ** 2 / ((x @ x) * (y @ y)), 1.0)

@@ -31,6 +31,13 @@ def test_as_a_line_is_fitted(rows):
     np.testing.assert_array_equal(found, found.T)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e12])
+def test_scores_of_any_size(unit):
+    found, _ = r_squared(np.array([[1, 2], [2, 1], [3, 4], [4, 4]]) * unit)
+    # Sums of squares about the means: 5, 6.75, and 4.5 of the products.
+    np.testing.assert_allclose(found[0, 1], 4.5**2 / (5 * 6.75))
+
+
 def test_what_is_no_table():
     with pytest.raises(DataError, match=r"scores have shape \(3,\); expected \(samples, measures\)"):
         r_squared([1, 2, 3])
