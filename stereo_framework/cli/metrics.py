@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated
 
 import typer
@@ -29,10 +28,11 @@ def metrics(
     if protocol is not None:
         chosen = resolve(protocol_spec(protocol) or {})
         if json:
-            _output.print_json([dataclasses.asdict(chosen)])
+            _output.print_json([chosen.as_dict()])
         else:
-            for name, value in dataclasses.asdict(chosen).items():
-                print(f"{name:22} {', '.join(map(str, value)) if isinstance(value, tuple) else value}")
+            fields = chosen.as_dict()
+            for name, value in (fields | {f"hci.{k}": v for k, v in fields.pop("hci").items()}).items():
+                print(f"{name:24} {', '.join(map(str, value)) if isinstance(value, list) else value}")
             print(chosen)
         return 0
     rows = [[m.name, m.unit, m.better or "-", m.about, m.source] for m in METRICS.values()]

@@ -74,6 +74,18 @@ def items(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
 
 
+def _hci_fault(value: Any) -> str | None:
+    if isinstance(value, HciParameters):
+        return None
+    if not isinstance(value, Mapping):
+        return f"{spelled(value)} is not a mapping of parameters of the HCI metrics"
+    try:
+        HciParameters.of(value)
+    except ParameterError as error:
+        return "; ".join(line.removeprefix("hci.") for line in str(error).splitlines())
+    return None
+
+
 def _one_of(legal: Any) -> tuple[Callable[[Any], bool], str]:
     return (lambda v: isinstance(v, str) and v in legal), f"legal; legal: {', '.join(legal)}"
 
@@ -117,6 +129,7 @@ LEGAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "depth_scale": _one_of(_DEPTH),
     "depth_offset": (_is_number, "a number >= 0 (pixels)"),
     "depth_missing": _one_of(_DEPTH_MISSING),
+    "hci": (lambda v: _hci_fault(v) is None, "a mapping of parameters of the HCI metrics"),
 }
 """Per field: is a value legal, and what is, in words."""
 
@@ -137,6 +150,8 @@ def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
             strange = [v for v in items(value) if isinstance(v, str) and v not in known]
             if known and strange and field(name) == "measures":
                 found[name] = f"no such measure: {', '.join(map(repr, strange))}; {nearest(strange[0], known, kind='measures')}"
+            if name == "hci":
+                found[name] = str(_hci_fault(value))
     return found
 
 
@@ -207,6 +222,8 @@ class Protocol:
         Sigma-Z-Error: the paper's mu, pixels added to disparities against division by 0.
     depth_missing : str
         Sigma-Z-Error of a missing estimate: ``"zero_depth"``, ``"literal"`` or ``"skip"``.
+    hci : Parameters
+        How the subsets of the HCI metrics are found: `evaluation.hci.Parameters`, or a mapping of those that differ from its defaults.
 
     Raises
     ------
@@ -239,6 +256,7 @@ class Protocol:
     depth_scale: str = "one"
     depth_offset: float = 0.0
     depth_missing: str = "zero_depth"
+    hci: HciParameters = dataclasses.field(default_factory=HciParameters)
 
     def __post_init__(self) -> None:
         given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -258,11 +276,18 @@ class Protocol:
                 value = tuple(dict.fromkeys(name for item in items(value) for name in GROUPS.get(item, (item,))))
             elif f.name == "regions":
                 value = tuple(items(value))
+            elif f.name == "hci" and not isinstance(value, HciParameters):
+                value = HciParameters.of(value)
             elif f.type == "float":
                 value = float(value)
             elif isinstance(value, np.integer):
                 value = int(value)
             object.__setattr__(self, f.name, value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every field as JSON and YAML hold it: ``Protocol(**record)`` gives the protocol again."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {"hci": self.hci.as_dict()}
 
     def __str__(self) -> str:
         return f"{self.name}: {'; '.join(filter(None, self._choices()))}"
@@ -296,7 +321,7 @@ class Protocol:
                 f"ROC rates: matches within 1 px of the truth are right, {self.end_radius} cells around ends of segments do not count"
             )
         if "subsets" in kinds:
-            choices.append(f"HCI subsets without occluded pixels, in the scene's own pixels: {HciParameters()}")
+            choices.append(f"HCI subsets without occluded pixels, in the scene's own pixels: {self.hci}")
         if any(name.endswith("sigma_z_error") for name in self.measures):
             depth = (
                 "1 / (disparity + mu)"

@@ -73,7 +73,9 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     views = predictions(scene, prepared.given, protocol) if "frame" in kinds else {}
     whole = _whole(scene, prepared, masks["all"], protocol)
     regions = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks} if whole else {}
-    hci = hci_metrics(prepared.given, scene.truth, hci_subsets(scene)) if scene.truth is not None and "subsets" in kinds else {}
+    hci = {}
+    if scene.truth is not None and "subsets" in kinds:
+        hci = hci_metrics(prepared.given, scene.truth, hci_subsets(scene, protocol.hci))
     matches = map_errors(prepared.given, kept_table(scene, protocol.end_radius)) if whole and "matches" in kinds else None
     statistics: dict[str, float] = {}
     for name in protocol.measures:

@@ -13,6 +13,7 @@ from typing import Any
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation._protocol import LEGAL, REGIONS, Protocol, field, grouped, region_fault, shortest, value_faults
+from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.scene import Scene
 from stereo_framework.stage import spelled
 
@@ -207,6 +208,10 @@ def _derived_name(base: Protocol, derived: Protocol) -> str:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, HciParameters):
+        return ",".join(f"{name}:{_short(v)}" for name, v in value.changed().items())
+    if isinstance(value, list):
+        return "/".join(map(_short, value))
     if isinstance(value, tuple):
         return ",".join(map(_short, value))
     return shortest(value) if isinstance(value, float) else str(value)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stereo_framework.errors import DataError, nearest
 from stereo_framework.evaluation._protocol import MASKS, Protocol
 from stereo_framework.evaluation.consistency import left_right_difference
-from stereo_framework.evaluation.hci import Subsets, extract_subsets
+from stereo_framework.evaluation.hci import Parameters, Subsets, extract_subsets
 from stereo_framework.evaluation.rendering import render
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
@@ -117,20 +117,22 @@ def _computed(
 _SUBSETS: weakref.WeakKeyDictionary[Scene, Subsets] = weakref.WeakKeyDictionary()
 
 
-def hci_subsets(scene: Scene) -> Subsets:
-    """The parts of a scene's truth that the HCI metrics are about, without its occluded pixels; kept as long as the scene lives.
+def hci_subsets(scene: Scene, parameters: Parameters | None = None) -> Subsets:
+    """The parts of a scene's truth that the HCI metrics are about, without its occluded pixels.
+
+    They are kept as long as the scene lives or until other parameters are asked for.
 
     Raises
     ------
     DataError
         The scene has no truth.
     """
-    found = _SUBSETS.get(scene)
-    if found is None:
+    parameters, found = parameters or Parameters(), _SUBSETS.get(scene)
+    if found is None or found.parameters != parameters:
         if scene.truth is None:
             raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
         nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
-        found = _SUBSETS[scene] = extract_subsets(scene.truth, nonocc)
+        found = _SUBSETS[scene] = extract_subsets(scene.truth, nonocc, parameters=parameters)
     return found
 
 

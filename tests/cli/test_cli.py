@@ -412,7 +412,7 @@ def test_metrics(cli):
     assert "eth3d: " in result.stdout
     [kitti] = json.loads(cli("metrics", "kitti2015", "--json").stdout)
     assert kitti["relative_threshold"] == 0.05
-    assert "thresholds             0.5" in cli("metrics", "{base: eth3d, threshold: 0.5}").stdout
+    assert "thresholds               0.5" in cli("metrics", "{base: eth3d, threshold: 0.5}").stdout
     _one_line(cli("metrics", "eth"), "no protocol 'eth'")
 
 

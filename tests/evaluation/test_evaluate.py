@@ -161,7 +161,7 @@ def test_published_maps_have_their_published_scores(real, submission, method, na
 
 def test_hci_metrics_are_measures_like_others(data):
     from stereo_framework.datasets import load_scene
-    from stereo_framework.evaluation.hci import HCI_METRICS, hci_metrics
+    from stereo_framework.evaluation.hci import HCI_METRICS, Parameters, hci_metrics
     from stereo_framework.evaluation.regions import hci_subsets
 
     scene = load_scene("middlebury-v3/trainingQ/Pipes", data=data)
@@ -172,6 +172,10 @@ def test_hci_metrics_are_measures_like_others(data):
     assert hci_subsets(scene) is hci_subsets(scene)
     one = evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci_offset", "rms_error"], "regions": ["all"]})
     assert list(one) == ["hci_offset", "rms_error_all"]
+    wide = {"base": "middlebury-v3", "measures": ["hci"], "hci": {"border": 100}}
+    other = evaluate(estimate, scene, wide)
+    assert other == pytest.approx(hci_metrics(estimate, scene.truth, hci_subsets(scene, Parameters(border=100))), nan_ok=True)
+    assert other["hci_offset"] != found["hci_offset"]
     # A whole pixel too near: the distance of the planes, which are seen at an angle.
     assert 0.5 < one["hci_offset"] <= 1.1
 

@@ -1,12 +1,14 @@
 """Protocols: names, derivations, every fault told."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 from evaluation_inputs import make_scene
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation.hci import Parameters
 from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, of_scene, resolve
 
 BASE = {"base": "taxonomy2002"}
@@ -50,9 +52,7 @@ def test_what_measures_the_same_is_equal():
 
 def test_a_stored_record_comes_back():
     protocol = resolve(BASE | {"thresholds": [0.5, 1], "border": 3})
-    record = dataclasses.asdict(protocol)
-    record["thresholds"], record["regions"] = list(record["thresholds"]), list(record["regions"])
-    assert Protocol(**record) == protocol
+    assert Protocol(**json.loads(json.dumps(protocol.as_dict()))) == protocol
 
 
 def test_protocols_are_immutable():
@@ -89,14 +89,25 @@ def test_the_line_changes_with_every_choice():
     sze = BASE | {"name": "other", "measures": ["sigma_z_error"]}
     lines |= {str(resolve(sze | {field: value})) for field, value in depth.items()}
     lines.add(str(resolve({"base": "kostliva2007", "name": "other", "end_radius": 1})))
-    assert len(lines) == len(different) + len(depth) + 1
+    hci = {"base": "middlebury-v3", "name": "other", "measures": ["hci"]}
+    lines |= {str(resolve(hci | {"hci": {"plane_margin": margin}})) for margin in (3, 4)}
+    assert len(lines) == len(different) + len(depth) + 3
     assert not any("\n" in line for line in lines)
-    assert {*different, *depth, "end_radius"} == {f.name for f in dataclasses.fields(Protocol)}
+    assert {*different, *depth, "end_radius", "hci"} == {f.name for f in dataclasses.fields(Protocol)}
     assert "missing estimate is bad" in str(PRESETS["taxonomy2002"])
     assert "no rounding" in str(PRESETS["taxonomy2002"])
     # What plays no part is not told.
     assert "prediction" not in str(PRESETS["middlebury-v3"])
     assert "depth" not in str(PRESETS["middlebury-v3"])
+
+
+def test_parameters_of_the_hci_metrics():
+    derived = resolve({"base": "middlebury-v3", "measures": "hci", "hci": {"structure_width": [9, 0.02], "seed": 3}})
+    assert derived.hci == Parameters(structure_width=(9, 0.02), seed=3)
+    assert derived.name.endswith("hci=seed:3,structure_width:9/0.02]")
+    assert resolve(derived) == derived == resolve({"base": "middlebury-v3", "measures": "hci", "hci": derived.hci.changed()})
+    # The same as the default: no other protocol.
+    assert resolve({"base": "taxonomy2002", "hci": {"seed": 0}}) == PRESETS["taxonomy2002"]
 
 
 def test_the_protocol_of_a_scene():
@@ -137,6 +148,13 @@ def test_the_protocol_of_a_scene():
         (BASE | {"border": False}, "border", "false is not a whole number"),
         (BASE | {"regions": 5}, "regions", "5 is not a list of different regions: all, nonocc"),
         (BASE | {"region": "nonoc"}, "region", "did you mean 'nonocc'?"),
+        (BASE | {"hci": 9}, "hci", "9 is not a mapping of parameters of the HCI metrics"),
+        (BASE | {"hci": {"structure_with": 9}}, "hci", "structure_with: no such parameter"),
+        (
+            BASE | {"hci": {"band_median": 4, "seed": -1}},
+            "hci",
+            "band_median: 4 is not an odd number >= 1 (pixels); seed: -1 is not",
+        ),
         (BASE | {"regions": ["disc"]}, "regions", "no such region: 'disc'"),
         ({"base": "middlebury-v2", "masks": "computed"}, "masks", "no such region: 'disc'"),
         (BASE | {"measure": "rms"}, "measure", "no such measure: 'rms'; legal measures: A50, "),

@@ -160,6 +160,11 @@ class Parameters:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {name: [v.least, v.share] if isinstance(v, Scaled) else v for name, v in values.items()}
 
+    def changed(self) -> dict[str, Any]:
+        """What differs from the defaults, as `as_dict` gives it."""
+        defaults = Parameters().as_dict()
+        return {name: value for name, value in self.as_dict().items() if value != defaults[name]}
+
     def __str__(self) -> str:
         return "hci: " + ", ".join(f"{f.name} {getattr(self, f.name)}" for f in dataclasses.fields(self))
 
