@@ -75,6 +75,15 @@ def print_results(results: Sequence[Result], columns: Sequence[str] = ()) -> Non
             print(f"error: {where}: {result.error}", file=sys.stderr)
 
 
+def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
+    """The statistics of results that measures or groups ask for; of the HCI metrics' coverages the pages and exports tell."""
+    from stereo_framework.evaluation.metrics import GROUPS, metric_of
+
+    asked = {name for measure in measures for name in GROUPS.get(measure, (measure,)) if name != "hci_coverage"}
+    found = dict.fromkeys(name for r in results for name in r.statistics)
+    return [name for name in found if (metric := metric_of(name)) and metric.name in asked]
+
+
 class Progress:
     """How far a sweep is: a bar on a terminal, a line every few seconds elsewhere, nothing for a single result.
 

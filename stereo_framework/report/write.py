@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,16 +65,19 @@ def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]
     ----------
     results : sequence of Result
     scripts : sequence of mapping
-        ``Script.resolved``. Those without a report or without results are passed over.
+        ``Script.resolved``.
     out : Path
     """
-    written = []
+    return [path for own, report in reports(results, scripts) for path in write_report(own, report, out)]
+
+
+def reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[Result], Mapping[str, Any]]]:
+    """The reports of scripts, each with the results of its own methods; scripts without either are passed over."""
     for script in scripts:
         methods = script.get("methods") or [script.get("name")]
         own = [r for r in results if r.method in methods]
         if own and script.get("report"):
-            written += write_report(own, script["report"], out)
-    return written
+            yield own, script["report"]
 
 
 def _write_table(table: PivotTable, results: Sequence[Result], stem: Path) -> list[Path]:
