@@ -1,6 +1,6 @@
 """Honauer, Maier-Hein & Kondermann: The HCI Stereo Metrics, ICCV 2015."""
 
-from stereo_framework.papers.hci2015 import figure5, figure11, orderings, pictures, scores
+from stereo_framework.papers.hci2015 import charts, figure5, figure11, orderings, pictures, scores
 from stereo_framework.papers.paper import Item, Paper
 
 PAPER = Paper(
@@ -16,7 +16,8 @@ PAPER = Paper(
         Item("figure5_pictures", "Figure 5: fine structures, pictures", pictures.figure5_pictures, quick=True),
         Item("orderings", "Figures 2, 4 and 5: what is said with them", orderings.orderings, quick=True),
         Item("scores", "All scores", scores.scores, quick=True),
-        Item("figure11", "Figure 11: measures that say the same", figure11.figure11, quick=True),
+        Item("charts", "Figures 7 and 9 to 12: charts for choosing", charts.charts, quick=True),
+        Item("figure11", "Figure 11: measures that say the same", figure11.figure11),
     ),
 )
 """What ``reproduce hci2015`` runs."""

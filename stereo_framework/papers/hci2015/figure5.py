@@ -24,7 +24,6 @@ def figure5(context: Context) -> Outcome:
     """Porosity, fragmentation and detail fattening on Pipes, and which pieces and distances the published numbers stand for."""
     published = published_table("hci2015", "figure5")
     comparisons = _fragments(published)
-    statements = [_logarithm(context, published.rows["F_por"]["LDSM"]), _decides(published)]
     return Outcome(
         [
             Text(
@@ -32,10 +31,11 @@ def figure5(context: Context) -> Outcome:
                 "that is found in so many of them."
             ),
             comparison_table("Fragmentation of one bar", comparisons),
+            Text(_logarithm(context, published.rows["F_por"]["LDSM"])),
             _beside(context, published),
         ],
         comparisons,
-        statements,
+        [_decides(published)],
     )
 
 
@@ -59,25 +59,22 @@ def _fragments(published: PublishedTable) -> list[Comparison]:
     return found
 
 
-def _logarithm(context: Context, printed: float) -> Statement:
-    """Which logarithm makes LDSM's porosity possible."""
+def _logarithm(context: Context, printed: float) -> str:
+    """Which logarithm makes LDSM's porosity likely."""
+    natural, decimal = (_shortest(printed * factor) for factor in (1.0, math.log(10)))
     text = (
-        f"LDSM's porosity of {printed:g} in one piece is possible with natural logarithms, and with decimal ones only in a structure longer than any of "
-        "Pipes: so equation 10 means natural logarithms"
+        f"Equation 10 does not say which logarithm. LDSM's porosity of {printed:g} in one piece is that of a bar of {natural} pixels with one end found if it is the "
+        f"natural one, a mean distance of {math.exp(printed) - 1:.0f} pixels; with decimal ones, of a bar of {decimal}."
     )
     scene = FOLDER + "Pipes"
-    if not context.available([scene]):
-        return Statement(text, None, "no data")
-    loaded = load_scene(scene, data=context.data)
-    subsets = hci_subsets(loaded)
-    counted = np.where(subsets.evaluated, subsets.structures, 0)
-    longest = loaded.reduction * max(int(np.ptp(np.nonzero(counted == label)[0])) + 1 for label in np.unique(counted)[1:])
-    needed = [_shortest(printed * factor) for factor in (1.0, math.log(10))]
-    told = (
-        f"with one end of it found, a bar has this porosity from {needed[0]} pixels of height on in natural and from {needed[1]} in decimal logarithms; the "
-        f"tallest structure found in Pipes has {longest} pixels at full size"
-    )
-    return Statement(text, needed[0] <= longest < needed[1], told)
+    if context.available([scene]):
+        loaded = load_scene(scene, data=context.data)
+        subsets = hci_subsets(loaded)
+        counted = np.where(subsets.evaluated, subsets.structures, 0)
+        heights = sorted(int(np.ptp(np.nonzero(counted == label)[0])) + 1 for label in np.unique(counted)[1:])
+        tallest = " and ".join(str(loaded.reduction * height) for height in heights[:-3:-1])
+        text += f" The tallest structures that we find in Pipes have {tallest} pixels at full size."
+    return text + " So we take natural logarithms; a proof it is not."
 
 
 def _shortest(value: float) -> int:
