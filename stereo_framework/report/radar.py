@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from stereo_framework.sweep import Result
 
 _NO_LABELS: Mapping[str, str] = {}
-_SIDE = 3.4
-"""Inches of a panel with its labels."""
+_SIDE = 2.7
+"""Inches of a panel without the labels of its measures."""
 
 _BEHIND: Mapping[str, Any] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
 """Lines go through the numbers of the rings; they stay legible."""
@@ -76,18 +76,19 @@ def radar_figure(
     found = standings(results, measures)
     found.check_few("radar")
     names = [labels.get(method, method) for method in found.methods]
-    width = 2 * _SIDE + CHARACTER * max(map(len, names)) + 0.9
-    height = max(_SIDE - 0.3, LINE * len(names)) + 0.4 + 0.3 * bool(title)
+    symbols = [measure_symbol(name, labels) for name in found.measures]
+    width = 2 * (_SIDE + 2 * CHARACTER * max(map(len, symbols))) + CHARACTER * max(map(len, names)) + 0.9
+    height = max(_SIDE + 0.4, LINE * len(names)) + 0.4 + 0.3 * bool(title)
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     looks = list(styles([(method,) for method in found.methods], joined=True).values())
     count = len(found.methods)
     rings = sorted({1, *range(math.ceil(count / 4), count + 1, math.ceil(count / 4)), count})
     ranks: PolarAxes = figure.add_subplot(1, 2, 1, projection="polar")  # type: ignore[assignment]
-    _draw(ranks, found, found.ranks, looks, labels)
+    _draw(ranks, found, found.ranks, looks, symbols)
     ranks.set_title(f"rank, 1 = best of {count}", fontsize=FONT, pad=14)
     _rings(ranks, rings, len(found.measures))
     scores: PolarAxes = figure.add_subplot(1, 2, 2, projection="polar")  # type: ignore[assignment]
-    _draw(scores, found, found.normalized, looks, labels)
+    _draw(scores, found, found.normalized, looks, symbols)
     scores.set_title("score, 1 = the worst method's", fontsize=FONT, pad=14)
     _rings(scores, (0.25, 0.5, 0.75, 1), len(found.measures))
     handles = [handle(look, name) for look, name in zip(looks, names, strict=True)]
@@ -99,7 +100,7 @@ def radar_figure(
 
 
 def _draw(
-    axes: PolarAxes, found: Standings, values: NDArray[np.float64], looks: Sequence[Mapping], labels: Mapping[str, str]
+    axes: PolarAxes, found: Standings, values: NDArray[np.float64], looks: Sequence[Mapping], symbols: Sequence[str]
 ) -> None:
     angles = 2 * np.pi * np.arange(len(found.measures)) / len(found.measures)
     axes.set_theta_zero_location("N")
@@ -107,7 +108,7 @@ def _draw(
     for row, mean, look in zip(values, found.means, looks, strict=True):
         axes.plot(np.append(angles, angles[0]), np.append(row, row[0]), clip_on=False, zorder=3, **look)
         mark_missing(axes, angles, row, mean)
-    axes.set_xticks(angles, [measure_symbol(name, labels) for name in found.measures], fontsize=FONT, parse_math=False)
+    axes.set_xticks(angles, symbols, fontsize=FONT, parse_math=False)
     axes.tick_params(axis="x", pad=0)
     for angle, text in zip(angles, axes.get_xticklabels(), strict=True):
         side = round(float(np.sin(angle)), 6)

@@ -26,6 +26,7 @@ from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.evaluation.ranking import competition_ranks
 from stereo_framework.report.values import better, check_name, is_number, one_protocol, value
 from stereo_framework.report.words import setting_name, short_names
+from stereo_framework.script.report import spelled_weights
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -195,17 +196,13 @@ def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> 
     ParameterError
         A weight of something else, below 0 or not finite, or none above 0.
     """
-    given: dict[str, float] = {}
-    for whole in (True, False):
-        for name, weight in (weights or {}).items():
-            if not is_number(weight) or not 0 <= weight < np.inf:
-                raise ParameterError(f"weight of {name!r}: {weight!r} is not a number >= 0")
-            members = spelled_out([name])
-            if not set(members) & set(measures):
-                raise ParameterError(f"weight of {name!r}: not among the measures; {nearest(name, measures)}")
-            if (len(members) > 1) is whole:
-                given |= dict.fromkeys(members, float(weight))
-    found = tuple(given.get(name, 1.0) for name in measures)
+    for name, weight in (weights or {}).items():
+        if not is_number(weight) or not 0 <= weight < np.inf:
+            raise ParameterError(f"weight of {name!r}: {weight!r} is not a number >= 0")
+        if not set(spelled_out([name])) & set(measures):
+            raise ParameterError(f"weight of {name!r}: not among the measures; {nearest(name, measures)}")
+    given = spelled_weights(weights or {})
+    found = tuple(float(given.get(name, 1.0)) for name in measures)
     if not sum(found):
         raise ParameterError("all weights are 0: nothing decides; give one above 0")
     return found

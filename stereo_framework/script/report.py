@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stereo_framework.errors import nearest
+from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation.metrics import GROUPS, metric_of, spelled_out
 from stereo_framework.script.document import expect_mapping, is_number, text
 from stereo_framework.script.places import Faults, Node, from_python
@@ -147,6 +147,28 @@ def parse_report(node: Node, faults: Faults) -> Report:
     )
 
 
+def spelled_weights(weights: Mapping[str, float]) -> dict[str, float]:
+    """Weights by statistic: that of a group is each of its statistics', unless one has its own.
+
+    Examples
+    --------
+    >>> found = spelled_weights({"hci_offset": 3, "hci": 2})
+    >>> found["hci_offset"], found["hci_fuzziness"], len(found)
+    (3, 2, 9)
+    """
+    members = {name: spelled_out([name]) for name in weights}
+    found = {one: weights[name] for name, ones in members.items() if name not in ones for one in ones}
+    return found | {name: weights[name] for name, ones in members.items() if name in ones}
+
+
+def _statistic_or_group_fault(name: str) -> str | None:
+    if name in GROUPS:
+        return None
+    if metric_of(name) is None and close_names(name, GROUPS):
+        return f"no such statistic or group {name!r}; {nearest(name, GROUPS, kind='groups')}"
+    return statistic_fault(name)
+
+
 class _Parser:
     def __init__(self, faults: Faults):
         self.faults = faults
@@ -188,7 +210,8 @@ class _Parser:
             if not set(spelled_out([key])) & set(found.measures):
                 at = node.entries["weights"].keys[key]
                 self.faults.add(at, f"weight of {key!r}: not among the measures; {nearest(key, found.measures)}")
-        if found.weights and not any(found.weights.get(m, 1) for m in found.measures):
+        given = spelled_weights(found.weights)
+        if given and not any(given.get(measure, 1) for measure in found.measures):
             self.faults.add(node.entries["weights"].place, "all weights are 0: nothing decides; give one above 0")
         if found.method is not None and "histogram" not in found.kinds:
             self.faults.add(node.entries["method"].place, "histograms mark a method, and none is among the kinds")
@@ -228,7 +251,7 @@ class _Parser:
         return self.names(node, key_fault, "matching_cost.truncation")
 
     def statistics(self, node: Node) -> tuple[str, ...]:
-        return spelled_out(self.names(node, lambda name: None if name in GROUPS else statistic_fault(name), "bad_pixels_nonocc"))
+        return spelled_out(self.names(node, _statistic_or_group_fault, "bad_pixels_nonocc"))
 
     def kinds(self, node: Node) -> tuple[str, ...]:
         def fault(name: str) -> str | None:
