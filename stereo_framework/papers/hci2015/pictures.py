@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import cv2
+
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.io import read_disparity
+from stereo_framework.io import read_disparity, read_image
+from stereo_framework.io.images import encode_png
 from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, on, results
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.report.hci_pictures import metrics_picture, subsets_picture
@@ -34,10 +37,11 @@ def figure3(context: Context) -> Outcome:
     files: dict[str, str | bytes] = {}
     for scene in _scenes(context, ("Pipes", "Playroom", "Adirondack")):
         short = scene.name.removeprefix(FOLDER)
-        name = f"figure3_{short}.png"
-        files[name] = _bytes(partial(subsets_picture, image=scene.reference, subsets=hci_subsets(scene), title=short))
+        picture, files[f"figure3_{short}.png"] = _drawn(
+            partial(subsets_picture, image=scene.reference, subsets=hci_subsets(scene), title=short)
+        )
         blocks.append(
-            Figure(files[name], f"subsets of {short}: discontinuities, planes, fine structures", f"{short}. {_NOTES[short]}")
+            Figure(picture, f"subsets of {short}: discontinuities, planes, fine structures", f"{short}. {_NOTES[short]}")
         )
     return Outcome(blocks, files=files)
 
@@ -75,7 +79,7 @@ def _metrics(context: Context, name: str, scene: str, columns: Sequence[str], me
                 metrics=[COLUMNS[column] for column in columns],
                 title=title,
             )
-            picture = files[f"{name}_{scene}_{method}.png"] = _bytes(draw)
+            picture, files[f"{name}_{scene}_{method}.png"] = _drawn(draw)
             blocks.append(Figure(picture, f"{', '.join(columns)} of {method} on {scene}, pixel by pixel", title))
     return Outcome(blocks or [Text(f"{scene} is not among the scenes that were run.")], files=files)
 
@@ -86,7 +90,10 @@ def _scenes(context: Context, names: Sequence[str]) -> list[Scene]:
     return [load_scene(name, data=context.data) for name in (found[:1] if context.quick else found)]
 
 
-def _bytes(draw: Callable[[Path], None]) -> bytes:
+def _drawn(draw: Callable[[Path], None]) -> tuple[bytes, bytes]:
+    """A picture for the page, in half the size so that the page stays small, and as it was drawn."""
     with tempfile.TemporaryDirectory() as folder:
         draw(Path(folder) / "figure.png")
-        return (Path(folder) / "figure.png").read_bytes()
+        whole = (Path(folder) / "figure.png").read_bytes()
+        image = read_image(Path(folder) / "figure.png")
+    return encode_png(cv2.resize(image, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)), whole
