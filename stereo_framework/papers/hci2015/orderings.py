@@ -137,7 +137,7 @@ def _fractions(found: Sequence[Result]) -> Statement:
             fine = f"{name}_subpixel"
             if ratios := _times(of, fine, name, ("P_bump", "P_off", "P_orient")):
                 edges = max(abs(of[fine].statistics[COLUMNS[c]] - of[name].statistics[COLUMNS[c]]) for c in ("D_fat", "D_thin"))
-                told = f"{scene}, {name}: planes {', '.join(f'{ratio:.2f}' for ratio in ratios)} times, edges by {edges:.3f}"
+                told = f"{scene}, {name}: planes {', '.join(f'{ratio:.3f}' for ratio in ratios)} times, edges by {edges:.3f}"
                 cases.append((told, max(ratios) < 1 and edges < 0.01))
     text = (
         "The measures tell faults apart: fractional disparities make all three measures of planes better and change those of edges, D_fat and D_thin, by less "
