@@ -19,7 +19,7 @@ from stereo_framework.report.page import Block, Cell, Charts, Figure, Table, Tex
 from stereo_framework.report.results import Results
 from stereo_framework.report.standings import Standings, standings, weights_of
 from stereo_framework.report.values import better, is_number, value
-from stereo_framework.report.words import measure_name, measure_symbol, setting_name, short_names, unit
+from stereo_framework.report.words import measure_name, measure_symbol, setting_names, short_names, unit
 from stereo_framework.script.report import Chart
 
 if TYPE_CHECKING:
@@ -64,12 +64,15 @@ def choosing_blocks(results: Sequence[Result], chart: Chart | None = None) -> li
     -----
     Honauer et al. 2015, Figures 7 and 9 to 12. Of many methods and settings the best ones are shown, by the weighted mean of their scores.
     """
-    chart = chart or Chart("choosing")
+    chart = chart or Chart("")
     blocks: list[Block] = []
-    chosen = Results(results).where(**{key: list(values) for key, values in chart.where.items()})
+    try:
+        chosen = Results(results).where(**{key: list(values) for key, values in chart.where.items()})
+    except ParameterError as error:
+        return [Text(f"{chart.name}: no charts: {error}")]
     for text in dict.fromkeys(r.protocol_text for r in chosen):
         same = [r for r in chosen if r.protocol_text == text]
-        if any(is_number(value(r, name)) for r in same for name in chart.measures):
+        if any(_scored(r, name) for r in same for name in chart.measures):
             try:
                 blocks += _of_protocol(same, chart)
             except ParameterError as error:
@@ -77,38 +80,44 @@ def choosing_blocks(results: Sequence[Result], chart: Chart | None = None) -> li
     return blocks
 
 
+def _scored(result: Result, name: str) -> bool:
+    found = value(result, name)
+    return is_number(found) and math.isfinite(found)
+
+
 def _of_protocol(results: Sequence[Result], chart: Chart) -> list[Block]:
     # A page shows what there is: measures that have no score on any scene are left out.
-    scored = [name for name in chart.measures if any(is_number(value(r, name)) for r in results)]
+    scored = [name for name in chart.measures if any(_scored(r, name) for r in results)]
     absent = [measure_name(name, chart.labels) for name in chart.measures if name not in scored]
     weights = {
         name: weight
         for name, weight in zip(chart.measures, weights_of(chart.measures, chart.weights), strict=True)
         if name in scored
     }
-    found, remarks = standings(results, scored), []
+    found, remarks, marked = standings(results, scored), [], chart.method
     if absent:
         remarks.append(f"Without {', '.join(absent)}: no scene has what they are measured on.")
     if len(found.methods) > _MOST_METHODS:
-        kept = {found.methods[i] for i in found.best(_MOST_METHODS, list(weights.values()))}
+        kept = {chart.method, *(found.methods[i] for i in found.best(_MOST_METHODS, list(weights.values())))}
         remarks.append(f"The best {_MOST_METHODS} of {len(found.methods)} methods and settings, by their weighted mean scores.")
-        results = [r for r in results if setting_name(r) in kept]
+        before = {id(r): name for r, name in zip(results, setting_names(results), strict=True)}
+        results = [r for r in results if before[id(r)] in kept]
         found = standings(results, scored)
-    shown = Chart(
-        chart.name, measures=tuple(scored), weights=weights, labels=chart.labels, method=chart.method or found.methods[0]
-    )
+        # Names are shorter where an axis varies no longer.
+        marked = next((name for r, name in zip(results, setting_names(results), strict=True) if before[id(r)] == marked), marked)
+    shown = Chart(chart.name, measures=tuple(scored), weights=weights, labels=chart.labels, method=marked or found.methods[0])
     pictures = {kind: Figure(_svg(CHARTS[kind](shown, results)), text, caption) for kind, (caption, text) in _CAPTIONS.items()}
     remarks.append(
         "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing where other methods have one counts as the worst and is hatched."
     )
-    title = f"{chart.title}. " if chart.title else ""
-    lead = Text(f"{title}{found.footnote('Means over', 'ranks are means of those on each scene')}. {' '.join(remarks)}")
-    return [lead, Charts(_data(found, list(weights.values()), chart.labels), pictures), _r2_table(results, shown)]
+    told = found.footnote("Means over", "ranks are means of those on each scene")
+    lead = Text(f"{': '.join(filter(None, (chart.title or chart.name, told)))}. {' '.join(remarks)}")
+    return [lead, Charts(_data(found, shown, list(weights.values())), pictures), _r2_table(results, shown)]
 
 
-def _data(found: Standings, weights: Sequence[float], labels: Mapping[str, str]) -> dict[str, Any]:
+def _data(found: Standings, chart: Chart, weights: Sequence[float]) -> dict[str, Any]:
     """What the script draws; numbers with the digits that can be seen."""
-    first = found.best(_MOST_LINES, weights)
+    labels, first = chart.labels, found.best(_MOST_LINES, weights)
     looks = styles([(method,) for method in found.methods], joined=True).values()
     measures = []
     for j, name in enumerate(found.measures):
@@ -132,6 +141,7 @@ def _data(found: Standings, weights: Sequence[float], labels: Mapping[str, str])
         {
             "name": labels.get(method, method),
             "first": i in first,
+            "marked": method == chart.method,
             "colour": look["color"],
             "dash": "" if look["linestyle"] == "-" else " ".join(f"{2 * length:g}" for length in look["linestyle"][1]),
             "scores": [_short(v) for v in found.means[i]],

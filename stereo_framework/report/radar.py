@@ -82,7 +82,8 @@ def radar_figure(
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     looks = list(styles([(method,) for method in found.methods], joined=True).values())
     count = len(found.methods)
-    rings = sorted({1, *range(math.ceil(count / 4), count + 1, math.ceil(count / 4)), count})
+    step = math.ceil(count / 4)
+    rings = sorted({1, *range(step, count - step // 2, step), count})
     ranks: PolarAxes = figure.add_subplot(1, 2, 1, projection="polar")  # type: ignore[assignment]
     _draw(ranks, found, found.ranks, looks, symbols)
     ranks.set_title(f"rank, 1 = best of {count}", fontsize=FONT, pad=14)

@@ -25,7 +25,7 @@ from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.evaluation.ranking import competition_ranks
 from stereo_framework.report.values import better, check_name, is_number, one_protocol, value
-from stereo_framework.report.words import setting_name, short_names
+from stereo_framework.report.words import setting_names, short_names
 from stereo_framework.script.report import spelled_weights
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Standings:
     Parameters
     ----------
     methods : tuple of str
-        With the settings that were swept.
+        Names of methods and settings, as `words.setting_names` gives them.
     scenes : tuple of str
         Full names.
     measures : tuple of str
@@ -116,7 +116,8 @@ class Standings:
 
     def footnote(self, how: str, *remarks: str) -> str:
         """What must be known to read a chart of these: `how` the scenes are taken together, what is missing, the protocol."""
-        short = list(short_names(self.scenes).values())
+        names = short_names(self.scenes)
+        short = [names[scene] for scene in self.scenes]
         scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
         over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
         return "; ".join(filter(None, (over, *remarks, *self.notes, f"protocol {self.protocol}")))
@@ -160,8 +161,8 @@ def standings(results: Sequence[Result], measures: Sequence[str] = DEFAULT_MEASU
         raise ParameterError("nothing to compare: no results" if names else "nothing to compare: no measures")
     methods: dict[str, None] = {}
     table: dict[tuple[str, str], Result] = {}
-    for r in results:
-        key = (setting_name(r), r.scene)
+    for r, name in zip(results, setting_names(results), strict=True):
+        key = (name, r.scene)
         if key in table:
             raise ParameterError(
                 f"{r.scene}: two results of {key[0]!r}; keep one with where, or give each method a name of its own"
@@ -210,13 +211,17 @@ def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> 
 
 def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[str], scores: NDArray[np.float64]) -> list[str]:
     """What has no score, and how that counts."""
-    short = list(short_names(scenes).values()) if len(set(scenes)) == len(scenes) else list(scenes)
+    short = short_names(scenes)
     holes = ~np.isfinite(scores)
     nobody = np.asarray(holes.all(axis=0))
+    # Measures of one subset are missing together.
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, column in zip(measures, nobody.T, strict=True):
+        together.setdefault(tuple(short[s] for s, absent in zip(scenes, column, strict=True) if absent), []).append(name)
     notes = [
-        f"{name}: without {', '.join(short[k] for k in np.flatnonzero(nobody[:, j]))}, where no method has a score"
-        for j, name in enumerate(measures)
-        if nobody[:, j].any()
+        f"{', '.join(names)}: without {', '.join(where)}, where no method has a score"
+        for where, names in together.items()
+        if where
     ]
     own = holes & ~nobody
     told = [
@@ -231,10 +236,17 @@ def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[s
 
 
 def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str]) -> list[str]:
-    """Which methods were measured on a part of the HCI subsets alone."""
+    """Which methods were measured on a part of the HCI subsets alone.
+
+    Of fragmentation that means structures that were missed; what has no estimate there, porosity tells.
+    """
     least: dict[str, float] = {}
     for (method, _), result in table.items():
-        shares = [result.statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan) for name in measures]
+        shares = [
+            result.statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan)
+            for name in measures
+            if name != "hci_fragmentation"
+        ]
         known = [share for share in shares if share < _COVERED]
         if known:
             least[method] = min([*known, least.get(method, 1.0)])

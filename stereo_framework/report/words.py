@@ -50,6 +50,25 @@ def setting_name(result: Result) -> str:
     return f"{result.method} ({settings})" if settings else result.method
 
 
+def setting_names(results: Sequence[Result]) -> list[str]:
+    """A short name of each result's setting: the method where there are several, and the axes that vary among them: ``ssd, size=9``.
+
+    Where that does not tell settings apart, or two axes are called alike, names are those of `setting_name`.
+    """
+    axes = dict.fromkeys(name for r in results for name in r.axes)
+    varying = [name for name in axes if len({word(r.axes.get(name, ABSENT)) for r in results}) > 1]
+    several = len({r.method for r in results}) > 1 or not varying
+    full = [setting_name(r) for r in results]
+    short = [
+        ", ".join(filter(None, (r.method * several, *(part(name, r.axes.get(name, ABSENT)) for name in varying))))
+        for r in results
+    ]
+    alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)
+    pairs = set(zip(full, short, strict=True))
+    ambiguous = alike or "" in short or not len({f for f, _ in pairs}) == len({s for _, s in pairs}) == len(pairs)
+    return full if ambiguous else short
+
+
 def measure_name(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
     """A statistic in words: an HCI metric with the paper's symbol.
 

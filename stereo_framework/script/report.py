@@ -97,7 +97,7 @@ class Chart:
     weights : mapping of str to float
         Of the stacked bars: >= 0 by statistic or group, 1 where nothing is given.
     method : str or None
-        Whose scores the histograms mark.
+        Whose scores the histograms mark, as the charts name it.
     title : str
     labels : mapping of str to str
         Other words for methods and measures.

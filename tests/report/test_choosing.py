@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,11 +83,28 @@ def test_measures_that_no_scene_has_and_too_many_methods(results):
     assert "Without fragmentation (F_frag): no scene has what they are measured on." in lead.text
     assert "The best 20 of 25 methods and settings" in lead.text
     assert [m["name"] for m in charts.data["methods"]] == [f"m{i:02}" for i in range(20)]
+    assert [m["name"] for m in charts.data["methods"] if m["marked"]] == ["m00"]
+    _, charts, _ = choosing_blocks(bare, Chart("c", method="m22"))
+    assert [m["name"] for m in charts.data["methods"] if m["marked"]] == ["m22"]
+    assert len(charts.data["methods"]) == 21
     assert len(charts.data["measures"]) == 8
     assert choosing_blocks(sweep({"seed": [1]}, lambda scene, seed: {"bad_pixels_all": 1.0})) == []
     (twice,) = choosing_blocks([*results, results[0]])
     assert isinstance(twice, Text)
     assert "p: no charts: middlebury2001/tsukuba: two results of 'edges'" in twice.text
+
+
+def test_a_marked_setting_keeps_its_mark_when_names_become_shorter():
+    axes = {"matching_cost.truncation": [1, 2], "aggregation.box.size": list(range(3, 25))}
+    found = sweep(axes, lambda scene, t, size: {"bad_pixels_all": 100.0 * t + size}, [A])
+    chart = Chart("c", measures=("bad_pixels_all",), method="truncation=1, size=5")
+    _, charts, _ = choosing_blocks(found, chart)
+    assert [m["name"] for m in charts.data["methods"]] == [f"size={size}" for size in range(3, 23)]
+    assert [m["name"] for m in charts.data["methods"] if m["marked"]] == ["size=5"]
+    for wrong, part in (({"method": "truncation=3"}, "no method 'truncation=3'"), ({"where": {"scene": ("x",)}}, "x")):
+        [told] = choosing_blocks(found, replace(chart, **wrong))
+        assert "no charts: " in told.text
+        assert part in told.text
 
 
 def _store(folder, results):
@@ -169,9 +187,12 @@ def test_in_a_browser(results, tmp_path, browser):
     assert [length / room for length in lengths] == pytest.approx(totals(), abs=0.01)
 
     def lines():
-        return tab.eval_on_selector_all("[data-chart=radar] polygon", "all => all.map(line => line.style.display !== 'none')")
+        return tab.eval_on_selector_all(
+            "[data-chart=radar] [data-method]", "all => all.map(line => line.style.display !== 'none')"
+        )
 
     assert lines() == [True] * 6
+    assert tab.locator("[data-chart=radar] [data-method] text").count() == 2  # the missing score, in both
     tab.uncheck("[data-chart=radar] label:nth-child(2) input")
     assert lines() == [True, False, True] * 2
 

@@ -55,6 +55,15 @@ def test_equal_and_perfect_scores():
     np.testing.assert_array_equal(found.ranks, [[1, 1], [1, 1]])
 
 
+@pytest.mark.parametrize("scenes", [(A, B), (B, A)])
+def test_the_scene_without_a_score_is_the_one_that_is_named(scenes):
+    given = {"hci_porosity": NAN, FRAG: NAN}
+    found = standings(scored({m: {s: given if s == B else {} for s in scenes} for m in "ab"}))
+    assert found.notes == (f"hci_porosity, {FRAG}: without venus, where no method has a score",)
+    names = ", ".join(scene.rpartition("/")[2] for scene in scenes)
+    assert found.footnote("means over").startswith(f"means over 2 scenes ({names}); ")
+
+
 def test_a_scene_without_the_subset_is_left_out_for_all():
     found = standings(scored({"a": {A: {FRAG: 0.2}, B: {FRAG: NAN}}, "b": {A: {FRAG: 0.4}, B: {FRAG: NAN}}}), [FRAG])
     np.testing.assert_allclose(found.means[:, 0], [0.2, 0.4])
@@ -82,12 +91,40 @@ def test_a_part_that_was_measured_is_told():
     assert standings(scored({"a": {A: given}}), [FAT]).notes == ()
 
 
-def test_settings_are_methods():
-    found = standings(
-        sweep({"matching_cost.truncation": [1, 5]}, lambda scene, t: {"bad_pixels_all": float(t)}), ["bad_pixels_all"]
-    )
-    assert found.methods == ("m (matching_cost.truncation=1)", "m (matching_cost.truncation=5)")
+TRUNCATION, SIZE = "matching_cost.truncation", "aggregation.box.size"
+
+
+@pytest.mark.parametrize(
+    ("axes", "names"),
+    [
+        ({TRUNCATION: [1, 5]}, ["truncation=1", "truncation=5"]),
+        ({TRUNCATION: [1.0, None], SIZE: [9]}, ["truncation=1", "truncation=none"]),
+        ({"matching_cost": ["ad", "sd"], SIZE: [3, 5]}, ["ad, size=3", "ad, size=5", "sd, size=3", "sd, size=5"]),
+        ({TRUNCATION: [1]}, ["m"]),
+        # Called alike.
+        ({"aggregation.0.size": [3, 5], "aggregation.1.size": [3]}, ["size=3", "size=5"]),
+        (
+            {"aggregation.0.size": [3], "aggregation.1.size": [3, 5], "aggregation.2.size": [7, 9]},
+            [f"m (aggregation.0.size=3, aggregation.1.size={a}, aggregation.2.size={b})" for a in (3, 5) for b in (7, 9)],
+        ),
+    ],
+)
+def test_settings_are_methods(axes, names):
+    found = standings(sweep(axes, lambda scene, *values: {"bad_pixels_all": 1.0}), ["bad_pixels_all"])
+    assert list(found.methods) == names
     assert found.footnote("means over", "x") == "means over 2 scenes (tsukuba, venus); x; protocol p"
+
+
+def test_settings_of_several_methods():
+    found = [
+        *sweep({TRUNCATION: [1, 5]}, lambda scene, *_: {"bad_pixels_all": 1.0}, method="a"),
+        *sweep({}, lambda scene: {"bad_pixels_all": 1.0}, method="b"),
+    ]
+    assert standings(found, ["bad_pixels_all"]).methods == ("a, truncation=1", "a, truncation=5", "b")
+    # Not a second setting of the same name.
+    twins = sweep({"matching_cost": ["b"]}, lambda scene, *_: {"bad_pixels_all": 1.0}, method="b, b")
+    both = sweep({"matching_cost": ["b"], "optimization": ["b", "c"]}, lambda scene, *_: {"bad_pixels_all": 1.0}, method="b")
+    assert len(set(standings([*twins, *both], ["bad_pixels_all"]).methods)) == 3
 
 
 @pytest.mark.parametrize(

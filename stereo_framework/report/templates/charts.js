@@ -14,6 +14,9 @@ for (const group of document.querySelectorAll(".charts")) {
     return make("svg", { class: "chip", viewBox: "0 0 26 12", "aria-hidden": "true" }, line);
   };
   const label = i => `${measures[i].label}${measures[i].unit ? ` (${measures[i].unit})` : ""}`;
+  // Where a line goes through the place of a score that is missing.
+  const crosses = (method, places) => places.filter((_, i) => method.scores[i] === null)
+    .map(([x, y]) => make("text", { x, y: y + 5, "text-anchor": "middle" }, "\u00d7", make("title", {}, "no score: counts as the worst")));
   // The room of a chart, in place of its picture.
   const room = kind => {
     const figure = group.querySelector(`[data-chart=${kind}]`), found = make("div", { class: "canvas" });
@@ -44,7 +47,7 @@ for (const group of document.querySelectorAll(".charts")) {
         list.append(rows[i]);
       }
       sliders.forEach(([slider, output], i) => { slider.value = weights[i]; output.textContent = weights[i].toFixed(1); });
-      first.textContent = sum ? `Best first: ${order.slice(0, 3).map(i => methods[i].name).join(", ")}` : "All weights are 0: nothing decides.";
+      first.textContent = sum ? `Best first: ${order.slice(0, 3).map(i => methods[i].name).join("; ")}` : "All weights are 0: nothing decides.";
     };
     const controls = make("div", { class: "weights", role: "group", "aria-label": "Weights of the measures" });
     measures.forEach((measure, i) => {
@@ -71,25 +74,25 @@ for (const group of document.querySelectorAll(".charts")) {
   const radar = room("radar");
   if (radar) {
     const chosen = methods.map(method => method.first);
-    const centre = 170, reach = 115, turn = i => 2 * Math.PI * i / measures.length;
-    const at = (i, share) => [centre + reach * share * Math.sin(turn(i)), centre - reach * share * Math.cos(turn(i))];
+    // Room for the longest symbol at both sides.
+    const reach = 115, half = Math.max(170, 130 + 6.5 * Math.max(...measures.map(measure => measure.symbol.length))), centre = 170, turn = i => 2 * Math.PI * i / measures.length;
+    const at = (i, share) => [half + reach * share * Math.sin(turn(i)), centre - reach * share * Math.cos(turn(i))];
     const chart = (title, rings, most, values) => {
-      const drawn = make("svg", { viewBox: "0 0 340 315", role: "img", "aria-label": title });
-      drawn.append(make("text", { x: centre, y: 14, "text-anchor": "middle" }, title));
+      const drawn = make("svg", { viewBox: `0 0 ${2 * half} 315`, role: "img", "aria-label": title });
+      drawn.append(make("text", { x: half, y: 14, "text-anchor": "middle" }, title));
       for (const ring of rings) {
-        drawn.append(make("circle", { cx: centre, cy: centre, r: reach * ring / most, class: "grid" }));
+        drawn.append(make("circle", { cx: half, cy: centre, r: reach * ring / most, class: "grid" }));
       }
       measures.forEach((measure, i) => {
         const [x, y] = at(i, 1), [left, up] = at(i, 1.08), side = Math.sin(turn(i));
-        drawn.append(make("line", { x1: centre, y1: centre, x2: x, y2: y, class: "grid" }));
+        drawn.append(make("line", { x1: half, y1: centre, x2: x, y2: y, class: "grid" }));
         const anchor = side > 0.01 ? "start" : side < -0.01 ? "end" : "middle";
         drawn.append(make("text", { x: left, y: up + 4, "text-anchor": anchor, class: "small" }, measure.symbol, make("title", {}, label(i))));
       });
       methods.forEach((method, k) => {
-        const points = values(method).map((value, i) => at(i, value / most).join(",")).join(" ");
-        const line = make("polygon", { points, class: "line", stroke: method.colour, "stroke-dasharray": method.dash, "data-method": k });
-        line.append(make("title", {}, method.name));
-        drawn.append(line);
+        const places = values(method).map((value, i) => at(i, value / most));
+        const line = make("polygon", { points: places.join(" "), class: "line", stroke: method.colour, "stroke-dasharray": method.dash });
+        drawn.append(make("g", { "data-method": k }, make("title", {}, method.name), line, ...crosses(method, places)));
       });
       for (const ring of rings) {
         const [x, y] = at(0.5, ring / most);
@@ -98,7 +101,7 @@ for (const group of document.querySelectorAll(".charts")) {
       return drawn;
     };
     const count = methods.length, step = Math.ceil(count / 4);
-    const rings = [...Array(count).keys()].map(i => i + 1).filter(i => i === 1 || i === count || i % step === 0);
+    const rings = [...Array(count).keys()].map(i => i + 1).filter(i => i === 1 || i === count || (i % step === 0 && i < count - Math.floor(step / 2)));
     const charts = make("div", { class: "pair" },
       chart(`rank, 1 = best of ${count}`, rings, count, method => method.ranks),
       chart("score, 1 = the worst method's", [0.25, 0.5, 0.75, 1], 1, method => method.shares));
@@ -137,8 +140,8 @@ for (const group of document.querySelectorAll(".charts")) {
     };
     const names = make("div", { class: "tools", role: "toolbar", "aria-label": "Methods in the parallel coordinates" });
     methods.forEach((method, k) => {
-      const points = method.shares.map((share, i) => `${x(i)},${y(share)}`).join(" ");
-      const line = make("polyline", { points, class: "line", stroke: method.colour, "stroke-dasharray": method.dash });
+      const places = method.shares.map((share, i) => [x(i), y(share)]);
+      const line = make("polyline", { points: places.join(" "), class: "line", stroke: method.colour, "stroke-dasharray": method.dash });
       const button = make("button", { type: "button", "aria-pressed": "false" }, chip(method.colour, method.dash), method.name);
       for (const node of [line, button]) {
         node.addEventListener("pointerenter", () => highlight(k));
@@ -149,7 +152,7 @@ for (const group of document.querySelectorAll(".charts")) {
       button.addEventListener("blur", () => highlight(pinned));
       lines.push(line);
       buttons.push(button);
-      drawn.append(line);
+      drawn.append(line, ...crosses(method, places));
       names.append(button);
     });
     parallel.append(names, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "parallel coordinates" }, drawn), told);
@@ -185,6 +188,7 @@ for (const group of document.querySelectorAll(".charts")) {
         return make("div", {}, make("p", {}, measure.label), drawn);
       }));
     };
+    choice.value = Math.max(0, methods.findIndex(method => method.marked));
     choice.addEventListener("change", update);
     histogram.append(make("label", { class: "choices" }, "Mark the scores of ", choice), panels);
     update();
