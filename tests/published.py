@@ -7,7 +7,7 @@ import yaml
 import stereo_framework
 
 PAPERS = Path(stereo_framework.__file__).parent / "papers"
-FOLDERS = {"cabezas2011": PAPERS / "sigma_z2011", "cabezas2012": PAPERS / "groups2012"}
+FOLDERS = {"cabezas2011": PAPERS / "sigma_z2011", "cabezas2012": PAPERS / "groups2012", "honauer2015": PAPERS / "hci2015"}
 TABLE5_2002 = PAPERS / "taxonomy2002" / "table5.yaml"
 
 

@@ -91,16 +91,22 @@ def metric_picture(
     ParameterError
         There is no such metric.
     """
-    if metric not in HCI_METRICS:
-        raise ParameterError(f"no such metric: {metric!r}; {nearest(metric, HCI_METRICS, kind='metrics')}")
+    _check_metric(metric)
     check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("score", score.picture))
     save_picture(path, metrics_figure(image, [(HCI_METRICS[metric], score)], 1, title, {metric: largest} if largest else {}))
 
 
 def metrics_picture(
-    path: PathLike, image: Image, disparity: Disparity, truth: Disparity, subsets: Subsets, *, title: str = ""
+    path: PathLike,
+    image: Image,
+    disparity: Disparity,
+    truth: Disparity,
+    subsets: Subsets,
+    *,
+    metrics: Sequence[str] = tuple(HCI_METRICS),
+    title: str = "",
 ) -> None:
-    """Write what every pixel contributes to each of the nine metrics, in three rows: edges, planes, structures.
+    """Write what every pixel contributes to metrics, three in a row; of all nine, the rows are edges, planes and structures.
 
     Parameters
     ----------
@@ -112,16 +118,22 @@ def metrics_picture(
         Pixels.
     subsets : Subsets
         Of the truth.
+    metrics : sequence of str
+        Names in `HCI_METRICS`.
     title : str
 
     Raises
     ------
     DataError
         Image, maps and subsets differ in size, or the file cannot be written.
+    ParameterError
+        There is no such metric.
     """
+    for name in metrics:
+        _check_metric(name)
     _check_image(image, subsets)
-    scores = [(metric, metric.measure(disparity, truth, subsets)) for metric in HCI_METRICS.values()]
-    save_picture(path, metrics_figure(image, scores, 3, title, {}))
+    scores = [(metric, metric.measure(disparity, truth, subsets)) for metric in map(HCI_METRICS.__getitem__, metrics)]
+    save_picture(path, metrics_figure(image, scores, min(3, len(scores)), title, {}))
 
 
 def subsets_figure(image: Image, subsets: Subsets, title: str) -> Figure:
@@ -169,6 +181,11 @@ def metrics_figure(
 
 def _check_image(image: Image, subsets: Subsets) -> None:
     check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("subsets", subsets.evaluated))
+
+
+def _check_metric(name: str) -> None:
+    if name not in HCI_METRICS:
+        raise ParameterError(f"no such metric: {name!r}; {nearest(name, HCI_METRICS, kind='metrics')}")
 
 
 def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tuple[Figure, list[Axes]]:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, checked, results_details
 from stereo_framework.report.page import Statement
 from stereo_framework.sweep import Result
 
@@ -57,11 +57,6 @@ def _scenes(results: Iterable[Result]) -> list[str]:
     return list(dict.fromkeys(r.scene for r in results))
 
 
-def _statement(text: str, verdicts: Sequence[tuple[str, bool]]) -> Statement:
-    """A claim that holds when all its cases do; each case with its figures."""
-    return Statement(text, all(v for _, v in verdicts) if verdicts else None, "; ".join(f for f, _ in verdicts) or "no data")
-
-
 def _gains(results: Sequence[Result]) -> dict[str, float]:
     """Percentage points that the best truncation saves over none, by scene, mean over the four costs."""
     found = {}
@@ -80,9 +75,7 @@ def _gains(results: Sequence[Result]) -> dict[str, float]:
 
 def _truncation_helps(results: Sequence[Result]) -> Statement:
     cases = [(f"{scene}: {gain:.2f} percentage points fewer bad pixels", gain > 0) for scene, gain in _gains(results).items()]
-    return _statement(
-        "With plain windows, truncating the matching cost at the best value helps (mean over the four costs)", cases
-    )
+    return checked("With plain windows, truncating the matching cost at the best value helps (mean over the four costs)", cases)
 
 
 def _truncation_no_longer_helps(results: Sequence[Result], plain: Sequence[Result]) -> Statement:
@@ -95,7 +88,7 @@ def _truncation_no_longer_helps(results: Sequence[Result], plain: Sequence[Resul
         for scene in with_shifts
         if scene in without
     ]
-    return _statement("With shiftable windows truncation gains less than half of that", cases)
+    return checked("With shiftable windows truncation gains less than half of that", cases)
 
 
 def _interval_helps(results: Sequence[Result]) -> Statement:
@@ -108,7 +101,7 @@ def _interval_helps(results: Sequence[Result]) -> Statement:
         if errors[False] and errors[True]:
             plain, interval = statistics.mean(errors[False]), statistics.mean(errors[True])
             cases.append((f"{scene}: {interval:.2f} % with, {plain:.2f} % without", interval < plain))
-    return _statement("Interval matching (Birchfield & Tomasi) helps at small truncation values (1 and 2)", cases)
+    return checked("Interval matching (Birchfield & Tomasi) helps at small truncation values (1 and 2)", cases)
 
 
 def _large_windows(results: Sequence[Result]) -> Statement:
@@ -122,7 +115,7 @@ def _large_windows(results: Sequence[Result]) -> Statement:
             figures = f"discontinuities {edge[9]:.1f} % at 9, {edge[29]:.1f} % at 29; textureless {flat[3]:.1f} % at 3, {flat[29]:.1f} % at 29"
             cases.append((f"{scene}: {figures}", edge[29] > edge[9] and flat[29] < flat[3]))
     text = "Larger windows are worse near discontinuities (29 pixels against 9) and better in textureless areas (29 against 3)"
-    return _statement(text, cases)
+    return checked(text, cases)
 
 
 def _shiftable_windows(results: Sequence[Result]) -> Statement:
@@ -135,7 +128,7 @@ def _shiftable_windows(results: Sequence[Result]) -> Statement:
         if "shiftable" in best:
             told = ", ".join(f"{name} {value:.1f} %" for name, value in best.items())
             cases.append((f"{scene}: {told}", best["shiftable"] == min(best.values())))
-    return _statement("Near discontinuities shiftable windows are best, each method at its best size", cases)
+    return checked("Near discontinuities shiftable windows are best, each method at its best size", cases)
 
 
 def _lowest_error(results: Sequence[Result]) -> Statement:
@@ -147,7 +140,7 @@ def _lowest_error(results: Sequence[Result]) -> Statement:
     cases = [(f"mean: {_told(mean)}", mean["gc"] == min(mean.values()))] if "gc" in mean else []
     cases += [(f"{scene}: {_told(best)}", True) for scene, best in errors.items()]
     text = "Of the global methods graph cuts give the fewest bad pixels (mean over the scenes, each method at its best weight on each)"
-    return _statement(text, cases)
+    return checked(text, cases)
 
 
 def _told(percentages: Mapping[str, float]) -> str:
@@ -169,7 +162,7 @@ def _lowest_energy(results: Sequence[Result]) -> Statement:
                 not lost,
             )
         )
-    return _statement("Graph cuts find the lowest energy of the global methods at every weight", cases)
+    return checked("Graph cuts find the lowest energy of the global methods at every weight", cases)
 
 
 def _lowest(results: Iterable[Result], scene: str, value: Callable[[Result], Any]) -> dict[str, float]:
@@ -194,4 +187,4 @@ def _penalty_helps(results: Sequence[Result]) -> Statement:
             cases.append(
                 (f"{scene}: {best:.2f} % with a penalty of 2 or 4, {errors[1.0, True]:.2f} % without", best < errors[1.0, True])
             )
-    return _statement("A gradient penalty of 2 or 4 helps graph cuts", cases)
+    return checked("A gradient penalty of 2 or 4 helps graph cuts", cases)

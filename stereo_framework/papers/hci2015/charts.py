@@ -1,0 +1,18 @@
+"""Figures 7 and 9 to 12: charts for choosing among methods, of our own scores."""
+
+from __future__ import annotations
+
+from stereo_framework.papers.hci2015.runs import dense, results
+from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.report.choosing import choosing_blocks
+from stereo_framework.report.page import Charts
+
+
+def charts(context: Context) -> Outcome:
+    """Stacked bars, radar charts, parallel coordinates and histograms of the dense methods' scores."""
+    blocks = choosing_blocks(dense(results(context)))
+    files: dict[str, str | bytes] = {}
+    for block in blocks:
+        if isinstance(block, Charts):
+            files |= {f"{kind}.svg": figure.content for kind, figure in block.pictures.items()}
+    return Outcome(blocks, files=files)

@@ -1,0 +1,38 @@
+"""The results that all items show: our methods, and OpenCV's as one from outside, on the scenes that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.papers.paper import Context
+from stereo_framework.sweep import Result
+
+FOLDER = "middlebury-v3/trainingQ/"
+
+_DENSE = 0.99
+"""Fraction of the pixels that a map estimates at least to count as dense: after filling, only rows without any estimate stay empty."""
+
+COLUMNS = {
+    "RMS": "rms_error_nonocc",
+    "Bad1.0": "bad1_nonocc",
+    "Bad4.0": "bad4_nonocc",
+    **{metric.symbol: name for name, metric in HCI_METRICS.items()},
+}
+"""The paper's names of the measures, and our statistics."""
+
+
+def results(context: Context) -> list[Result]:
+    """All results without failed ones; the quick ones are of one scene, without the methods that take minutes."""
+    return [r for r in context.run("fast" if context.quick else "all", maps=True) if r.error is None]
+
+
+def dense(found: Sequence[Result]) -> list[Result]:
+    """Results of the methods whose maps are dense everywhere, which is what the paper is about."""
+    sparse = {r.method for r in found if r.statistics["fraction_matched"] < _DENSE}
+    return [r for r in found if r.method not in sparse]
+
+
+def on(found: Sequence[Result], scene: str) -> dict[str, Result]:
+    """Results on a scene by method."""
+    return {r.method: r for r in found if r.scene == FOLDER + scene}

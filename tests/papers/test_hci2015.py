@@ -1,0 +1,215 @@
+"""Honauer et al. 2015: what is said of measures and methods, on numbers whose answers are known, and the whole page on made scenes."""
+
+import cv2
+import made_results
+import numpy as np
+import pytest
+
+from stereo_framework import Search, stage
+from stereo_framework.io import write_image, write_pfm
+from stereo_framework.papers import find_paper
+from stereo_framework.papers.hci2015 import figure5, figure11, orderings
+from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, dense
+from stereo_framework.papers.published import published_table
+from stereo_framework.papers.reproduce import reproduce
+from stereo_framework.script import load
+
+ROWS, COLUMNS_OF_IMAGE, LEVELS = 150, 240, 24
+
+
+def truth_of_scene():
+    """A slanted wall, an object and thin bars before it; exact in float32."""
+    truth = np.tile((4 + np.arange(COLUMNS_OF_IMAGE) / 32).astype(np.float32), (ROWS, 1))
+    truth[40:120, 150:185] = 18
+    for left in (60, 72, 84):
+        truth[45:110, left : left + 3] = 19
+    return truth
+
+
+def write_scene(folder, seed):
+    """A scene in the layout of Middlebury v3: nearer pixels hide farther ones, what neither shows is noise."""
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(seed)
+    truth = truth_of_scene()
+    reference = cv2.GaussianBlur(random.integers(0, 256, (ROWS, COLUMNS_OF_IMAGE, 3)).astype(np.float32), (0, 0), 0.8)
+    reference = np.clip(3 * (reference - 128) + 128, 0, 255).astype(np.uint8)
+    match = random.integers(0, 256, reference.shape).astype(np.uint8)
+    owner = np.full(truth.shape, -1)
+    for y in range(ROWS):
+        for x in np.argsort(truth[y], kind="stable"):
+            if (target := x - round(float(truth[y, x]))) >= 0:
+                match[y, target], owner[y, target] = reference[y, x], x
+    columns = np.arange(COLUMNS_OF_IMAGE)
+    targets = columns - np.rint(truth).astype(int)
+    seen = (targets >= 0) & (np.take_along_axis(owner, np.maximum(targets, 0), axis=1) == columns)
+    write_image(folder / "im0.png", reference)
+    write_image(folder / "im1.png", match)
+    write_image(folder / "mask0nocc.png", np.where(seen, 255, 128).astype(np.uint8))
+    write_pfm(folder / "disp0GT.pfm", truth)
+    (folder / "calib.txt").write_text(
+        "cam0=[300 0 120; 0 300 75; 0 0 1]\ncam1=[300 0 120; 0 300 75; 0 0 1]\ndoffs=0\nbaseline=100\n"
+        f"width={COLUMNS_OF_IMAGE}\nheight={ROWS}\nndisp={LEVELS}\nisint=0\nvmin=2\nvmax=20\n"
+    )
+
+
+@pytest.fixture
+def no_data(tmp_path, monkeypatch):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
+
+
+def made(scene, method, **values):
+    """A result with 0.5 in every column but those given by the paper's names."""
+    statistics = {name: values.get(column.replace(".", ""), 0.5) for column, name in COLUMNS.items()}
+    statistics["fraction_matched"] = values.get("matched", 1.0)
+    return made_results.result(FOLDER + scene, {}, statistics, method=method)
+
+
+def test_figure_5_without_data(tmp_path, no_data):
+    done = reproduce(find_paper("hci2015"), tmp_path / "out", item="figure5")
+    assert [c.row for c in done.comparisons] == ["LCU", "LDSM", "IDR", "MeshS", "BSM", "Cens5"]
+    # The pieces that the numbers stand for, by the paper's own words: two, and three.
+    assert [c.column for c in done.comparisons if c.published] == ["F_frag, 2 found", "F_frag, 3 found"]
+    assert done.holds
+    page = done.page.read_text()
+    assert "33.86" in page  # the published rows stay
+    assert "scenes fetch middlebury-v3" in page
+
+
+@pytest.mark.parametrize("value", [0.5, 1.87, 2.66])
+def test_the_lowest_bar_that_can_be_so_porous(value):
+    # Equation 10 of a bar of which the first row is found, written down; the middle column alone is as far from it as the outer ones.
+    height = next(h for h in range(2, 1000) if np.mean(np.log1p(np.arange(h))) >= value)
+    assert figure5._shortest(value) == max(height, 11)  # a structure has at least ten rows, and the search begins above
+
+
+def printed_r2():
+    table = published_table("hci2015", "figure11")
+    printed = {(row, column): value for row, values in table.rows.items() for column, value in values.items()}
+    return printed, printed | {(b, a): value for (a, b), value in printed.items()}
+
+
+def test_what_is_said_of_r2_holds_in_the_published_numbers():
+    statements = figure11._statements(*printed_r2())
+    assert len(statements) == 6
+    assert all(s.holds for s in statements), statements
+
+
+@pytest.mark.parametrize(
+    ("pair", "statement"),
+    [(("RMS", "D_fat"), 0), (("RMS", "D_fat"), 1), (("D_fat", "D_thin"), 2), (("F_por", "P_off"), 3), (("P_bump", "F_fat"), 4)],
+)
+def test_what_is_said_of_r2_can_be_false(pair, statement):
+    printed, ours = printed_r2()
+    assert figure11._statements(printed, ours | {pair: 0.99})[statement].holds is False
+
+
+def test_what_is_said_of_r2_without_results():
+    printed, _ = printed_r2()
+    assert [s.holds for s in figure11._statements(printed, {})] == [None] * 6
+
+
+def test_opposed_measures():
+    def verdict(*pairs):
+        found = [made("Pipes", f"m{i}", F_por=a, F_fat=b) for i, (a, b) in enumerate(pairs)]
+        return orderings._opposed(found, "Pipes", "F_por", "F_fat", "source")
+
+    assert verdict((0.1, 0.3), (0.2, 0.2)).holds is True
+    assert "1 of 1 pairs of methods; m0 has F_por 0.1, F_fat 0.3; m1 has 0.2, 0.2" in verdict((0.1, 0.3), (0.2, 0.2)).figures
+    assert verdict((0.1, 0.2), (0.2, 0.3)).holds is False
+    assert verdict((0.19, 0.3), (0.2, 0.2)).holds is False  # apart by less than a tenth
+    assert verdict((0.0, 0.3), (0.2, 0.0)).holds is True
+    assert verdict().holds is None
+
+
+def test_kinds_of_methods():
+    found = [made("Pipes", "so", D_fuz=3.0), made("Pipes", "gc", D_fuz=2.0), made("Adirondack", "so", D_fuz=1.0)]
+    statement = orderings._kinds(found, ("Pipes", "Adirondack"), "D_fuz", ("so",), ("gc",), "text")
+    assert (statement.holds, statement.figures) == (True, "Pipes: D_fuz 3 against 2")
+    found.append(made("Adirondack", "gc", D_fuz=2.0))
+    assert orderings._kinds(found, ("Pipes", "Adirondack"), "D_fuz", ("so",), ("gc",), "text").holds is False
+
+
+def test_flat_pieces_and_fractions():
+    found = [made("Pipes", "window", P_bump=2.0, P_orient=20.0), made("Pipes", "gc", P_bump=0.5, P_orient=10.0)]
+    assert orderings._flat_pieces(found).holds is True
+    assert orderings._flat_pieces([found[0], made("Pipes", "gc", P_bump=1.5, P_orient=10.0)]).holds is False
+    fine = made("Pipes", "window_subpixel", P_bump=1.9, P_orient=15.0, P_off=0.4, D_fat=0.509)
+    assert orderings._fractions([found[0], fine]).holds is True
+    edges = made("Pipes", "window_subpixel", P_bump=1.9, P_orient=15.0, P_off=0.4, D_fat=0.52)
+    assert orderings._fractions([found[0], edges]).holds is False
+
+
+def test_a_method_with_one_sparse_map_is_not_dense():
+    found = [made("Pipes", "a"), made("Adirondack", "a", matched=0.9), made("Pipes", "b")]
+    assert [r.method for r in dense(found)] == ["b"]
+
+
+# OpenCV's matcher as a stage
+
+
+@pytest.fixture(scope="module")
+def sgbm():
+    load("hci2015/fast")  # its plug-in
+    return stage.find("refinement", "sgbm").function
+
+
+def shifted(shift):
+    """A texture, and the same `shift` columns to the left."""
+    random = np.random.default_rng(0)
+    wide = cv2.GaussianBlur(random.integers(0, 256, (60, 200)).astype(np.float32), (0, 0), 1)
+    wide = np.clip(4 * (wide - 128) + 128, 0, 255).astype(np.uint8)
+    return wide[:, 40:160].copy(), wide[:, 40 + shift : 160 + shift].copy()
+
+
+@pytest.mark.parametrize("shift", [0, 7, -5])
+def test_sgbm_finds_a_shift(sgbm, shift):
+    left, right = shifted(shift)
+    nothing = np.zeros(left.shape, np.float32)
+    found = sgbm(nothing, left, right, Search(-8, 8))
+    inner = found[5:-5, 20:-20]
+    assert found.dtype == np.float32
+    assert np.isfinite(inner).mean() > 0.95
+    # Sixteenths, interpolated between whole pixels.
+    assert np.nanmax(np.abs(inner - shift)) < 0.2
+    mirrored = sgbm(nothing, left[:, ::-1].copy(), right[:, ::-1].copy(), Search(-8, 8, direction=-1))
+    np.testing.assert_array_equal(mirrored[:, ::-1], found)
+
+
+def test_sgbm_looks_from_the_first_column_on(sgbm):
+    left, right = shifted(7)
+    found = sgbm(np.zeros(left.shape, np.float32), left, right, Search(0, 63))
+    assert np.isfinite(found[5:-5, 10:30]).mean() > 0.9  # of 64 columns that OpenCV alone leaves out
+
+
+# The page
+
+
+def test_the_whole_page_on_made_scenes(tmp_path, no_data):
+    for seed, name in enumerate(("Pipes", "Adirondack", "PlaytableP")):
+        write_scene(tmp_path / "data/middlebury-v3/trainingQ" / name, seed)
+    done = reproduce(find_paper("hci2015"), tmp_path / "out", data=tmp_path / "data")
+    assert len(done.missing) == 7
+    by_text = {s.text.partition(" ")[0]: s for s in done.statements}
+    assert by_text["Scanline"].holds is not None
+    results = done.outcomes["scores"].blocks[0].rows
+    best = {row[0].text: row for row in results}
+    assert len(best) == 15
+    # A textured scene without noise: what is matched well is measured as good.
+    header = done.outcomes["scores"].blocks[0].header
+    assert best["sgbm"][header.index("Bad4.0")].value < 5
+    assert best["window"][header.index("D_fat")].value > best["gc"][header.index("D_fat")].value
+    assert {p.name for p in (tmp_path / "out/figures").glob("figure2*")} == {
+        f"figure2_Adirondack_{method}.png" for method in ("window", "so", "gc", "sgbm")
+    }
+    figure11_rows = done.outcomes["figure11"].blocks[-1].rows
+    assert [row[1].text for row in figure11_rows] == ["published", "ours"] * 5
+    assert all(0 <= cell.value <= 1 for row in figure11_rows for cell in row[2:] if cell.value is not None)
+
+
+def test_subsets_of_a_real_scene(data, tmp_path):
+    if not (data / "middlebury-v3/trainingQ/Pipes").is_dir():
+        pytest.skip(f"no middlebury-v3/trainingQ/Pipes under {data}")
+    done = reproduce(find_paper("hci2015"), tmp_path, item="figure3", data=data, quick=True)
+    assert (tmp_path / "figures/figure3_Pipes.png").is_file()
+    assert not done.missing
