@@ -100,19 +100,23 @@ class Progress:
         self._began: tuple[float, int] | None = None
         self._bar: Any = None
         self._ended = threading.Event()
+        self._teller = threading.Thread(target=self._tell, daemon=True)
 
     def __enter__(self) -> Progress:
         if self.total > 1 and sys.stderr.isatty():
             self._bar = _bar(self.total)
             self._bar.start()
         elif self.total > 1:
-            threading.Thread(target=self._tell, daemon=True).start()
+            self._teller.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._ended.set()
         if self._bar:
             self._bar.stop()
+        if self._teller.is_alive():
+            # No line comes late, between those of the results.
+            self._teller.join()
 
     def watch(self, doing: str) -> None:
         """Note what is being computed; what was counted before the first call was there already."""
@@ -140,7 +144,8 @@ class Progress:
         while not self._ended.wait(_EVERY_SECONDS):
             if self.count < self.total:
                 parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
-                print(", ".join(parts) + (f" ({self.doing})" if self.doing else ""), file=sys.stderr, flush=True)
+                # In one piece with its end: others write too.
+                print(", ".join(parts) + (f" ({self.doing})" if self.doing else "") + "\n", end="", file=sys.stderr, flush=True)
 
 
 def _bar(total: int) -> Any:

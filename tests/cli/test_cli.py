@@ -293,7 +293,7 @@ def test_progress_without_a_terminal(capsys, monkeypatch):
             if err := capsys.readouterr().err:
                 break
             time.sleep(0.01)
-    capsys.readouterr()  # a line between the first reading and the end is as good
+    capsys.readouterr()  # lines between the first reading and the end are as good
     assert re.match(r"2 of 4 done, \S+ (runs/s|s a run), about \d+ (s|min|h) left \(planes: box\)\n", err)
     with _output.Progress(1) as progress:
         progress.advance()
