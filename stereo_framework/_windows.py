@@ -11,13 +11,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._parallel import over_rows
-from stereo_framework.errors import ParameterError
-
-
-def check_count(name: str, count: int) -> None:
-    """Refuse a window without a pixel, or no iteration at all."""
-    if count < 1:
-        raise ParameterError(f"{name}: {count!r} is not a whole number >= 1")
 
 
 def box_mean(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:
