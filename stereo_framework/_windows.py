@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from stereo_framework._parallel import over_rows
 
+_PART = 24576
+"""Samples of a row in which minima are taken at a time: two such lines fit the second cache."""
+
 
 def box_mean(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:
     """Mean over a square window of every level, borders replicated; float32 ``(rows, columns, levels)``.
@@ -78,50 +81,71 @@ def _slide_sums(
 def _minimum(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.float32]) -> None:
     rows, columns, levels = costs.shape
     before, after = (size - 1) // 2, size // 2
-    width = columns * levels
-    # Rows by van Herk's scheme. suffix[i]: minimum of the present block of `size` rows from its i-th to its last row; prefix:
-    # minimum of the rows entered since.
-    suffix = np.empty((size, width), np.float32)
-    prefix = np.empty(width, np.float32)
-    # Columns by doubling. The row stands in a line that repeats its ends.
-    line = np.empty((columns + size - 1) * levels, np.float32)
-    other = np.empty_like(line)
-    middle = line[before * levels : before * levels + width]
+    # Rows by van Herk's scheme, in blocks of `size` rows. A row of `out` holds first the minimum from its row to the last of the present
+    # block; prefix: minimum of the rows entered since.
+    prefix = np.empty(columns * levels, np.float32)
+    beyond = np.empty_like(prefix)
+    # The row's minima stand in a line with room for a window at its ends. Its columns are taken some at a time, which then stay in the
+    # processor's second cache.
+    line = np.full((columns + size - 1) * levels, np.float32(np.inf))
+    middle = line[before * levels : before * levels + prefix.shape[0]]
+    part = min(columns, max(size, _PART // levels))
+    one = np.empty((part + size - 1) * levels, np.float32)
+    other = np.empty_like(one)
     for y in range(out.shape[0]):
-        i = y % size
-        if i == 0:
-            # Clamped rows are repeated, which does not change a minimum.
-            suffix[size - 1] = costs[min(max(start + y - before + size - 1, 0), rows - 1)].reshape(-1)
-            for j in range(size - 2, -1, -1):
-                _lower(costs[min(max(start + y - before + j, 0), rows - 1)].reshape(-1), suffix[j + 1], suffix[j])
-            middle[:] = suffix[0]
+        target = out[y].reshape(-1)
+        if y % size == 0:
+            following = prefix
+            following[:] = np.inf
+            for i in range(y + size - 1, y - 1, -1):
+                # Clamped rows are repeated, which does not change a minimum.
+                row = costs[min(max(start + i - before, 0), rows - 1)].reshape(-1)
+                suffix = out[i].reshape(-1) if i < out.shape[0] else beyond
+                _lower(row, following, suffix)
+                following = suffix
+            middle[:] = following
         else:
-            row = costs[min(start + y + after, rows - 1)].reshape(-1)
-            if i == 1:
-                prefix[:] = row
-            else:
-                _lower(row, prefix, prefix)
-            _lower(suffix[i], prefix, middle)
-        _minimum_along_row(line, other, before, size, levels, out[y].reshape(-1))
+            _enter(costs[min(start + y + after, rows - 1)].reshape(-1), target, prefix, middle)
+        for first in range(0, columns, part):
+            stop = min(first + part, columns)
+            window = line[first * levels : (stop + size - 1) * levels]
+            _minimum_along_row(window, one, other, size, levels, target[first * levels : stop * levels])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _enter(
+    row: NDArray[np.float32], suffix: NDArray[np.float32], prefix: NDArray[np.float32], minimum: NDArray[np.float32]
+) -> None:
+    for i in range(row.shape[0]):
+        prefix[i] = row[i] if row[i] < prefix[i] else prefix[i]
+        minimum[i] = suffix[i] if suffix[i] < prefix[i] else prefix[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _minimum_along_row(
-    line: NDArray[np.float32], other: NDArray[np.float32], before: int, size: int, levels: int, out: NDArray[np.float32]
+    line: NDArray[np.float32],
+    one: NDArray[np.float32],
+    other: NDArray[np.float32],
+    size: int,
+    levels: int,
+    out: NDArray[np.float32],
 ) -> None:
-    """Minima over `size` columns of a line whose ends, `size` - 1 columns in all, are filled here."""
-    width = out.shape[0]
-    for i in range(before * levels):
-        line[i] = line[before * levels + i % levels]
-    for i in range(before * levels + width, line.shape[0]):
-        line[i] = line[i - levels]
-    covered = 1
-    while 2 * covered <= size:
-        n = width + (size - 2 * covered) * levels
-        _lower(line[:n], line[covered * levels : covered * levels + n], other[:n])
-        line, other = other, line
-        covered *= 2
-    _lower(line[:width], line[(size - covered) * levels : (size - covered) * levels + width], out)
+    """Minima over `size` columns of a line that is `size` - 1 columns longer than `out`; what they cover triples with each pass."""
+    width, covered = out.shape[0], 1
+    while 3 * covered < size:
+        n, step = width + (size - 3 * covered) * levels, covered * levels
+        _lowest(line[:n], line[step : step + n], line[2 * step : 2 * step + n], one[:n])
+        line, one, other = one, other, one
+        covered *= 3
+    second, third = (size - covered) // 2 * levels, (size - covered) * levels
+    _lowest(line[:width], line[second : second + width], line[third : third + width], out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lowest(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    for i in range(out.shape[0]):
+        least = a[i] if a[i] < b[i] else b[i]
+        out[i] = least if least < c[i] else c[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
