@@ -39,3 +39,25 @@ def sweep(
         for scene in scenes
         for values in combinations
     ]
+
+
+HCI = {
+    "hci_foreground_fattening": 0.4,
+    "hci_foreground_thinning": 0.1,
+    "hci_fuzziness": 8.0,
+    "hci_bumpiness": 2.0,
+    "hci_offset": 4.0,
+    "hci_misorientation": 20.0,
+    "hci_porosity": 0.6,
+    "hci_fragmentation": 0.3,
+    "hci_detail_fattening": 0.5,
+}
+
+
+def scored(scores: Mapping[str, Mapping[str, Mapping[str, float]]], **changes: Any) -> list[Result]:
+    """Results by method and scene: the HCI scores above with others in place of some."""
+    return [
+        result(scene, {}, HCI | own, method=method, **changes)
+        for method, scenes in scores.items()
+        for scene, own in scenes.items()
+    ]

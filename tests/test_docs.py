@@ -1,5 +1,6 @@
-"""What README and CONTRIBUTING show does what they say."""
+"""What README, CONTRIBUTING and docs show does what they say."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -9,7 +10,11 @@ import yaml
 
 from stereo_framework import load_scene, run
 from stereo_framework.cli import main
+from stereo_framework.evaluation import hci
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.report.write import write_report
 from stereo_framework.script import load
+from stereo_framework.script.report import CHARTS, read_report
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,3 +65,40 @@ def test_the_stage_of_contributing_works(tmp_path):
         wrong = np.abs(plain.disparity - one.truth) > 1
         assert kept[~wrong].mean() > 0.9
         assert kept[wrong].mean() < 0.5
+
+
+def _rows(text, first):
+    """The rows of the table whose header begins with a word, as lists of cells."""
+    table = re.search(rf"^\| {first} \|.*\n\| ---.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()]
+
+
+def test_the_tables_of_the_hci_page():
+    text = (ROOT / "docs/hci.md").read_text()
+    told = [(title, *re.fullmatch(r"(\w+), `(\w+)`", names).groups(), unit) for title, names, unit, _ in _rows(text, "metric")]
+    assert told == [(m.title, m.symbol, m.name, m.unit) for m in HCI_METRICS.values()]
+    # The one in the module is checked cell by cell.
+    assert _rows(text, "fault") == _rows(hci.metrics.__doc__, "fault")
+    assert {name.strip("`"): value for name, value, _ in _rows(text, "parameter")} == {
+        f.name: str(f.default) for f in dataclasses.fields(hci.Parameters)
+    }
+
+
+def test_the_examples_of_the_hci_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    [example] = _blocks("docs/hci.md", "python")
+    exec(example, {})
+    assert float(capsys.readouterr().out) > 0
+    assert {path.name for path in tmp_path.iterdir()} == {"subsets.png", "fattening.png"}
+    [script] = _blocks("docs/hci.md", "yaml")
+    Path("choice.yaml").write_text(script)
+    [charts] = read_report(load("choice.yaml").report).charts
+    written = write_report(run("choice.yaml"), load("choice.yaml").report, tmp_path)
+    assert [path.name for path in written[::2]] == [f"planes_{kind}.svg" for kind in charts.kinds]
+    assert charts.kinds == CHARTS
+
+
+def test_pictures_of_the_docs_are_there():
+    for file in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for place in re.findall(r"^!\[.+\]\((.+)\)$", file.read_text(), re.MULTILINE):
+            assert (file.parent / place).is_file()

@@ -61,18 +61,27 @@ def _is_number(text: str) -> bool:
 def print_results(results: Sequence[Result], columns: Sequence[str] = ()) -> None:
     """Print results, one table for each protocol with the protocol's text under it, then errors and warnings."""
     from stereo_framework.report.tables import results_table
+    from stereo_framework.report.words import setting_name
 
     for text in dict.fromkeys(r.protocol_text for r in results):
         header, rows = results_table([r for r in results if r.protocol_text == text], columns)
         print_table(header, rows)
         print(text)
     for result in results:
-        settings = ", ".join(f"{k}={v}" for k, v in result.axes.items())
-        where = f"{result.scene} {result.method}" + (f" ({settings})" if settings else "")
+        where = f"{result.scene} {setting_name(result)}"
         for warning in result.warnings:
             print(f"warning: {where}: {warning}", file=sys.stderr)
         if result.error:
             print(f"error: {where}: {result.error}", file=sys.stderr)
+
+
+def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
+    """The statistics of results that measures or groups ask for; of the HCI metrics' coverages the pages and exports tell."""
+    from stereo_framework.evaluation.metrics import GROUPS, metric_of
+
+    asked = {name for measure in measures for name in GROUPS.get(measure, (measure,)) if name != "hci_coverage"}
+    found = dict.fromkeys(name for r in results for name in r.statistics)
+    return [name for name in found if (metric := metric_of(name)) and metric.name in asked]
 
 
 class Progress:

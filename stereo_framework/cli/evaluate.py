@@ -61,7 +61,6 @@ def evaluate(
     from stereo_framework.cli import _output
     from stereo_framework.cli._options import protocol_spec
     from stereo_framework.evaluation.averages import average
-    from stereo_framework.evaluation.metrics import GROUPS, metric_of
     from stereo_framework.submission import find_maps, measure_map
 
     given = {"measures": measure, "thresholds": threshold, "border": border}
@@ -94,9 +93,7 @@ def evaluate(
     if json:
         _output.print_json([r.record() for r in results])
     else:
-        asked = {name for m in measure or [] for name in GROUPS.get(m, (m,)) if name != "hci_coverage"}
-        shown = [s for r in results for s in r.statistics if (m := metric_of(s)) and m.name in asked]
-        _output.print_results(results, columns.split(",") if columns else list(dict.fromkeys(shown)))
+        _output.print_results(results, columns.split(",") if columns else _output.measured(results, measure or []))
     return 0
 
 

@@ -32,7 +32,9 @@ def rank(
         str | None,
         typer.Option(
             "--columns",
-            help="Measures to rank by, names or patterns separated by commas; default: the bad pixels of the regions.",
+            "--measure",
+            "--measures",
+            help="Measures to rank by, names, groups (hci) or patterns separated by commas; default: the bad pixels of the regions, else the HCI metrics.",
         ),
     ] = None,
     lower: Annotated[

@@ -38,7 +38,8 @@ def results(
     columns: Annotated[
         str | None,
         typer.Option(
-            "--columns", help="Statistics or parameters to show, separated by commas; of a pivot: what its columns are."
+            "--columns",
+            help="Statistics, groups of them (hci) or parameters to show, separated by commas; of a pivot: what its columns are.",
         ),
     ] = None,
     group: Annotated[
@@ -63,7 +64,7 @@ def results(
     csv: Annotated[bool, typer.Option("--csv", help="Short for --format csv: all parameters and statistics.")] = False,
     json: Json = False,
     plots: Annotated[
-        bool, typer.Option("--plots", help="Write the plots and tables of the script's 'report' to the folder again.")
+        bool, typer.Option("--plots", help="Write the plots, tables and charts of the script's 'report' to the folder again.")
     ] = False,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
@@ -124,13 +125,14 @@ def _summary(
     sort: str | None,
 ) -> Table | None:
     """The group, pivot or list of the best that is asked for; None for a plain list."""
+    from stereo_framework.evaluation.metrics import spelled_out
     from stereo_framework.report import summaries
     from stereo_framework.report.tables import shown_statistics, sort_table
 
     if rows is not None or value is not None:
         if rows is None or columns is None or value is None or group or best or top:
             raise ParameterError("a pivot is --rows KEY --columns KEY --value STATISTIC, without --group, --best and --top")
-        return sort_table(summaries.pivot(found, _names(rows), _names(columns), _names(value)), _names(sort))
+        return sort_table(summaries.pivot(found, _names(rows), _names(columns), spelled_out(_names(value))), _names(sort))
     if best is not None:
         if group or columns or sort:
             raise ParameterError("--best goes without --group, --columns and --sort")

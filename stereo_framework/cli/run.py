@@ -13,9 +13,14 @@ from stereo_framework.cli._options import Dask, Data, ExecutorName, Json, Memory
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stereo_framework.scene import Scene
+    from stereo_framework.script import Script
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.plan import Task
+
+_REPLACED = ("name", "measure", "measures")
 
 
 def run(
@@ -33,6 +38,14 @@ def run(
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "--measures",
+            help="What to measure instead ('metrics' lists all; hci: the nine HCI metrics); repeatable.",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for results, the resolved script, maps and pictures.")] = None,
     workers: Annotated[
@@ -67,8 +80,14 @@ def run(
     if pair is None and disparity_range is not None:
         low, high = disparities(disparity_range)
         overrides += [f"search.minimum={low:g}", f"search.maximum={high:g}"]
-    scripts = [load(name, overrides=overrides) for name in script]
-    tasks = [task for s in scripts for task in plan(s, [pair] if pair else scenes_of(s, scene or None, data))]
+    scripts, tasks = [], []
+    for name in script:
+        loaded = load(name, overrides=overrides)
+        scenes = [pair] if pair else scenes_of(loaded, scene or None, data)
+        if measure:
+            loaded = load(name, overrides=[*overrides, _measuring(loaded, scenes, measure)])
+        scripts.append(loaded)
+        tasks += plan(loaded, scenes)
     by_id = {task.id: task for task in tasks}
     found: dict[int, Result] = {}
     total = sum(len(task.protocols) for task in tasks)
@@ -101,11 +120,29 @@ def run(
     if json:
         _output.print_json([r.record() for r in results])
     else:
-        _output.print_results(results, columns.split(",") if columns else ())
+        _output.print_results(results, columns.split(",") if columns else _output.measured(results, measure or []))
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     return 1 if any(r.error for r in results) else 0
+
+
+def _measuring(script: Script, scenes: Sequence[Scene], measures: list[str]) -> str:
+    """The override that lets a script measure something else, under its own protocols or the one of the scenes."""
+    import json
+
+    from stereo_framework.evaluation.protocols import of_scene
+
+    own = script.resolved.get("evaluation", {}).get("protocol") or list(dict.fromkeys(of_scene(s).name for s in scenes))
+    bases = own if isinstance(own, list) else [own]
+    if "evaluation" not in script.resolved and len(bases) > 1:
+        raise ParameterError(
+            f"--measure: the scenes have different protocols ({', '.join(bases)}); choose one with "
+            f"--set 'evaluation.protocol={{base: {bases[0]}, measures: [{', '.join(measures)}]}}'"
+        )
+    # A name would stay that of the protocol with its old measures.
+    kept = [{"base": base} if isinstance(base, str) else {k: v for k, v in base.items() if k not in _REPLACED} for base in bases]
+    return "evaluation.protocol=" + json.dumps([{**base, "measures": measures} for base in kept])
 
 
 def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> bool:

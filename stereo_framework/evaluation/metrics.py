@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -237,6 +237,26 @@ GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
     }
 )
 """Names that stand for several metrics."""
+
+
+def spelled_out(names: Iterable[str]) -> tuple[str, ...]:
+    """Statistics by name, groups replaced by those of their statistics that methods are judged by; each once.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Statistics, or names of groups: ``hci`` is the nine HCI metrics without what tells how they came about.
+
+    Examples
+    --------
+    >>> spelled_out(["bad_pixels_nonocc", "hci"])[:3]
+    ('bad_pixels_nonocc', 'hci_foreground_fattening', 'hci_foreground_thinning')
+    >>> len(spelled_out(["hci", "hci_offset"]))
+    9
+    """
+    judged = {"hci": tuple(HCI_METRICS)}
+    return tuple(dict.fromkeys(name for item in names for name in judged.get(item, GROUPS.get(item, (item,)))))
+
 
 THRESHOLDED = ("bad_pixels", "total_bad_pixels")
 """Those that are measured at every threshold of a protocol; the others have one value."""

@@ -1,7 +1,4 @@
-"""Figures of curves in panels, legible in print: colours for the colour-blind, and markers and line styles that tell curves apart in grey.
-
-Built without pyplot, so that nothing global is touched.
-"""
+"""Figures of curves in panels."""
 
 from __future__ import annotations
 
@@ -12,26 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stereo_framework.report._looks import CHARACTER, FONT, LARGE, LINE, footnote_below, handle, legend_beside, styles
 from stereo_framework.report._positions import Positions
-from stereo_framework.report.values import ABSENT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's, without the yellow, which is too light for lines."""
-
-_MARKERS = "os^DvPX*"
-_STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
-_FONT = 9.0
-_SMALL = 7.0
-_LARGE = 11.0
-_CHARACTER = 0.07
-"""Inches of a character of the ticks and the legend, on average."""
-
-_LINE = 0.2
-"""Inches from a line of the legend to the next."""
 
 _ASLANT: dict[str, Any] = {"rotation": 25, "rotation_mode": "anchor", "ha": "right"}
 
@@ -99,15 +82,15 @@ def curves_figure(
     legend_title = textwrap.fill(legend_title, 28)
     lines = [*names.values(), *legend_title.splitlines()]
     inside = columns * _PANEL[0]
-    title = textwrap.fill(title, int(inside / _CHARACTER * _FONT / _LARGE))
-    width = inside + (_CHARACTER * max(map(len, lines)) + 0.9 if with_legend else 0.2)
-    height = max(rows * _PANEL[1], _LINE * len(lines)) + 0.25 * len(title.splitlines()) + 0.4
+    title = textwrap.fill(title, int(inside / CHARACTER * FONT / LARGE))
+    width = inside + (CHARACTER * max(map(len, lines)) + 0.9 if with_legend else 0.2)
+    height = max(rows * _PANEL[1], LINE * len(lines)) + 0.25 * len(title.splitlines()) + 0.4
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     x_axes = {p.x_label: Positions(_xs(panels, p.x_label), x_scale, labels or {}) for p in panels}
-    styles = _styles(list(names), joined=any(x.ordered for x in x_axes.values()))
+    looks = styles(list(names), joined=any(x.ordered for x in x_axes.values()))
     for panel in panels:
         axes = figure.add_subplot(rows, columns, panel.row * columns + panel.column + 1)
-        _draw(axes, panel, x_axes[panel.x_label], styles, y_scale)
+        _draw(axes, panel, x_axes[panel.x_label], looks, y_scale)
         limits = _limits([q for p in panels if p.y_label == panel.y_label for q in _points(p)], y_scale)
         axes.set_ylim(*limits)
         if y_scale == "log":
@@ -116,36 +99,28 @@ def curves_figure(
             axes.yaxis.set_minor_formatter("")
         left = any(p.row == panel.row and p.column < panel.column and p.y_label == panel.y_label for p in panels)
         below = any(p.column == panel.column and p.row > panel.row and p.x_label == panel.x_label for p in panels)
-        axes.set_ylabel("" if left else panel.y_label, fontsize=_FONT, parse_math=False)
-        axes.set_xlabel("" if below else panel.x_label, fontsize=_FONT, parse_math=False)
+        axes.set_ylabel("" if left else panel.y_label, fontsize=FONT, parse_math=False)
+        axes.set_xlabel("" if below else panel.x_label, fontsize=FONT, parse_math=False)
     if with_legend:
-        handles = [_handle(styles[series], name) for series, name in names.items()]
-        legend = figure.legend(
-            handles=handles, loc="outside right upper", frameon=False, fontsize=_FONT, title=legend_title, handlelength=3.2
-        )
-        legend.get_title().set_fontsize(_FONT)
-        for text in (*legend.get_texts(), legend.get_title()):
-            text.set_parse_math(False)
+        legend_beside(figure, [handle(looks[series], name) for series, name in names.items()], legend_title)
     if title:
-        figure.suptitle(title, x=inside / width / 2, fontsize=_LARGE, parse_math=False)  # beside the legend, not above it
-    if footnote:
-        folded = textwrap.fill(footnote, int(width / _CHARACTER * _FONT / _SMALL))
-        figure.supxlabel(folded, fontsize=_SMALL, color="0.35", parse_math=False)
+        figure.suptitle(title, x=inside / width / 2, fontsize=LARGE, parse_math=False)  # beside the legend, not above it
+    footnote_below(figure, footnote)
     return figure
 
 
-def _draw(axes: Axes, panel: Panel, positions: Positions, styles: Mapping[tuple[Any, ...], dict[str, Any]], y_scale: str) -> None:
+def _draw(axes: Axes, panel: Panel, positions: Positions, looks: Mapping[tuple[Any, ...], dict[str, Any]], y_scale: str) -> None:
     axes.set_yscale(y_scale)
     axes.grid(axis="y", color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=_FONT - 1)
-    axes.set_title(panel.title, fontsize=_FONT, parse_math=False)
+    axes.tick_params(labelsize=FONT - 1)
+    axes.set_title(panel.title, fontsize=FONT, parse_math=False)
     for curve in panel.curves:
         points = sorted(
             ((positions[p.x] + _aside(panel, curve, p, positions), p) for p in curve.points), key=lambda item: item[0]
         )
-        style = styles[curve.series]
+        style = looks[curve.series]
         axes.plot([x for x, _ in points], [p.y for _, p in points], clip_on=False, zorder=3, **style)
         bars = [(x, p.y, *p.ends) for x, p in points if p.ends]
         if bars:
@@ -154,7 +129,7 @@ def _draw(axes: Axes, panel: Panel, positions: Positions, styles: Mapping[tuple[
             axes.errorbar(x, y, lengths, fmt="none", ecolor=style["color"], elinewidth=0.8, capsize=2, alpha=0.7)
     if positions.none is not None:
         axes.axvline(positions.none, color="0.6", linewidth=0.8, linestyle=":")
-    room = 0.8 * _PANEL[0] / _CHARACTER
+    room = 0.8 * _PANEL[0] / CHARACTER
     axes.set_xticks([x for x, _ in positions.ticks], minor=True)
     places, texts = zip(*positions.ticks_that_fit(room), strict=True)
     axes.set_xticks(places, texts, parse_math=False, **(_ASLANT if positions.are_crowded(room) else {}))
@@ -178,33 +153,6 @@ def _log_ticks(low: float, high: float) -> list[float]:
         if len(ticks) > 2:
             break
     return ticks
-
-
-def _styles(series: Sequence[tuple[Any, ...]], *, joined: bool) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Colour and marker by the first key of a series, line and filling by the others, where there are enough of them."""
-    first = list(dict.fromkeys(one[:1] for one in series))
-    # What has no further keys gets the plain line.
-    rest = sorted(dict.fromkeys(one[1:] for one in series), key=lambda keys: any(v != ABSENT for v in keys))
-    by_key = 1 < len(rest) <= len(_STYLES) and len(first) <= len(_COLOURS)
-    found = {}
-    for i, one in enumerate(series):
-        a, b = (first.index(one[:1]), rest.index(one[1:])) if by_key else (i, i)
-        colour = _COLOURS[a % len(_COLOURS)]
-        found[one] = {
-            "color": colour,
-            "marker": _MARKERS[a % len(_MARKERS)],
-            "markersize": 4.5,
-            "markerfacecolor": "white" if b % 2 else colour,
-            "linestyle": _STYLES[b % len(_STYLES)] if joined else "none",
-            "linewidth": 1.3,
-        }
-    return found
-
-
-def _handle(style: Mapping[str, Any], name: str) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], label=name, **style)
 
 
 def _points(panel: Panel) -> Iterable[Point]:

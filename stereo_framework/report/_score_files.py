@@ -17,6 +17,7 @@ from typing import Any
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.ranking import Column
+from stereo_framework.report.words import setting_name
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Store
@@ -80,10 +81,8 @@ def _read_results(folder: Path, entries: Entries, protocol: str | None) -> None:
         entries.notes.append(f"{folder}: {missing} results are still missing; the run was stopped early")
     for result in results:
         if protocol in (None, result.protocol):
-            settings = ", ".join(f"{k}={v}" for k, v in result.axes.items())
-            method = f"{result.method} ({settings})" if settings else result.method
             # A failed run has a protocol and no score.
-            entries.add(str(folder), method, result.scene, result.statistics)
+            entries.add(str(folder), setting_name(result), result.scene, result.statistics)
             entries.protocols[result.protocol_text] = result.protocol
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import base64
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from stereo_framework import __version__
 from stereo_framework.errors import DataError
@@ -88,6 +88,23 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Charts:
+    """Charts of the same scores that a browser draws, to change weights and choose methods in; without scripts their pictures stand.
+
+    Parameters
+    ----------
+    data : mapping
+        What they show, as plain data without NaN: what `choosing.charts_block` makes and ``charts.js`` reads.
+    pictures : mapping of str to Figure
+        By the kind of chart.
+    """
+
+    data: Mapping[str, Any]
+    pictures: Mapping[str, Figure]
+    kind: ClassVar[str] = "charts"
+
+
+@dataclass(frozen=True)
 class Viewer:
     """Pictures of one size on top of each other, to zoom into and to blink between.
 
@@ -138,7 +155,7 @@ class Details:
     kind: ClassVar[str] = "details"
 
 
-Block = Text | Table | Figure | Viewer | Statement | Details
+Block = Text | Table | Figure | Charts | Viewer | Statement | Details
 
 
 @dataclass(frozen=True)
@@ -175,6 +192,10 @@ class Page:
             return places.setdefault(source, len(places)), first
 
         return _environment().get_template("page.html").render(page=self, version=__version__, place=place)
+
+    def has(self, kind: str) -> bool:
+        """Whether some block is of this kind."""
+        return any(block.kind == kind for section in self.sections for block in section.blocks)
 
     def write(self, path: PathLike) -> None:
         """Write the file; its folder is made.

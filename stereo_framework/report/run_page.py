@@ -6,15 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike
+from stereo_framework.report.choosing import choosing_blocks
 from stereo_framework.report.environment import environment_text
 from stereo_framework.report.layers import scene_layers
 from stereo_framework.report.page import Block, Cell, Details, Figure, Page, Section, Table, Text, Viewer
 from stereo_framework.report.tables import listing, show
 from stereo_framework.report.values import is_number
+from stereo_framework.report.words import setting_name
+from stereo_framework.report.write import reports
+from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 
 _MOST_VIEWERS = 40
@@ -40,6 +46,8 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     with Store(folder) as store:
         results, missing = store.results(), store.missing()
     sections = [Section("Results", _results(results))]
+    if choosing := _choosing(folder, results):
+        sections.append(Section("Choosing", choosing))
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Figure(p.read_text(), f"plot {p.stem}", p.stem) for p in plots]))
     if maps := [r for r in results if r.map is not None and r.map.is_file()]:
@@ -66,6 +74,20 @@ def _results(results: Sequence[Result]) -> list[Block]:
 
 def _cell(value: Any, shown: str, *, best: bool) -> Cell:
     return Cell(shown, float(value) if is_number(value) else None, mark="best" if best else "")
+
+
+def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
+    """Charts for choosing among several methods or settings: those that scripts ask for, else of the HCI metrics, where they were measured."""
+    # A run writes its script, resolved, into its folder.
+    scripts = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))]
+    asked = [
+        (own, chart)
+        for own, report in reports(results, [script for script in scripts if isinstance(script, dict)])
+        for chart in read_report(report).charts
+    ]
+    if asked:
+        return [block for own, chart in asked for block in choosing_blocks(own, chart)]
+    return choosing_blocks(results) if len({setting_name(r) for r in results}) > 1 else []
 
 
 def _maps(results: Sequence[Result], data: PathLike | None) -> list[Block]:

@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 
 from stereo_framework.errors import DataError, ParameterError, nearest
-from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.evaluation.ranking import Column, Scores
 from stereo_framework.report._score_files import Entries, read_entries
 
@@ -35,8 +36,8 @@ def read_scores(
     ----------
     tables : sequence of Path
     measures : sequence of str
-        Which measures to use, by name or pattern (``bad_pixels_*``), in this order; also whole columns, ``SCENE:MEASURE``. Default: the bad pixels of
-        the benchmarks' regions; tables without them: all columns of numbers.
+        Which measures to use, by name, group (``hci``: the nine HCI metrics) or pattern (``bad_pixels_*``), in this order; also whole columns,
+        ``SCENE:MEASURE``. Default: the bad pixels of the benchmarks' regions; tables without them: the HCI metrics, else all columns of numbers.
     better : mapping of str to str
         ``"lower"`` or ``"higher"`` by name or pattern of a measure; the most specific one counts. It goes before what `metrics.METRICS` says.
     protocol : str, optional
@@ -92,7 +93,8 @@ def _choose(entries: Entries, wanted: Sequence[str]) -> list[tuple[str, str]]:
     names = list(dict.fromkeys(measure for _, measure in keys))
     if wanted:
         picked: dict[tuple[str, str], None] = {}
-        for pattern in wanted:
+        # A table's own column of a group's name goes before the group.
+        for pattern in (one for name in wanted for one in ([name] if name in names else spelled_out([name]))):
             fits = [key for key in keys if _fits(pattern, *key)]
             if not fits:
                 raise ParameterError(f"column {pattern!r}: no table has it; {nearest(pattern, names)}")
@@ -102,6 +104,7 @@ def _choose(entries: Entries, wanted: Sequence[str]) -> list[tuple[str, str]]:
         main = [name for name in _MAIN if name in names]
         if "bad_pixels_discont" in main and "bad_pixels_all" in main:
             main.remove("bad_pixels_all")  # Table 5 of the 2002 paper has no such column
+        main = main or [name for name in HCI_METRICS if name in names]
         order = [key for measure in main or names for key in keys if key[1] == measure]
     scenes = list(dict.fromkeys(scene for scene, _ in keys))
     order.sort(key=lambda key: scenes.index(key[0]))

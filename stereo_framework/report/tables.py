@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.report.values import (
     ABSENT,
     better,
@@ -122,6 +123,7 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     ParameterError
         No result has such a column.
     """
+    columns = spelled_out(columns)
     for name in columns:
         check_name(name, results, "column ")
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.report.values import ABSENT, word
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.script.schema import parameter_texts
 from stereo_framework.stage import SLOTS, stages
+
+if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
 
 _NOTHING: Mapping[str, str] = {}
 _UNIT = re.compile(r"\bin (pixels|grey levels|levels|passes|seconds|units of the (?:averaged )?(?:matching )?cost)\b")
@@ -38,6 +42,55 @@ def caption(keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str
         own = labels.get(part(keys[0], values[0]))
         return labels.get(word(values[0]), word(values[0])) if own is None else own
     return ", ".join(filter(None, (part(k, v, labels) for k, v in zip(keys, values, strict=True))))
+
+
+def setting_name(result: Result) -> str:
+    """A method with the settings that were swept: ``window (aggregation.box.size=9)``."""
+    settings = ", ".join(f"{k}={v}" for k, v in result.axes.items())
+    return f"{result.method} ({settings})" if settings else result.method
+
+
+def setting_names(results: Sequence[Result]) -> list[str]:
+    """A short name of each result's setting: the method where there are several, and the axes that vary among them: ``ssd, size=9``.
+
+    Where that does not tell settings apart, or two axes are called alike, names are those of `setting_name`.
+    """
+    axes = dict.fromkeys(name for r in results for name in r.axes)
+    varying = [name for name in axes if len({word(r.axes.get(name, ABSENT)) for r in results}) > 1]
+    several = len({r.method for r in results}) > 1 or not varying
+    full = [setting_name(r) for r in results]
+    short = [
+        ", ".join(filter(None, (r.method * several, *(part(name, r.axes.get(name, ABSENT)) for name in varying))))
+        for r in results
+    ]
+    alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)
+    pairs = set(zip(full, short, strict=True))
+    ambiguous = alike or "" in short or not len({f for f, _ in pairs}) == len({s for _, s in pairs}) == len(pairs)
+    return full if ambiguous else short
+
+
+def measure_name(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
+    """A statistic in words: an HCI metric with the paper's symbol.
+
+    Examples
+    --------
+    >>> measure_name("hci_offset"), measure_name("bad_pixels_all")
+    ('offset (P_off)', 'bad_pixels_all')
+    """
+    metric = HCI_METRICS.get(name)
+    return labels.get(name, f"{metric.title} ({metric.symbol})" if metric else name)
+
+
+def measure_symbol(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
+    """A statistic in short: an HCI metric by the paper's symbol.
+
+    Examples
+    --------
+    >>> measure_symbol("hci_offset"), measure_symbol("bad_pixels_all")
+    ('P_off', 'bad_pixels_all')
+    """
+    metric = HCI_METRICS.get(name)
+    return labels.get(name, metric.symbol if metric else name)
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

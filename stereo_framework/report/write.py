@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.report.charts import write_charts
 from stereo_framework.report.formats import to_text, write_text
 from stereo_framework.report.plots import write_plot
 from stereo_framework.report.results import of_each_protocol
@@ -16,7 +17,7 @@ from stereo_framework.sweep import Result
 
 
 def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path) -> list[Path]:
-    """Write the plots and tables of a script's ``report``.
+    """Write the plots, tables and charts of a script's ``report``.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     report : mapping
         As a script has it: ``Script.report``.
     out : Path
-        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown.
+        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown, charts to ``out/charts`` as SVG and PNG.
 
     Returns
     -------
@@ -44,6 +45,7 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     kinds: Sequence[tuple[str, Sequence[Any], Callable[[Any, Sequence[Result], Path], list[Path]]]] = (
         ("plots", wanted.plots, write_plot),
         ("tables", wanted.tables, _write_table),
+        ("charts", wanted.charts, write_charts),
     )
     for folder, those, write in kinds:
         for one in those:
@@ -63,16 +65,19 @@ def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]
     ----------
     results : sequence of Result
     scripts : sequence of mapping
-        ``Script.resolved``. Those without a report or without results are passed over.
+        ``Script.resolved``.
     out : Path
     """
-    written = []
+    return [path for own, report in reports(results, scripts) for path in write_report(own, report, out)]
+
+
+def reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[Result], Mapping[str, Any]]]:
+    """The reports of scripts, each with the results of its own methods; scripts without either are passed over."""
     for script in scripts:
         methods = script.get("methods") or [script.get("name")]
         own = [r for r in results if r.method in methods]
         if own and script.get("report"):
-            written += write_report(own, script["report"], out)
-    return written
+            yield own, script["report"]
 
 
 def _write_table(table: PivotTable, results: Sequence[Result], stem: Path) -> list[Path]:

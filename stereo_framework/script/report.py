@@ -1,4 +1,4 @@
-"""The key ``report`` of a script: plots and tables that are made of its results."""
+"""The key ``report`` of a script: plots, tables and charts that are made of its results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stereo_framework.errors import nearest
-from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.errors import close_names, nearest
+from stereo_framework.evaluation.metrics import GROUPS, metric_of, spelled_out
 from stereo_framework.script.document import expect_mapping, is_number, text
 from stereo_framework.script.places import Faults, Node, from_python
 from stereo_framework.script.result_names import STATISTIC, key_fault, statistic_fault
@@ -16,6 +16,7 @@ from stereo_framework.stage import spelled
 
 SCALES = ("linear", "log", "category")
 SPREADS = ("none", "deviation", "range")
+CHARTS = ("stacked_bars", "radar", "parallel_coordinates", "correlation", "histogram")
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,45 @@ class PivotTable:
 
 
 @dataclass(frozen=True)
+class Chart:
+    """Charts for choosing among methods by several measures.
+
+    Parameters
+    ----------
+    name : str
+        Beginning of the names of its files.
+    kinds : tuple of str
+        Of `CHARTS`.
+    measures : tuple of str
+        Statistics; groups are spelled out.
+    where : mapping of str to tuple
+        Only results that have one of these values.
+    weights : mapping of str to float
+        Of the stacked bars: >= 0 by statistic or group, 1 where nothing is given.
+    method : str or None
+        Whose scores the histograms mark, as the charts name it.
+    title : str
+    labels : mapping of str to str
+        Other words for methods and measures.
+    """
+
+    name: str
+    kinds: tuple[str, ...] = CHARTS
+    measures: tuple[str, ...] = spelled_out(["hci"])
+    where: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    method: str | None = None
+    title: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Report:
     """What a script wants to see of its results."""
 
     plots: tuple[Plot, ...] = ()
     tables: tuple[PivotTable, ...] = ()
+    charts: tuple[Chart, ...] = ()
 
 
 def read_report(report: Mapping[str, Any]) -> Report:
@@ -104,9 +139,34 @@ def read_report(report: Mapping[str, Any]) -> Report:
 def parse_report(node: Node, faults: Faults) -> Report:
     """Check the key ``report``. Where something is reported to `faults`, the result is not to be used."""
     parser = _Parser(faults)
-    given = expect_mapping(node, ("plots", "tables"), faults)
-    plots = [parser.plot(name, one) for name, one in parser.named(given.get("plots"))]
-    return Report(tuple(plots), tuple(parser.table(name, one) for name, one in parser.named(given.get("tables"))))
+    given = expect_mapping(node, ("plots", "tables", "charts"), faults)
+    return Report(
+        tuple(parser.plot(name, one) for name, one in parser.named(given.get("plots"))),
+        tuple(parser.table(name, one) for name, one in parser.named(given.get("tables"))),
+        tuple(parser.chart(name, one) for name, one in parser.named(given.get("charts"))),
+    )
+
+
+def spelled_weights(weights: Mapping[str, float]) -> dict[str, float]:
+    """Weights by statistic: that of a group is each of its statistics', unless one has its own.
+
+    Examples
+    --------
+    >>> found = spelled_weights({"hci_offset": 3, "hci": 2})
+    >>> found["hci_offset"], found["hci_fuzziness"], len(found)
+    (3, 2, 9)
+    """
+    members = {name: spelled_out([name]) for name in weights}
+    found = {one: weights[name] for name, ones in members.items() if name not in ones for one in ones}
+    return found | {name: weights[name] for name, ones in members.items() if name in ones}
+
+
+def _statistic_or_group_fault(name: str) -> str | None:
+    if name in GROUPS:
+        return None
+    if metric_of(name) is None and close_names(name, GROUPS):
+        return f"no such statistic or group {name!r}; {nearest(name, GROUPS, kind='groups')}"
+    return statistic_fault(name)
 
 
 class _Parser:
@@ -144,8 +204,21 @@ class _Parser:
         self.tell_apart(node, found, "value", ("rows", "columns"), "columns")
         return PivotTable(name, **found)
 
+    def chart(self, name: str, node: Node) -> Chart:
+        found = Chart(name, **self.entries(node, _CHART, ()))
+        for key in found.weights:
+            if not set(spelled_out([key])) & set(found.measures):
+                at = node.entries["weights"].keys[key]
+                self.faults.add(at, f"weight of {key!r}: not among the measures; {nearest(key, found.measures)}")
+        given = spelled_weights(found.weights)
+        if given and not any(given.get(measure, 1) for measure in found.measures):
+            self.faults.add(node.entries["weights"].place, "all weights are 0: nothing decides; give one above 0")
+        if found.method is not None and "histogram" not in found.kinds:
+            self.faults.add(node.entries["method"].place, "histograms mark a method, and none is among the kinds")
+        return found
+
     def entries(self, node: Node, checks: Mapping[str, Callable[[_Parser, Node], Any]], needed: Sequence[str]) -> dict[str, Any]:
-        """The values of a plot or table by key; those it needs are there in any case."""
+        """The values of a plot, table or chart by key; those it needs are there in any case."""
         given = expect_mapping(node, checks, self.faults)
         missing = [key for key in needed if key not in given]
         if missing:
@@ -178,7 +251,22 @@ class _Parser:
         return self.names(node, key_fault, "matching_cost.truncation")
 
     def statistics(self, node: Node) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.names(node, statistic_fault, "bad_pixels_nonocc")))
+        return spelled_out(self.names(node, _statistic_or_group_fault, "bad_pixels_nonocc"))
+
+    def kinds(self, node: Node) -> tuple[str, ...]:
+        def fault(name: str) -> str | None:
+            return None if name in CHARTS else f"no such chart {name!r}; {nearest(name, CHARTS, kind='charts')}"
+
+        return tuple(dict.fromkeys(self.names(node, fault, CHARTS[0])))
+
+    def weights(self, node: Node) -> dict[str, float]:
+        if not isinstance(node.value, dict):
+            self.faults.add(node.place, f"{spelled(node.data())} is not a mapping, as in {{hci_fuzziness: 2}}")
+        given = {key: value.data() for key, value in node.entries.items()}
+        for key, weight in given.items():
+            if not is_number(weight) or weight < 0:
+                self.faults.add(node.entries[key].place, f"{spelled(weight)} is not a number >= 0")
+        return {key: weight for key, weight in given.items() if is_number(weight)}
 
     def panels(self, node: Node) -> tuple[str, ...]:
         found = self.keys(node)
@@ -196,6 +284,9 @@ class _Parser:
                 if isinstance(item.value, dict | list):
                     self.faults.add(item.place, f"{spelled(item.data())} is not a value or a list of values")
         return {key: tuple(item.data() for item in value.items) for key, value in node.entries.items()}
+
+    def method(self, node: Node) -> str | None:
+        return self.title(node) if node.value is not None else None
 
     def labels(self, node: Node) -> dict[str, str]:
         if not isinstance(node.value, dict):
@@ -233,4 +324,13 @@ _TABLE: Mapping[str, Callable[[_Parser, Node], Any]] = {
     "columns": _Parser.keys,
     "value": _Parser.statistics,
     "where": _Parser.where,
+}
+_CHART: Mapping[str, Callable[[_Parser, Node], Any]] = {
+    "kinds": _Parser.kinds,
+    "measures": _Parser.statistics,
+    "where": _Parser.where,
+    "weights": _Parser.weights,
+    "method": _Parser.method,
+    "title": _Parser.title,
+    "labels": _Parser.labels,
 }

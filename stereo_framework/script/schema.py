@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from stereo_framework import pipeline as _pipeline  # noqa: F401  registers the built-in stages
-from stereo_framework.evaluation.metrics import METRICS
+from stereo_framework.evaluation.metrics import GROUPS, METRICS
 from stereo_framework.script.document import METHOD_KEYS
-from stereo_framework.script.report import SCALES, SPREADS
+from stereo_framework.script.report import CHARTS, SCALES, SPREADS
 from stereo_framework.script.result_names import STATISTIC, keys
 from stereo_framework.stage import SLOTS, Stage, model, stages
 
@@ -98,8 +98,8 @@ _PROTOCOLS: Schema = {
 
 def _report() -> Schema:
     key = {"anyOf": [{"enum": sorted(keys())}, {"type": "string", "pattern": r"^\w+\.[0-9]+\.\w+$"}]}
-    names = "|".join(["energy", "seconds", *METRICS])
-    statistic = {"type": "string", "pattern": rf"^((total_)?bad[0-9].*|({names})([._].*)?)$"}
+    names, groups = "|".join(["energy", "seconds", *METRICS]), "|".join(GROUPS)
+    statistic = {"type": "string", "pattern": rf"^((total_)?bad[0-9].*|({names})([._].*)?|{groups})$"}
     where = {"type": "object", "description": "Only results that have this value, or one of a list, for each of these keys."}
     plot = {
         "x": {**_some(key), "description": "Horizontal axis; of several keys each result uses the first that it has."},
@@ -110,12 +110,7 @@ def _report() -> Schema:
         "x_scale": {"enum": list(SCALES), "description": "Default linear; category puts the values side by side."},
         "y_scale": {"enum": list(SCALES[:2]), "description": "Default linear."},
         "spread": {"enum": list(SPREADS), "description": "Error bars over what is averaged; default none."},
-        "title": {"type": ["string", "number"], "description": "Above the panels."},
-        "labels": {
-            "type": "object",
-            "additionalProperties": {"type": ["string", "number"]},
-            "description": "Other words for keys, values and key=value.",
-        },
+        **_words("keys, values and key=value"),
     }
     table = {
         "rows": {**_some(key), "description": "What the rows are."},
@@ -123,9 +118,23 @@ def _report() -> Schema:
         "value": {**_some(statistic), "description": "Statistics in the cells; what is neither row nor column is averaged."},
         "where": where,
     }
+    chart = {
+        "kinds": {**_some({"enum": list(CHARTS)}), "description": "Which charts; default all."},
+        "measures": {**_some(statistic), "description": "What methods are compared by; default hci, the nine HCI metrics."},
+        "where": where,
+        "weights": {
+            "type": "object",
+            "propertyNames": statistic,
+            "additionalProperties": {"type": "number", "minimum": 0},
+            "description": "Of the stacked bars, by statistic or group; default 1 each.",
+        },
+        "method": {"type": ["string", "number", "null"], "description": "Whose scores the histograms mark; default nobody's."},
+        **_words("methods and measures"),
+    }
     kinds = {
         "plots": (plot, ["x", "y"], "Plots by name, written to OUT/plots as SVG and PNG."),
         "tables": (table, ["rows", "columns", "value"], "Pivot tables by name, written to OUT/tables as CSV and Markdown."),
+        "charts": (chart, [], "Charts for choosing among methods, by name, written to OUT/charts as SVG and PNG."),
     }
     properties = {
         name: {
@@ -136,7 +145,13 @@ def _report() -> Schema:
         }
         for name, (about, needed, text) in kinds.items()
     }
-    return {**_object(properties, "Plots and tables of the results."), "type": ["object", "null"]}
+    return {**_object(properties, "Plots, tables and charts of the results."), "type": ["object", "null"]}
+
+
+def _words(what: str) -> dict[str, Schema]:
+    """Title and labels."""
+    texts = {"type": "object", "additionalProperties": {"type": ["string", "number"]}, "description": f"Other words for {what}."}
+    return {"title": {"type": ["string", "number"], "description": "Above the panels."}, "labels": texts}
 
 
 def _some(value: Schema, *, most: int | None = None) -> Schema:

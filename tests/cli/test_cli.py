@@ -130,6 +130,35 @@ def test_own_pair(cli, tmp_path):
     assert exchanged.exit_code == 0
 
 
+def test_run_measures_something_else(cli, script, tmp_path):
+    shown = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "hci")
+    assert shown.exit_code == 0, shown.output
+    assert "hci_offset" in shown.stdout
+    assert "bad_pixels_nonocc" not in shown.stdout
+    [plain] = json.loads(cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "rms_error", "--json").stdout)
+    assert plain["protocol"] == "taxonomy2002[measures=rms_error]"
+    # A script's own protocols keep all else; their names would no longer tell what they measure.
+    own = {"base": "taxonomy2002", "name": "mine", "border": 20, "measure": "bad_pixels"}
+    path = script(SCRIPT | {"evaluation": {"protocol": [own, "middlebury-v3"]}})
+    found = json.loads(cli("run", path, "--measure", "rms_error", "--measure", "mse", "--out", tmp_path / "out", "--json").stdout)
+    assert [r["protocol"] for r in found] == [
+        "taxonomy2002[measures=rms_error,mse; border=20]",
+        "middlebury-v3[measures=rms_error,mse]",
+    ]
+    again = json.loads(cli("run", tmp_path / "out" / "script.yaml", "--json").stdout)
+    assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
+    _one_line(
+        cli("run", "window", "--scene", "synthetic/planes", "--measure", "hcj"), "no such measure: 'hcj'", "did you mean 'hci'"
+    )
+
+
+def test_run_measures_scenes_of_one_protocol(data, cli):
+    both = ("--scene", "synthetic/planes", "--scene", "middlebury-v3/trainingQ/Pipes", "--data", data)
+    _one_line(
+        cli("run", "window", *both, "--measure", "hci"), "different protocols (taxonomy2002, middlebury-v3)", "measures: [hci]}'"
+    )
+
+
 def test_evaluate(cli, tmp_path):
     from stereo_framework import load_scene
 

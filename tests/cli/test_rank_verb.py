@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import yaml
 from published import TABLE5_2002, path_of
+from scipy.stats import rankdata
 from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
+from stereo_framework.evaluation.hci import HCI_METRICS, Parameters
 from stereo_framework.evaluation.ranking import astar_groups, average_ranks
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.result import Result
@@ -239,3 +241,69 @@ def test_many_methods(rank, write):
     lines = [f"m{i},{','.join(map(str, row))}" for i, row in enumerate(values)]
     found = _records(rank(write("\n".join(["method,p,q,r", *lines])), "--lower", "*", "--json"))
     assert [found[f"m{i}"]["group"] for i in range(300)] == astar_groups(values).tolist()
+
+
+HCI_RUN = (
+    "run",
+    "window",
+    "ssd",
+    "--scene",
+    "synthetic/planes",
+    "--scene",
+    "synthetic/occlusions",
+    "--measures",
+    "hci",
+    "--no-maps",
+)
+
+
+@pytest.fixture(scope="module")
+def hci_run(tmp_path_factory):
+    """Two methods on a scene with fine structures and on one without."""
+    folder = tmp_path_factory.mktemp("hci") / "out"
+    result = CliRunner().invoke(app, [*HCI_RUN, "--out", str(folder)])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_the_hci_metrics_of_a_run(rank, hci_run):
+    with Store(hci_run) as store:
+        results = store.results()
+    told = rank(hci_run)
+    # Nobody has a score where there is no structure: these columns are left out, and told.
+    structures = [name for name, metric in HCI_METRICS.items() if metric.subset in ("M_s", "M_n")]
+    assert told.stderr.splitlines() == [
+        f"warning: column synthetic/planes:{n}: no method has a score; left out" for n in structures
+    ]
+    found = _records(rank(hci_run, "--json"))
+    names = [(s, n) for s in ("synthetic/planes", "synthetic/occlusions") for n in HCI_METRICS]
+    names = [(s, n) for s, n in names if not (s == "synthetic/planes" and n in structures)]
+    table = [[r.statistics[n] for s, n in names for r in results if (r.scene, r.method) == (s, m)] for m in ("window", "ssd")]
+    for method, average in zip(("window", "ssd"), rankdata(table, axis=0, method="min").mean(axis=1), strict=True):
+        assert found[method]["average_rank"] == pytest.approx(average)
+        assert list(found[method]["scores"]) == [f"{s}:{n}" for s, n in names]
+    assert _records(rank(hci_run, "--measure", "hci", "--json")) == found
+    _one_line(rank(hci_run, "--measures", "hci,roc"), "column 'error_rate': no table has it")
+
+
+def test_what_is_stored_with_every_result(hci_run):
+    with Store(hci_run) as store:
+        results = store.results()
+    for one in results:
+        assert list(one.statistics)[:9] == list(HCI_METRICS)
+        assert {n.replace("hci_", "hci_coverage_") for n in HCI_METRICS} | {"hci_missed_structures"} < set(one.statistics)
+        assert str(Parameters()) in one.protocol_text
+    assert [r.statistics["hci_missed_structures"] >= 0 for r in results] == [False, True, False, True]
+
+
+def test_a_method_that_lacks_a_score_of_others(rank, write):
+    table = "method,a:hci_offset,a:hci_fragmentation\nx,1,0.5\ny,2,\n"
+    _one_line(
+        rank(write(table), "--measures", "hci_offset,hci_fragmentation"),
+        "y (a:hci_fragmentation)",
+        "--drop-incomplete",
+        "--columns",
+    )
+    assert list(_records(rank(write(table), "--drop-incomplete", "--json"))) == ["x"]
+    # A column that is called like a group.
+    assert set(_records(rank(write("method,hci\nx,1\ny,2\n"), "--measure", "hci", "--lower", "hci", "--json"))) == {"x", "y"}

@@ -1,7 +1,6 @@
 """HTML pages: what stands in them, and, in a browser, what they do."""
 
 import re
-import shutil
 from html.parser import HTMLParser
 
 import numpy as np
@@ -85,19 +84,6 @@ def test_the_best_of_a_column():
     assert [row[1].mark for row in lower] == ["", "", ""]  # one number is no contest
     assert [row[0].mark for row in mark_best(rows, ["higher", ""])] == ["", "best", ""]
     assert rows[0][0].mark == ""
-
-
-@pytest.fixture
-def browser():
-    """Headless Chromium with a page of the size of a phone."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if executable is None:
-        pytest.skip("no Chromium found")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def test_in_a_browser(page, tmp_path, browser):

@@ -1,6 +1,7 @@
-"""Comparing many methods by their scores: Middlebury ranks, Pareto groups, and how far both depend on the choice of scenes and measures."""
+"""Comparing many methods by their scores: Middlebury ranks, Pareto groups, how far both depend on the choice of scenes and measures, and which measures say the same."""
 
 from stereo_framework.evaluation.ranking.average_ranks import average_ranks, competition_ranks
+from stereo_framework.evaluation.ranking.correlation import r_squared
 from stereo_framework.evaluation.ranking.pareto import astar_groups, astar_verdict, dominance
 from stereo_framework.evaluation.ranking.ranking import Ranking, rank_methods
 from stereo_framework.evaluation.ranking.scores import Column, Scores
@@ -19,5 +20,6 @@ __all__ = [
     "competition_ranks",
     "dominance",
     "leave_one_out",
+    "r_squared",
     "rank_methods",
 ]

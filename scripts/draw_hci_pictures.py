@@ -1,0 +1,61 @@
+"""Draw the pictures of docs/hci.md, all of synthetic scenes: ``python scripts/draw_hci_pictures.py [--out DIR]``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from PIL import Image
+
+from stereo_framework import load_scene, run
+from stereo_framework.evaluation.regions import hci_subsets
+from stereo_framework.report.charts import CHARTS
+from stereo_framework.report.hci_pictures import metrics_picture, subsets_picture
+from stereo_framework.report.plots import save_figure
+from stereo_framework.script.report import Chart
+
+SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
+METHODS = ("window", "ssd", "dp", "so", "bp", "gc")
+SHOWN = "window"
+"""The method whose faults are drawn pixel by pixel and whose scores are marked."""
+
+WIDTH = 1200
+"""Pixels."""
+
+
+def main() -> None:
+    """Run the methods and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "images" / "hci")
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    protocol = {"base": "taxonomy2002", "measures": "hci", "name": "taxonomy2002, HCI metrics"}
+    results = []
+    for method in METHODS:
+        script = {"include": method, "name": method, "evaluation": {"protocol": protocol}}
+        results += run(script, scenes=list(SCENES), maps=True)
+    chart = Chart("choosing", method=SHOWN, title="Three synthetic scenes")
+    for kind, draw in CHARTS.items():
+        svg, _ = save_figure(draw(chart, results), out / kind, "")
+        svg.unlink()
+    # The scene with fine structures.
+    scene = load_scene(SCENES[-1])
+    [map_] = [r.disparity for r in results if (r.scene, r.method) == (scene.name, SHOWN)]
+    assert scene.truth is not None
+    assert map_ is not None
+    subsets = hci_subsets(scene)
+    subsets_picture(out / "subsets.png", scene.reference, subsets)
+    metrics_picture(out / "metrics.png", scene.reference, map_, scene.truth, subsets, title=f"{scene.name}, {SHOWN}")
+    for path in out.glob("*.png"):
+        _shrink(path)
+
+
+def _shrink(path: Path) -> None:
+    """As wide as a page of text, in 256 colours."""
+    with Image.open(path) as picture:
+        smaller = picture.convert("RGB").resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
+    smaller.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
