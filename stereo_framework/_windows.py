@@ -11,16 +11,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._parallel import over_rows
-from stereo_framework.errors import ParameterError
 
 _PART = 24576
 """Samples of a row in which minima are taken at a time: two such lines fit the second cache."""
-
-
-def check_count(name: str, count: int) -> None:
-    """Refuse a window without a pixel, or no iteration at all."""
-    if count < 1:
-        raise ParameterError(f"{name}: {count!r} is not a whole number >= 1")
 
 
 def box_mean(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:

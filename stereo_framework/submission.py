@@ -13,7 +13,7 @@ from stereo_framework.datasets import load_scene, scene_names
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation import Protocol, doubts, evaluate, resolve
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
-from stereo_framework.io import PathLike, read_disparity, read_grey
+from stereo_framework.io import PathLike, grey_disparity, read_disparity, read_grey
 from stereo_framework.scene import Disparity, Scene
 
 SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
@@ -166,12 +166,13 @@ def measure_map(
 def _read(path: PathLike, scene: Scene, protocol: Protocol, scale: float | None, unknown: int | None) -> Disparity:
     if Path(path).suffix.lower() in (".pfm", ".npy", ".npz"):
         return read_disparity(path, scale=scale)
-    eight_bits = read_grey(path).dtype == np.uint8
+    samples = read_grey(path)
+    eight_bits = samples.dtype == np.uint8
     if scale is None and eight_bits:
         scale = scene.grey_levels
     if unknown is None and not (eight_bits and protocol.missing == "bad"):
         unknown = 0
-    return read_disparity(path, scale=scale, unknown=unknown)
+    return grey_disparity(path, samples, scale=scale, unknown=unknown)
 
 
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:

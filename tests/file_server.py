@@ -1,8 +1,21 @@
-"""A file server on this machine that behaves as badly as it is told to."""
+"""A file server on this machine that behaves as badly as it is told to, and what its files are compared with."""
 
+import hashlib
+import os
 import threading
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+CONTENT = os.urandom(600_000)
+
+
+def sha(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def files(root):
+    """All files below the root but the records."""
+    return {p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file() and p.suffix != ".json"}
 
 
 class FileServer:

@@ -10,8 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._checks import check_count
 from stereo_framework._parallel import over_rows
-from stereo_framework._windows import check_count
 from stereo_framework.errors import ParameterError
 from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, stage
 from stereo_framework.volume import Costs, CostVolume

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from stereo_framework._windows import check_count
+from stereo_framework._checks import check_count
 from stereo_framework.aggregation._iterate import iterate
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stereo_framework._windows import box_mean, check_count
+from stereo_framework._checks import check_count
+from stereo_framework._windows import box_mean
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume
 

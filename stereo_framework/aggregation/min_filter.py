@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stereo_framework._windows import check_count, window_minimum
+from stereo_framework._checks import check_count
+from stereo_framework._windows import window_minimum
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume
 

@@ -14,6 +14,12 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", help="Data root; default: the environment variable STEREO_DATA, then the user's cache folder."),
 ]
+ExecutorName = Annotated[str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")]
+Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="What cost volumes may take, as 8G; default: most of what is free."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 

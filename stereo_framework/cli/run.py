@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Data, Json, disparities, size
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Json, Memory, disparities, size
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
@@ -51,16 +51,9 @@ def run(
     workers: Annotated[
         int | None, typer.Option("--workers", help="Runs at a time; default: one for each core, or all that --dask has.")
     ] = None,
-    executor: Annotated[
-        str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")
-    ] = "thread",
-    dask: Annotated[
-        str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")
-    ] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option("--memory", metavar="SIZE", help="What cost volumes may take, as 8G; default: most of what is free."),
-    ] = None,
+    executor: ExecutorName = "thread",
+    dask: Dask = None,
+    memory: Memory = None,
     maps: Annotated[
         bool | None,
         typer.Option("--maps/--no-maps", help="Write disparity maps and pictures to --out; default: unless sweeping."),

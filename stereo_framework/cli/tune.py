@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Data
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, size
 
 if TYPE_CHECKING:
     from stereo_framework.sweep.tune import Tuned
@@ -29,6 +29,9 @@ def tune(
     ] = None,
     workers: Annotated[int, typer.Option("--workers", help="Trials at a time; a single one uses all cores.")] = 1,
     seed: Annotated[int, typer.Option("--seed", help="Of the search.")] = 0,
+    executor: ExecutorName = "thread",
+    dask: Dask = None,
+    memory: Memory = None,
     timeout: Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Begin no trial after this time.")] = None,
     settings: Annotated[
         list[str] | None,
@@ -54,6 +57,9 @@ def tune(
         workers=workers,
         seed=seed,
         timeout=timeout,
+        executor=executor,  # type: ignore[arg-type]
+        dask=dask,
+        memory=None if memory is None else size(memory),
         overrides=settings or [],
         data=data,
         watch=lambda doing: progress.watch(doing),

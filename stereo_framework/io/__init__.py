@@ -2,7 +2,7 @@
 
 from stereo_framework.io._files import PathLike, check_file, read_bytes
 from stereo_framework.io.calibration import CalibrationFile, read_calibration, read_kitti_calibration
-from stereo_framework.io.disparity import read_disparity, write_disparity
+from stereo_framework.io.disparity import grey_disparity, read_disparity, write_disparity
 from stereo_framework.io.images import read_grey, read_image, read_mask, write_image
 from stereo_framework.io.pfm import read_pfm, write_pfm
 
@@ -10,6 +10,7 @@ __all__ = [
     "CalibrationFile",
     "PathLike",
     "check_file",
+    "grey_disparity",
     "read_bytes",
     "read_calibration",
     "read_disparity",

@@ -18,7 +18,7 @@ import numpy as np
 
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, write_bytes
-from stereo_framework.io.images import read_grey, write_image
+from stereo_framework.io.images import Samples, read_grey, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.scene import Disparity
@@ -60,9 +60,35 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         if values.ndim != 2:
             raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
         return np.where(np.isfinite(values), values, np.float32(np.nan))
+    return grey_disparity(path, read_grey(path), scale=scale, unknown=unknown, minimum=minimum)
+
+
+def grey_disparity(
+    path: PathLike, samples: Samples, *, scale: float | None = None, unknown: int | None = 0, minimum: float = 0.0
+) -> Disparity:
+    """Disparities of the grey levels of a picture, for those who look at the picture first.
+
+    Parameters
+    ----------
+    path : path-like
+        Named in messages.
+    samples : ndarray, uint8 or uint16, (rows, columns)
+        As of `read_grey`.
+    scale, unknown, minimum
+        As in `read_disparity`.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN = unknown.
+
+    Raises
+    ------
+    DataError
+        The scale is missing or not above 0.
+    """
     if scale is not None and not (math.isfinite(scale) and scale > 0):
         raise DataError(f"{path}: scale {scale:g} is not above 0")
-    samples = read_grey(path)
     if scale is None:
         if samples.dtype == np.uint8:
             raise DataError(

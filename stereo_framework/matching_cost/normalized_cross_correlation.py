@@ -9,9 +9,9 @@ from annotated_types import Ge
 from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._checks import check_count
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, extended, rounded, window_spread, window_sums
-from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost._difference import Interpolation, check_images, upsample
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import stage
@@ -81,8 +81,7 @@ def normalized_cross_correlation(
     standard 0.0
     """
     check_images(reference, match)
-    if size < 2:
-        raise ParameterError(f"normalized_cross_correlation.size: {size!r} is not a whole number >= 2")
+    check_count("normalized_cross_correlation.size", size, 2)
     rows, columns = reference.shape[:2]
     left = extended(reference, size)
     phases = _phases(extended(match, size), search.denominator, interpolation == "cubic")

@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from stereo_framework._windows import box_mean, check_count, window_minimum
-from stereo_framework.errors import ParameterError
+from stereo_framework._checks import check_count, check_not_negative
+from stereo_framework._windows import box_mean, window_minimum
 from stereo_framework.volume import CostVolume, Labels
 
 
@@ -32,8 +32,7 @@ def control_points(volume: CostVolume, window: int, margin: float) -> Labels:
     After Bobick & Intille 1999. In each row the points leave a path: their match positions increase with their columns.
     """
     check_count("dynamic_programming.control_window", window)
-    if not margin >= 0:
-        raise ParameterError(f"dynamic_programming.control_margin: {margin!r} is not a number >= 0")
+    check_not_negative("dynamic_programming.control_margin", margin)
     search = volume.search
     costs = window_minimum(box_mean(volume.costs, window), window)
     costs[:, ~volume.inside] = np.inf

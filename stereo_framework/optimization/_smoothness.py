@@ -1,13 +1,11 @@
-"""The smoothness term as iterative optimizers of the whole energy take it, and checks of what they are called with."""
+"""The smoothness term as optimizers of the whole energy take it."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.errors import ParameterError
 from stereo_framework.volume import Energy, Smoothness
 
 
@@ -51,15 +49,3 @@ def edge_weights(smoothness: Smoothness) -> NDArray[np.float32]:
 def reach_of(rho: NDArray[np.float32]) -> int:
     """The level difference, at least 1, from which on all cost the same, the most of all: of those only the best level counts."""
     return int(np.flatnonzero(rho != rho.max()).max(initial=0)) + 1
-
-
-def check_choice(parameter: str, value: str, legal: Iterable[str]) -> None:
-    """Refuse a value that is not one of the legal ones, for callers that no script has checked."""
-    if value not in legal:
-        raise ParameterError(f"{parameter}: {value!r} is not legal; {nearest(value, legal)}")
-
-
-def check_seed(stage: str, seed: int) -> None:
-    """Refuse a negative seed."""
-    if seed < 0:
-        raise ParameterError(f"{stage}.seed: {seed!r} is not a whole number >= 0")

@@ -8,9 +8,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._checks import check_count, check_not_negative
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, window_variance
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import DataError
 from stereo_framework.optimization._one_to_one import check_whole_steps
 from stereo_framework.scene import Image
 from stereo_framework.volume import CostVolume, Labels
@@ -30,10 +31,8 @@ class Rules:
 def check(name: str, volume: CostVolume, reference: Image, match: Image, rules: Rules) -> None:
     """Refuse what cannot be matched; `name` is the stage's."""
     for parameter, value in (("alpha", rules.alpha), ("beta", rules.beta)):
-        if not value >= 0:
-            raise ParameterError(f"{name}.{parameter}: {value!r} is not a number >= 0")
-    if rules.size < 2:
-        raise ParameterError(f"{name}.size: {rules.size!r} is not a whole number >= 2")
+        check_not_negative(f"{name}.{parameter}", value)
+    check_count(f"{name}.size", rules.size, 2)
     check_whole_steps(name, volume.search)
     size = volume.costs.shape[:2]
     for which, image in (("reference", reference), ("match", match)):

@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Lt
 
+from stereo_framework._checks import check_choice
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
-from stereo_framework.optimization._smoothness import check_choice, required_smoothness
+from stereo_framework.optimization._smoothness import required_smoothness
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume, Energy, Labeling
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stereo_framework._checks import check_not_negative
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._ground_control import control_points
@@ -82,8 +83,7 @@ def dynamic_programming(
     >>> result.labels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 2.0)
     """
-    if not occlusion_cost >= 0:
-        raise ParameterError(f"dynamic_programming.occlusion_cost: {occlusion_cost!r} is not a number >= 0")
+    check_not_negative("dynamic_programming.occlusion_cost", occlusion_cost)
     costs, search = energy.volume.costs, energy.volume.search
     rows, columns = costs.shape[:2]
     if energy.smoothness is None:

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from stereo_framework._checks import check_choice, check_count, check_not_negative
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
-from stereo_framework.optimization._smoothness import check_choice, check_seed
 from stereo_framework.scene import Image
 from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, stage
 from stereo_framework.volume import Energy, Labeling
@@ -87,7 +87,7 @@ def graph_cut_occlusion(
     ([[0, -1, -1, 2, 2]], 22.0)
     """
     check_choice("graph_cut_occlusion.order", order, ("random", "fixed"))
-    check_seed("graph_cut_occlusion", seed)
+    check_count("graph_cut_occlusion.seed", seed, 0)
     threshold = gradient_threshold or 0.0
     for name, value in (
         ("weight", weight),
@@ -95,8 +95,7 @@ def graph_cut_occlusion(
         ("gradient_penalty", gradient_penalty),
         ("occlusion_cost", occlusion_cost),
     ):
-        if not value >= 0:
-            raise ParameterError(f"graph_cut_occlusion.{name}: {value!r} is not a number >= 0")
+        check_not_negative(f"graph_cut_occlusion.{name}", value)
     costs, search = energy.volume.costs, energy.volume.search
     if search.denominator > 1:
         raise ParameterError(

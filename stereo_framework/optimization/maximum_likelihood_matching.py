@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._checks import check_not_negative
 from stereo_framework._parallel import over_rows
-from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
 from stereo_framework.stage import NonNegative, stage
 from stereo_framework.volume import Energy, Labeling
@@ -56,8 +56,7 @@ def maximum_likelihood_matching(energy: Energy, *, occlusion_cost: NonNegative =
     >>> result.labels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 4.0)
     """
-    if not occlusion_cost >= 0:
-        raise ParameterError(f"maximum_likelihood_matching.occlusion_cost: {occlusion_cost!r} is not a number >= 0")
+    check_not_negative("maximum_likelihood_matching.occlusion_cost", occlusion_cost)
     volume = energy.volume
     check_whole_steps("maximum_likelihood_matching", volume.search)
     costs, search = volume.costs, volume.search

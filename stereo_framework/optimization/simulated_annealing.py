@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._checks import check_choice, check_count, check_positive
 from stereo_framework._parallel import over_rows
-from stereo_framework.errors import ParameterError
-from stereo_framework.optimization._smoothness import check_choice, check_seed, edge_weights, required_smoothness
+from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
 from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, stage
@@ -90,10 +90,9 @@ def simulated_annealing(
     check_choice("simulated_annealing.rule", rule, RULES)
     check_choice("simulated_annealing.schedule", schedule, SCHEDULES)
     check_choice("simulated_annealing.visiting", visiting, VISITING)
-    check_seed("simulated_annealing", seed)
+    check_count("simulated_annealing.seed", seed, 0)
     for name, value in (("start_temperature", start_temperature), ("end_temperature", end_temperature)):
-        if not value > 0:
-            raise ParameterError(f"simulated_annealing.{name}: {value!r} is not a number > 0")
+        check_positive(f"simulated_annealing.{name}", value)
     temperatures = _temperatures(start_temperature, end_temperature, schedule, sweeps)
     smoothness = required_smoothness(energy, "simulated_annealing")
     start = time.perf_counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework._windows import check_count
+from stereo_framework._checks import check_count
 from stereo_framework.scene import Image
 from stereo_framework.stage import PositiveInt, stage
 

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._checks import check_choice
 from stereo_framework._parallel import over_rows
-from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import stage
 
@@ -51,8 +51,7 @@ def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"]
     >>> fill_occlusions(row).tolist(), fill_occlusions(row, rule="left").tolist()
     ([[5.0, 2.0, 2.0, 2.0]], [[5.0, 5.0, 2.0, 2.0]])
     """
-    if rule not in RULES:
-        raise ParameterError(f"fill_occlusions.rule: {rule!r} is no rule; {nearest(rule, RULES, kind='rules')}")
+    check_choice("fill_occlusions.rule", rule, RULES)
     filled = disparity.copy()
     over_rows(lambda start, stop: _kernel(rule == "left", filled[start:stop]), disparity.shape[0], disparity.size)
     return filled

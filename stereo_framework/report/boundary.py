@@ -22,6 +22,7 @@ from stereo_framework.evaluation.roc import (
     roc_curve,
     worst_case,
 )
+from stereo_framework.report.values import one_protocol
 from stereo_framework.sweep import Result
 
 _ROUNDING = 1e-12
@@ -106,15 +107,14 @@ def boundary(results: Sequence[Result], weights: Mapping[str, float] | None = No
     Raises
     ------
     DataError
-        No result has these rates, results of different protocols, or settings without some scene.
+        No result has these rates, or settings without some scene.
+    ParameterError
+        Results of different protocols.
     """
     measured = [r for r in results if "error_rate" in r.statistics and "sparsity_rate" in r.statistics]
     if not measured:
         raise DataError("no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or measures: roc")
-    protocols = list(dict.fromkeys(r.protocol_text for r in measured))
-    if len(protocols) > 1:
-        names = " and ".join(text.partition(":")[0] for text in protocols)
-        raise DataError(f"results of {names} do not belong on one boundary; choose those of one protocol")
+    one_protocol(measured, "--protocol {}")
     points: dict[str, dict[str, list[Point]]] = {}
     for r in measured:
         point = Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)

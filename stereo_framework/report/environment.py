@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
-_PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "PyMaxflow")
+from stereo_framework.sweep.identity import versions
 
 
 def environment_text() -> str:
@@ -15,12 +14,8 @@ def environment_text() -> str:
     lines = [
         f"machine: {platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
         f"Python {sys.version.split()[0]}",
+        *(f"{name} {version}" for name, version in versions().items()),
     ]
-    for name in _PACKAGES:
-        try:
-            lines.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
     return "\n".join(lines)
 
 

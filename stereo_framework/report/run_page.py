@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
-from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike
 from stereo_framework.report.choosing import choosing_blocks
 from stereo_framework.report.environment import environment_text
 from stereo_framework.report.layers import scene_layers
-from stereo_framework.report.page import Block, Cell, Details, Figure, Page, Section, Table, Text, Viewer, mark_best
-from stereo_framework.report.tables import results_table, show, value
+from stereo_framework.report.page import Block, Cell, Details, Figure, Page, Section, Table, Text, Viewer
+from stereo_framework.report.tables import listing, show
+from stereo_framework.report.values import is_number
 from stereo_framework.report.words import setting_name
 from stereo_framework.report.write import reports
 from stereo_framework.script.report import read_report
@@ -60,22 +61,19 @@ def _results(results: Sequence[Result]) -> list[Block]:
     blocks: list[Block] = []
     for text in dict.fromkeys(r.protocol_text for r in results):
         same = [r for r in results if r.protocol_text == text]
-        header, rows = results_table(same)
+        table = listing(same)
         cells = [
-            [_cell(r, name, shown) for name, shown in zip(header, row, strict=True)] for r, row in zip(same, rows, strict=True)
+            [_cell(value, shown, best=(i, j) in table.best) for j, (value, shown) in enumerate(zip(row, texts, strict=True))]
+            for i, (row, texts) in enumerate(zip(table.rows, table.texts(), strict=True))
         ]
-        better = [(m.better if (m := metric_of(name)) else "lower" if name in ("energy", "seconds") else "") for name in header]
-        one_scene = len({r.scene for r in same}) == 1
         name = text.partition(":")[0]
-        blocks.append(Table(f"Protocol {name}", header, mark_best(cells, better if one_scene else [""] * len(header)), text))
+        blocks.append(Table(f"Protocol {name}", list(table.header), cells, text))
     failed = [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]
     return [*blocks, *([Details(f"{len(failed)} runs failed", "\n".join(failed))] if failed else [])]
 
 
-def _cell(result: Result, name: str, shown: str) -> Cell:
-    number = result.axes[name] if name in result.axes else value(result, name)
-    sortable = isinstance(number, int | float) and not isinstance(number, bool) and number == number
-    return Cell(shown, float(number) if sortable else None)
+def _cell(value: Any, shown: str, *, best: bool) -> Cell:
+    return Cell(shown, float(value) if is_number(value) else None, mark="best" if best else "")
 
 
 def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:

@@ -34,8 +34,14 @@ def check_name(name: str, results: Sequence[Result], what: str = "") -> None:
         raise ParameterError(f"{what}{name!r}: no result has it; {nearest(name, known)}")
 
 
-def one_protocol(results: Sequence[Result]) -> str:
+def one_protocol(results: Sequence[Result], option: str = "--where 'protocol={}'") -> str:
     """The text of the protocol that all results were measured with.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    option : str
+        Of the command line, that chooses the results of a protocol; told where there are several.
 
     Raises
     ------
@@ -45,10 +51,10 @@ def one_protocol(results: Sequence[Result]) -> str:
     texts = dict.fromkeys(r.protocol_text for r in results)
     if len(texts) > 1:
         names = list(dict.fromkeys(r.protocol for r in results))
-        how = f"choose those of one protocol, as in --where 'protocol={names[0]}'"
+        how = f"choose those of one protocol, as in {option.format(names[0])}"
         if len(names) == 1:
             how = f"they are of different versions of {names[0]}; leave out those of earlier scripts"
-        raise ParameterError(f"results of {' and '.join(names)} do not belong in one table; {how}")
+        raise ParameterError(f"results of {' and '.join(names)} do not belong together; {how}")
     return next(iter(texts), "")
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._checks import check_not_negative
 from stereo_framework._parallel import over_rows
-from stereo_framework.errors import ParameterError
 from stereo_framework.scene import Image
 from stereo_framework.volume import Smoothness
 
@@ -32,8 +32,7 @@ def weighted(
     """
     values = {"weight": weight, "gradient_threshold": gradient_threshold or 0.0, "gradient_penalty": gradient_penalty}
     for parameter, value in values.items():
-        if not value >= 0:
-            raise ParameterError(f"{name}.{parameter}: {value!r} is not a number >= 0")
+        check_not_negative(f"{name}.{parameter}", value)
     rows, columns = reference.shape[:2]
     image = reference.reshape(rows, columns, -1)
     # Sums of squares below this limit: exact for integer images, where the root of their mean is not.

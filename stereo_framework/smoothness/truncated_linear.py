@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.errors import ParameterError
+from stereo_framework._checks import check_positive
 from stereo_framework.scene import Image, Search
 from stereo_framework.smoothness._gradient import weighted
 from stereo_framework.stage import NonNegative, Positive, stage
@@ -59,7 +59,6 @@ def truncated_linear(
     >>> truncated_linear(np.zeros((1, 2), np.uint8), Search(0, 4)).rho.tolist()
     [0.0, 1.0, 2.0, 2.0, 2.0]
     """
-    if not truncation > 0:
-        raise ParameterError(f"truncated_linear.truncation: {truncation!r} is not a number > 0")
+    check_positive("truncated_linear.truncation", truncation)
     rho = np.minimum(search.step * np.arange(search.levels), truncation)
     return weighted("truncated_linear", reference, rho, weight, gradient_threshold, gradient_penalty)

@@ -269,16 +269,13 @@ def executor_team(options: Options, executor: Executor) -> Team:
 
 
 def pooled(units: Iterable[Unit], team: Team, options: Options) -> Iterator[Found]:
-    """Let a team compute units; what comes of each task is yielded as it is there."""
+    """Let a team compute units; what comes of each task is yielded as it is there. The team is the caller's to close."""
     desk = _Desk(fitting(units, options.memory), team, options)
-    finished = False
     try:
         yield from desk.serve()
-        finished = True
     finally:
         for future in desk.running:
             future.cancel()
-        team.close(stop=not finished)
 
 
 class _Desk:

@@ -16,6 +16,7 @@ from typing import Any
 from stereo_framework._parallel import available_cores
 from stereo_framework.scene import Scene
 
+_PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
 _NOT_COMPUTING = {"cli", "papers", "report", "submission.py", "sweep", "script"}
 
 
@@ -55,10 +56,14 @@ def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) ->
 @functools.cache
 def environment() -> Mapping[str, str]:
     """Versions and machine that this process computes with."""
-    names = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
-    found = {"python": sys.version.split()[0], "machine": f"{platform.system()} {platform.machine()}, {available_cores()} cores"}
-    found["host"] = platform.node()
-    for name in names:
+    machine = f"{platform.system()} {platform.machine()}, {available_cores()} cores"
+    return {"python": sys.version.split()[0], "machine": machine, "host": platform.node(), **versions()}
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that compute, as far as they are installed."""
+    found = {}
+    for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
     return found

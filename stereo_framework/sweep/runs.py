@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
-from stereo_framework._memory import free_memory
-from stereo_framework._parallel import available_cores
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError, ParameterError, nearest
+from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io import write_disparity
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
-from stereo_framework.sweep import executors
-from stereo_framework.sweep.executors import Options, pooled, serial
-from stereo_framework.sweep.plan import Task, plan, units
+from stereo_framework.sweep.crew import Crew
+from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep.plan import Task, plan
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Measured
-
-EXECUTORS = ("thread", "process")
-
-_SHARE_OF_FREE = 0.8
-"""How much of the free memory a sweep may take unless told otherwise."""
 
 
 def run(
@@ -145,19 +136,16 @@ def execute(
     are run again. `watch` is called with a text whenever a stage begins in this process. The other parameters are those of `run`.
     """
     check_workers(workers)
-    if isinstance(executor, str) and executor not in EXECUTORS:
-        raise ParameterError(f"executor: no such executor {executor!r}; {nearest(executor, EXECUTORS)}")
-    if memory is not None and memory <= 0:
-        raise ParameterError(f"memory: {memory} bytes is nothing")
     keep = (out is None or not any(task.run.axes for task in tasks)) if maps is None else maps
-    options = Options(workers or 0, memory, keep, None if data is None else str(data), watch)
+    crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch), executor, dask)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(crew)
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
             for script in scripts:
                 write_script(store.folder, script)
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
-        yield from fill(store, tasks, options, executor, dask)
+        yield from fill(store, tasks, crew)
 
 
 def check_workers(workers: int | None) -> None:
@@ -171,29 +159,23 @@ def write_script(folder: Path, script: Script) -> None:
     (folder / f"{script.name}.yaml").write_text(yaml.safe_dump(script.resolved, sort_keys=False))
 
 
-def fill(
-    store: Store | None,
-    tasks: Sequence[Task],
-    options: Options,
-    executor: Literal["thread", "process"] | Executor = "thread",
-    dask: str | None = None,
-) -> Iterator[tuple[int, Result]]:
+def fill(store: Store | None, tasks: Sequence[Task], crew: Crew) -> Iterator[tuple[int, Result]]:
     """Results of tasks, as `execute` yields them: those that a store has, then the others, which are computed and added to it."""
-    places, count = [], 0
+    places, count, keep = [], 0, crew.options.keep
     for task in tasks:
         places.append(count)
         count += len(task.protocols)
     todo = list(enumerate(tasks))
     if store is not None:
-        done = _done(store, tasks, options.keep)
+        done = _done(store, tasks, keep)
         todo = [(i, task) for i, task in todo if i not in done]
         for i in sorted(done):
             for j, key in enumerate(tasks[i].keys):
                 if (known := store.get(key)) is not None:
                     yield places[i] + j, known
-    with contextlib.closing(_compute(todo, options, executor, dask)) as computed:
+    with contextlib.closing(crew.compute(todo)) as computed:
         for i, measured in computed:
-            for j, result in enumerate(_results(tasks[i], measured, store.folder if store and options.keep else None)):
+            for j, result in enumerate(_results(tasks[i], measured, store.folder if store and keep else None)):
                 if store is not None:
                     store.add(tasks[i].keys[j], result)
                 yield places[i] + j, result
@@ -206,45 +188,6 @@ def _done(store: Store, tasks: Sequence[Task], keep: bool) -> set[int]:
     return {
         i for i, task in enumerate(tasks) if all(key in complete and (not keep or complete[key] in maps) for key in task.keys)
     }
-
-
-def _compute(
-    todo: Sequence[tuple[int, Task]], options: Options, executor: str | Executor, dask: str | None
-) -> Generator[tuple[int, Measured]]:
-    if not todo:
-        return
-    if options.watch:
-        options.watch(f"{len(todo)} runs")
-    if dask is not None:
-        client = executors.dask_client(dask)
-        with contextlib.closing(client):
-            machines = client.scheduler_info(n_workers=-1)["workers"].values()
-            limit = min((w["memory_limit"] // w["nthreads"] for w in machines if w["memory_limit"]), default=0)
-            options = replace(options, workers=options.workers or sum(w["nthreads"] for w in machines))
-            # Each worker has memory of its own.
-            each = options.memory or int(limit * _SHARE_OF_FREE) or None
-            options = replace(options, memory=each, together=False)
-            yield from pooled(units(todo, options.workers), executors.dask_team(options, client), options)
-        return
-    if isinstance(executor, Executor):
-        options = replace(options, workers=options.workers or getattr(executor, "_max_workers", available_cores()))
-    options = replace(options, workers=options.workers or available_cores())
-    if options.memory is None and (free := free_memory()) is not None:
-        others = executors.PROCESS_BYTES * options.workers if executor == "process" else 0
-        options = replace(options, memory=max(0, int(_SHARE_OF_FREE * free) - others))
-    coming = units(todo, options.workers)
-    first = list(itertools.islice(coming, 2))
-    alone = len(first) == 1
-    # Computed units are let go of.
-    work = itertools.chain((first.pop(0) for _ in range(len(first))), coming)
-    if executor == "thread" and (options.workers == 1 or alone):
-        yield from serial(work, options)
-    elif executor == "thread":
-        yield from pooled(work, executors.ThreadTeam(options), options)
-    elif executor == "process":
-        yield from pooled(work, executors.process_team(options), options)
-    elif isinstance(executor, Executor):
-        yield from pooled(work, executors.executor_team(options, executor), options)
 
 
 def _results(task: Task, measured: Measured, out: Path | None) -> Iterator[Result]:

@@ -9,6 +9,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +24,7 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.scene import Scene
 from stereo_framework.script import Run, Script, load
+from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.plan import Planner, Task
 from stereo_framework.sweep.runs import check_workers, fill, scenes_of, write_script
@@ -113,6 +115,9 @@ def tune(
     workers: int = 1,
     seed: int = 0,
     timeout: float | None = None,
+    executor: Literal["thread", "process"] | Executor = "thread",
+    dask: str | None = None,
+    memory: int | None = None,
     overrides: Sequence[str] = (),
     data: str | Path | None = None,
 ) -> Tuned:
@@ -140,6 +145,8 @@ def tune(
         Of the search.
     timeout : float, optional
         Seconds after which no trial is begun.
+    executor, dask, memory
+        Who computes, and within what memory, as for `run`; they change neither what is tried nor its numbers.
     overrides : sequence of str
         ``key.path=value`` settings over the script's.
     data : path, optional
@@ -177,6 +184,9 @@ def tune(
         workers=workers,
         seed=seed,
         timeout=timeout,
+        executor=executor,
+        dask=dask,
+        memory=memory,
         overrides=overrides,
         data=data,
     ) as tuner:
@@ -202,6 +212,9 @@ class Tuner:
         workers: int = 1,
         seed: int = 0,
         timeout: float | None = None,
+        executor: Literal["thread", "process"] | Executor = "thread",
+        dask: str | None = None,
+        memory: int | None = None,
         overrides: Sequence[str] = (),
         data: str | Path | None = None,
         watch: Callable[[str], None] | None = None,
@@ -227,7 +240,9 @@ class Tuner:
         self.better = _better(statistic, self.scenes, self.protocol)
         self.trials, self.seed, self.timeout = int(min(trials, self.space.size)), seed, timeout
         self.out = None if out is None else Path(out)
-        self.options = Options(workers, None, keep=False, data=None if data is None else str(data), watch=watch)
+        self.workers = workers
+        options = Options(workers, memory, keep=False, data=None if data is None else str(data), watch=watch)
+        self._crew = Crew(options, executor, dask)
         self._planners = [Planner(scene, self.script.plugins) for scene in self.scenes]
         self._stack = contextlib.ExitStack()
         self._store: Store | None = None
@@ -254,6 +269,7 @@ class Tuner:
             self._study = Study(self._name, self.better, self.out, self.space, self.seed)
             undo.pop_all()
         self._stack.callback(self._study.close)
+        self._stack.enter_context(self._crew)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -282,9 +298,7 @@ class Tuner:
         told = {trial.number for trial in known}
         self._write_best()
         while self.timeout is None or time.monotonic() - began < self.timeout:
-            batch = [
-                _Making(trial, self.space.run(setting)) for trial, setting in self.study.next(self.trials, self.options.workers)
-            ]
+            batch = [_Making(trial, self.space.run(setting)) for trial, setting in self.study.next(self.trials, self.workers)]
             if not batch:
                 return
             self._make(batch)
@@ -311,7 +325,7 @@ class Tuner:
             if self._store is not None:
                 script = self.script.resolved | {"tuned": self._name}
                 self._store.plan([key for task in tasks for key in task.keys], [script], grow=True)
-            for i, result in fill(self._store, tasks, self.options):
+            for i, result in fill(self._store, tasks, self._crew):
                 alive[i].error = result.error
                 alive[i].statistics.append(result.statistics)
             for one in alive:

@@ -44,6 +44,14 @@ def one_line(result, *parts):
         assert part in line, line
 
 
+def test_options_of_run(script):
+    plain = json.loads(call("tune", script, *SCENES, "--trials", 2, "--json").stdout)
+    result = call("tune", script, *SCENES, "--trials", 2, "--json", "--executor", "process", "--memory", "1G")
+    assert json.loads(result.stdout) == plain
+    one_line(call("tune", script, *SCENES, "--memory", "much"), "--memory 'much': expected an amount of memory")
+    one_line(call("tune", script, *SCENES, "--executor", "proces"), "no such executor", "did you mean 'process'?")
+
+
 def test_the_best_is_printed_and_runs_to_the_same_numbers(script, tmp_path):
     out = tmp_path / "out"
     result = call("tune", script, *SCENES, "--trials", 6, "--out", out)

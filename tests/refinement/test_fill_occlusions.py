@@ -44,7 +44,7 @@ def test_rows_without_an_estimate_stay_empty():
 
 
 def test_refuses_another_rule():
-    with pytest.raises(ParameterError, match=r"^fill_occlusions.rule: 'right' is no rule; legal rules: background, left$"):
+    with pytest.raises(ParameterError, match=r"^fill_occlusions.rule: 'right' is not legal; legal: background, left$"):
         fill_occlusions(np.zeros((1, 1), np.float32), rule="right")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.report.boundary import boundary, script_of
 from stereo_framework.sweep import Result
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_collected():
     with pytest.raises(DataError, match="no result has error_rate and sparsity_rate; run with the protocol kostliva2007"):
         boundary([Result("", "a", "m", {}, {}, "p", {"rms_error_all": 1.0})])
     other = Result("", "a", "m", {}, {}, "q", {"error_rate": 0.0, "sparsity_rate": 0.0}, protocol_text="q: other rules")
-    with pytest.raises(DataError, match="results of p and q do not belong on one boundary"):
+    with pytest.raises(ParameterError, match="results of p and q do not belong together; .* as in --protocol p$"):
         boundary([*RESULTS, other])
     with pytest.raises(DataError, match="not measured on b"):
         boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)])

@@ -147,7 +147,7 @@ def test_equal_settings_are_counted():
 def test_protocols_are_not_mixed(make):
     found = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0})
     other = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol="q", protocol_text="q: otherwise")
-    with pytest.raises(ParameterError, match="results of p and q do not belong in one table; .* --where 'protocol=p'"):
+    with pytest.raises(ParameterError, match="results of p and q do not belong together; .* --where 'protocol=p'"):
         make([*found, *other])
     version = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol_text="p: as one liked")
     with pytest.raises(ParameterError, match="different versions of p; leave out those of earlier scripts"):

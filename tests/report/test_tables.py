@@ -43,7 +43,7 @@ def test_chosen_columns():
 
 def test_results_of_different_protocols_are_not_mixed():
     other = replace(RESULTS[0], protocol="q", protocol_text="q: another rule")
-    with pytest.raises(ParameterError, match="results of p and q do not belong in one table"):
+    with pytest.raises(ParameterError, match="results of p and q do not belong together"):
         results_table([replace(RESULTS[1], protocol_text="p: one rule"), other])
 
 

@@ -14,7 +14,7 @@ from stereo_framework import _slabs
 from stereo_framework.datasets import random_planes
 from stereo_framework.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError
 from stereo_framework.scene import Frame, Scene, Search
-from stereo_framework.sweep import Store, runs
+from stereo_framework.sweep import Store, crew
 from stereo_framework.sweep.scenes import send
 
 SWEEP = {
@@ -121,13 +121,6 @@ def test_an_executor_of_the_callers(alone):
         assert_as_alone(swept(executor=pool), alone)
         # It is still of use.
         assert pool.submit(os.getpid).result() != os.getpid()
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as found:
-        yield found.scheduler_address
 
 
 dask = pytest.mark.filterwarnings("ignore")  # Dask's own
@@ -338,9 +331,9 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
 
 def test_by_default_most_of_the_free_memory_may_be_used(monkeypatch):
     monkeypatch.setattr(_slabs, "SLAB_ROWS", 4)
-    monkeypatch.setattr(runs, "free_memory", lambda: int(1.25 * 3 * VOLUME) + 4)
+    monkeypatch.setattr(crew, "free_memory", lambda: int(1.25 * 3 * VOLUME) + 4)
     assert all(r.error is None for r in stereo_framework.run(MIXED, scenes=own_scene(), workers=1))
-    monkeypatch.setattr(runs, "free_memory", lambda: int(1.25 * 3 * VOLUME) - 4)
+    monkeypatch.setattr(crew, "free_memory", lambda: int(1.25 * 3 * VOLUME) - 4)
     assert [bool(r.error) for r in stereo_framework.run(MIXED, scenes=own_scene(), workers=1)] == [False] * 2 + [True] * 2 + [
         False
     ] * 2

@@ -1,0 +1,64 @@
+"""Draw the pictures of docs/methods, each from the script that its page shows: ``python scripts/method_pictures.py [PAGE ...]``.
+
+The maps of a script's settings stand side by side, below each its errors; the scenes are synthetic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import yaml
+from PIL import Image
+
+from stereo_framework import load_scene, run
+from stereo_framework.report.result_pictures import write_comparison
+from stereo_framework.stage import spelled
+from stereo_framework.sweep.result import Result
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The texts of a page that are set as code of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def pages() -> list[Path]:
+    """The pages that show one method each."""
+    return sorted(path for path in (DOCS / "methods").glob("*.md") if path.stem != "README")
+
+
+def name(result: Result, several: bool) -> str:
+    """What stands above a map: the swept parameters, after the method where a script has several."""
+    swept = [v if isinstance(v, str) else f"{k.rpartition('.')[2]}={spelled(v)}" for k, v in result.axes.items()]
+    return ": ".join(text for text in (result.method if several else "", ", ".join(swept)) if text)
+
+
+def draw(page: Path) -> None:
+    """Write a page's picture."""
+    [script] = blocks(page, "yaml")
+    results = run(yaml.safe_load(script), maps=True)
+    several = len({r.method for r in results}) > 1
+    maps = {name(r, several): r.disparity for r in results if r.disparity is not None}
+    [scene] = {r.scene for r in results}
+    path = DOCS / "images" / "methods" / f"{page.stem}.png"
+    write_comparison(path, maps, load_scene(scene))
+    # A palette takes a fifth of the space; chosen like this its colours are off by some 15 levels at most, of red, green or blue.
+    picture = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
+    picture.save(path, optimize=True)
+
+
+def main() -> None:
+    """Draw all pictures, or those of some pages."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pages", nargs="*", help="such as stable_matching; default: all")
+    wanted = parser.parse_args().pages
+    for page in pages():
+        if not wanted or page.stem in wanted:
+            draw(page)
+
+
+if __name__ == "__main__":
+    main()

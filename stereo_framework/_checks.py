@@ -1,0 +1,31 @@
+"""Checks of stages' parameters, for callers that no script has checked. `parameter` is the dotted name, as in ``box.size``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stereo_framework.errors import ParameterError, nearest
+
+
+def check_count(parameter: str, value: int, least: int = 1) -> None:
+    """Refuse a window without a pixel, no iteration at all, a negative seed."""
+    if value < least:
+        raise ParameterError(f"{parameter}: {value!r} is not a whole number >= {least}")
+
+
+def check_not_negative(parameter: str, value: float) -> None:
+    """Refuse a number below 0, and what is no number."""
+    if not value >= 0:
+        raise ParameterError(f"{parameter}: {value!r} is not a number >= 0")
+
+
+def check_positive(parameter: str, value: float) -> None:
+    """Refuse 0 and numbers below, and what is no number."""
+    if not value > 0:
+        raise ParameterError(f"{parameter}: {value!r} is not a number > 0")
+
+
+def check_choice(parameter: str, value: str, legal: Iterable[str]) -> None:
+    """Refuse a value that is not one of the legal ones."""
+    if value not in legal:
+        raise ParameterError(f"{parameter}: {value!r} is not legal; {nearest(value, legal)}")

@@ -1,0 +1,151 @@
+"""The pages of docs/methods: what they list is what there is, what they show runs, and their figures are what it gives."""
+
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from method_pictures import blocks, pages
+from typer.testing import CliRunner
+
+from stereo_framework import results, run
+from stereo_framework.cli import main
+from stereo_framework.datasets import ready_made
+from stereo_framework.script import load
+from stereo_framework.stage import SLOTS, describe, spelled, stages
+
+ROOT = Path(__file__).parents[1]
+METHODS = ROOT / "docs" / "methods"
+PAGES = [page.stem for page in pages()]
+
+
+def _tables(page):
+    """The tables of a page, each the list of its lines' cells, the first line the header."""
+    found, lines = [], [line for line in page.read_text().splitlines() if not re.match(r"\| --", line)]
+    for before, line in itertools.pairwise(["", *lines]):
+        if line.startswith("|"):
+            if not before.startswith("|"):
+                found.append([])
+            found[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+    return found
+
+
+def _own(slot=None):
+    """Stages of the package, without plug-ins and those of tests."""
+    return [s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")]
+
+
+def test_the_index_lists_every_stage_in_its_slot():
+    text = (METHODS / "README.md").read_text()
+    listed = {
+        slot: re.findall(r"^\| \[?`(\w+)`", part, re.MULTILINE)
+        for slot, part in re.findall(r"^## (\w+)$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    }
+    assert {slot: sorted(listed.get(slot, [])) for slot in SLOTS} == {slot: [s.name for s in _own(slot)] for slot in SLOTS}
+    assert {stem for stem in PAGES if f"]({stem}.md) |" not in text} == set()
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.stem)
+def test_links_lead_to_files_and_headings(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if "://" in link:
+            continue
+        file, _, heading = link.partition("#")
+        target = page.parent / file if file else page
+        assert target.is_file(), link
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            assert heading in [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings], link
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_lists_its_stages_parameters(page):
+    [registered] = [s for s in _own() if s.name == page]
+    [table] = [t for t in _tables(METHODS / f"{page}.md") if t[0][:3] == ["parameter", "legal", "default"]]
+    listed = [(name.strip("`"), legal, yaml.safe_load(default)) for name, legal, default, *_ in table[1:]]
+    assert listed == [(p.name, describe(p.annotation), p.default) for p in registered.parameters.values()]
+
+
+@pytest.fixture
+def small_scenes(monkeypatch):
+    """The built-in scenes, cut to a corner."""
+    monkeypatch.setattr(ready_made, "ROWS", 48)
+    monkeypatch.setattr(ready_made, "COLUMNS", 96)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_pages_script_and_commands_run(page, small_scenes, tmp_path, monkeypatch, capsys):
+    [script] = blocks(METHODS / f"{page}.md", "yaml")
+    name = re.match(r"# (\w+\.yaml)\n", script)[1]
+    (tmp_path / name).write_text(script)
+    monkeypatch.chdir(tmp_path)
+    assert page in {bound.stage.name for r in load(tmp_path / name).runs for _, bound in r.pipeline.stages()}
+    commands = [line for block in blocks(METHODS / f"{page}.md", "sh") for line in block.splitlines()]
+    assert any(name in command for command in commands)
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "stereo-framework"
+        result = CliRunner().invoke(main.app, arguments)
+        assert result.exit_code == 0, f"{command}: {result.output}"
+    # What `--out` names is there, with a map for every setting.
+    [folder] = (arguments[arguments.index("--out") + 1] for arguments in map(shlex.split, commands[:1]))
+    found = list(results(folder))
+    assert len(found) == len(load(tmp_path / name).runs)
+    assert all(r.disparity is not None and np.isfinite(r.disparity).any() for r in found)
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+SCENES = ["tsukuba", "venus", "teddy", "cones"]
+
+
+def _setting(result):
+    """What the first cell of a row says: the swept parameters, `false` left out, else the method."""
+    axes = {name.rpartition(".")[2]: value for name, value in result.axes.items() if value is not False}
+    words = {k: spelled(v) if isinstance(v, bool) else v if isinstance(v, str) else f"{v:g}" for k, v in axes.items()}
+    return ", ".join(f"{name}: {value}" for name, value in words.items()) or result.method
+
+
+def _figures(result, statistics):
+    return " / ".join(
+        f"{result.energy:.0f}" if name == "energy" else f"{result.statistics[name]:.3f}" for name in statistics.split(" / ")
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "scene"),
+    [
+        pytest.param(page, scene, marks=pytest.mark.slow if scene != "tsukuba" or page == "graph_cut_occlusion" else ())
+        for page in PAGES
+        for scene in SCENES
+    ],
+)
+def test_a_pages_figures_are_what_the_stage_gives(page, scene, data):
+    [table] = [t for t in _tables(METHODS / f"{page}.md") if t[0][1:] == SCENES]
+    (statistics, *scenes), *rows = table
+    printed = {row[0].strip("`"): row[1 + scenes.index(scene)] for row in rows}
+    script = yaml.safe_load((METHODS / "figures.yaml").read_text())
+    methods = {name: method for name, method in script["methods"].items() if name == page or name in printed}
+    measured = run({**script, "methods": methods}, scenes=scene, data=data)
+    assert printed == {_setting(r): _figures(r, statistics) for r in measured}
+
+
+@pytest.mark.parametrize("scene", ["synthetic/planes", "teddy"])
+def test_correlation_bears_other_contrast(scene, request, capsys):
+    page = METHODS / "normalized_cross_correlation.md"
+    [example] = blocks(page, "python")
+    if scene == "teddy":
+        request.getfixturevalue("data")
+    exec(example.replace("synthetic/planes", scene), {})
+    found = [line.rsplit(" ", 1)[1] for line in capsys.readouterr().out.splitlines()]
+    if scene == "teddy":
+        [table] = [t for t in _tables(page) if t[0][0] == "contrast of the match image"]
+        assert found == [cell for row in table[1:] for cell in row[1:]]
+    absolute, moravec, standard = np.array(found, float).reshape(3, 3).T
+    # What the page says of the forms.
+    assert absolute[1] > absolute[0] + 0.1
+    assert moravec[2] > moravec[1] > moravec[0]
+    assert standard.max() < standard.min() + 0.02

@@ -1,0 +1,133 @@
+"""Pipelines in slabs give what they give on the whole."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import image_pairs, searches
+from pipeline_parts import assert_same_match, by_hand, in_slabs, local, make_scene, not_local, textured
+
+from stereo_framework import Bound, Energy, Labeling, Pipeline, _slabs
+from stereo_framework.aggregation import box, min_filter
+from stereo_framework.matching_cost import absolute_difference, squared_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.refinement import parabola
+from stereo_framework.stage import stage
+
+filters = st.one_of(
+    st.builds(lambda s, i: Bound(box, {"size": s, "iterations": i}), st.integers(1, 6), st.integers(1, 3)),
+    st.builds(lambda s: Bound(min_filter, {"size": s}), st.integers(1, 6)),
+)
+costs = st.builds(
+    lambda f, t, i: Bound(f, {"truncation": t, "interval": i}),
+    st.sampled_from([absolute_difference, squared_difference]),
+    st.sampled_from([20, None, 3]),
+    st.booleans(),
+)
+methods = st.builds(
+    lambda cost, filters, limits: Pipeline(
+        cost, winner_take_all, aggregation=filters, refinement=[Bound(parabola, {"limit": v}) for v in limits]
+    ),
+    costs,
+    st.lists(filters, max_size=3),
+    st.lists(st.sampled_from([1.0, 0.5]), max_size=2),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    method=methods,
+    images=image_pairs([np.uint8]),
+    repeat=st.sampled_from([3, 1]),
+    search=searches(),
+    height=st.integers(1, 5),
+)
+def test_slabs_give_what_the_functions_give_on_the_whole(method, images, repeat, search, height):
+    reference, match = (np.concatenate([np.roll(image, i, axis=0) for i in range(repeat)]) for image in images)
+    scene = make_scene(reference, match, search)
+    search = scene.search
+    disparity, volume = by_hand(method, reference, match, search)
+    result = in_slabs(height, method, scene)
+    np.testing.assert_array_equal(result.disparity, disparity, strict=True)
+    assert result.volume is None
+    whole = in_slabs(1000, method, scene, keep_volume=True)
+    partly = in_slabs(height, method, scene, keep_volume=True)
+    for kept in (whole, partly):
+        assert_same_match(kept, result)
+        np.testing.assert_array_equal(kept.volume.costs, volume.costs, strict=True)
+    assert result.energy == pytest.approx(Energy(volume).of(result.labels))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    method=methods,
+    images=image_pairs([np.uint8]),
+    search=searches(),
+)
+def test_exchanged_pair_runs_in_the_other_direction(method, images, search):
+    scene = make_scene(*images, search)
+    exchanged = scene.pair(1, 0)
+    expected, _ = by_hand(method, images[1], images[0], dataclasses.replace(search, direction=-1))
+    result = method(exchanged)
+    assert result.search.direction == -1
+    np.testing.assert_array_equal(result.disparity, expected)
+
+
+@pytest.mark.parametrize(("slab_bytes", "rows"), [(2**30, 2 + 4), (100, 1 + 4)])
+def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, slab_bytes, rows):
+    heights = []
+
+    @stage("aggregation", **local)
+    def spy(volume):
+        heights.append(volume.costs.shape[0])
+        return dataclasses.replace(volume, costs=volume.costs.copy())
+
+    # Slabs that would be too large are halved.
+    monkeypatch.setattr(_slabs, "_SLAB_BYTES", slab_bytes)
+    method = Pipeline(absolute_difference, winner_take_all, aggregation=[spy, Bound(box, {"size": 5})])
+    in_slabs(2, method, textured(rows=12))
+    assert max(heights) == rows
+    heights.clear()
+    in_slabs(100, method, textured(rows=12))
+    assert heights[-1] == 12
+
+
+def test_stages_without_a_halo_see_the_whole(registry):
+    @stage("aggregation", **not_local)
+    def normalize(volume, *, offset: float = 0.0):
+        return dataclasses.replace(volume, costs=volume.costs - volume.costs.mean(axis=(0, 1)) + np.float32(offset))
+
+    @stage("refinement", **not_local)
+    def centre(disparity):
+        return disparity - np.float32(np.mean(disparity))
+
+    method = Pipeline(
+        absolute_difference,
+        winner_take_all,
+        aggregation=[Bound(box, {"size": 3}), Bound(normalize, {"offset": 2}), Bound(min_filter, {"size": 4})],
+        refinement=[parabola, centre],
+    )
+    scene = textured()
+    disparity, volume = by_hand(dataclasses.replace(method, refinement=[parabola]), scene.reference, scene.match, scene.search)
+    for height in (1, 4, 100):
+        result = in_slabs(height, method, scene, keep_volume=True)
+        np.testing.assert_array_equal(result.disparity, centre(disparity))
+        np.testing.assert_array_equal(result.volume.costs, volume.costs)
+        assert_same_match(in_slabs(height, method, scene), result)
+
+
+def test_global_optimizers_report_what_they_know(registry):
+    @stage("optimization", **not_local)
+    def guess(energy, volume):
+        assert volume is energy.volume
+        assert volume.costs.shape[0] == 9
+        zeros = np.zeros(volume.costs.shape[:2], np.int16)
+        return Labeling(zeros, volume.costs[..., 0], trace=((0.5, 9.0),), lower_bound=-1.0, objective=7.0)
+
+    result = in_slabs(2, Pipeline(absolute_difference, guess), textured())
+    assert (result.trace, result.lower_bound, result.objective) == (((0.5, 9.0),), -1.0, 7.0)
+    assert (result.labels == 0).all()
+    plain = Pipeline(absolute_difference, winner_take_all)(textured())
+    assert (plain.trace, plain.lower_bound, plain.objective) == ((), None, None)
