@@ -90,12 +90,14 @@ AS_IN_THE_PAPER = {
 def test_findings_that_hold():
     statements = findings(_found(AS_IN_THE_PAPER))
     assert [s.holds for s in statements] == [True] * 5, statements
+    assert statements[0].figures == "tsukuba: from 0.400 on; venus: from 0.000 on; mean: from 0.400 on"
+    assert statements[1].figures == "settings on the boundary: tsukuba 2, venus 0"
 
 
 @pytest.mark.parametrize(
     ("index", "scene", "method", "points"),
     [
-        (0, "venus", "dp", [(0.0, 0.1), (0.1, 0.0)]),  # the mean of dp is then 0.04 at half density, that of csm 0.01 ...
+        (0, "venus", "dp", [(0.0, 0.1), (0.1, 0.0)]),  # without any error from 0.1 on ...
         (1, "venus", "gc", [(0.0, 0.01), (0.01, 0.3)]),
         (1, "tsukuba", "gc", [(0.0, 0.5), (0.01, 0.5)]),
         (2, "venus", "bp", [(0.0, 0.05), (0.0, 0.4)]),
@@ -107,7 +109,7 @@ def test_findings_that_do_not_hold(index, scene, method, points):
     rates = {name: dict(methods) for name, methods in AS_IN_THE_PAPER.items()}
     rates[scene][method] = points
     if index == 0:
-        rates["tsukuba"][method] = points  # ... and now 0
+        rates["tsukuba"][method] = points  # ... on both scenes
     if index == 4:
         rates["tsukuba"][method] = points  # the best on both scenes
     statement = findings(_found(rates))[index]
