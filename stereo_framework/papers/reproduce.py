@@ -107,8 +107,9 @@ def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
     outside = [c for c in done.comparisons if c.outside]
     judged = [c for c in done.comparisons if c.difference is not None and (c.below is not None or c.above is not None)]
     wrong = [s for s in done.statements if s.holds is False]
+    met = f"{len(judged) - len(outside)} of {len(judged)} published numbers are met within their tolerance"
     text = (
-        f"{len(judged) - len(outside)} of {len(judged)} published numbers are met within their tolerance; "
+        f"{met if judged else 'Published numbers are shown without a verdict'}; "
         f"{sum(s.holds is True for s in done.statements)} of {len(done.statements)} statements of the paper hold. "
         f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."
     )

@@ -158,6 +158,7 @@ def test_without_data(tmp_path, monkeypatch):
     assert {p.name for p in (tmp_path / "out" / "figures").iterdir()} == {"roc_stripes.svg", "roc_mean.svg"}
     page = done.page.read_text()
     assert "0.269" in page  # published
+    assert "Published numbers are shown without a verdict; 1 of 1 statements of the paper hold" in page
     assert "Sparsity rates at which a method has the lowest error rate" in page
     assert done.holds
 
