@@ -6,11 +6,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stereo_framework.evaluation.roc import Curve, Point, dominant_intervals, roc_curve
-from stereo_framework.papers.boundary2007.sweeps import HALVED, METHODS, SCENES, measured
+from stereo_framework.evaluation.roc import Curve, Point, dominant_intervals, efficiency, roc_curve
+from stereo_framework.papers.boundary2007.sweeps import HALVED, SCENES, measured
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.report.page import Block, Cell, Figure, Table, Text
 from stereo_framework.report.roc_plot import roc_plot
+
+_NARROW = 0.005
+"""Of sparsity rates."""
 
 
 def curves(context: Context) -> Outcome:
@@ -31,7 +34,7 @@ def curves(context: Context) -> Outcome:
         note = " (gc at half size)" if title in HALVED and not context.full else ""
         name = f"roc_{title.partition(' ')[0]}.svg"
         files[name] = drawn = _drawn(methods, boundary, title + note)
-        blocks.append(Figure(drawn, f"error rate against sparsity rate of {', '.join(methods)}: {title}", title + note))
+        blocks.append(Figure(drawn, f"error rate against sparsity rate of {', '.join(methods)}: {title}", _efficiencies(methods)))
     blocks.append(_best({title: methods for title, (methods, _) in everything.items()}))
     return Outcome(blocks, files=files)
 
@@ -42,11 +45,16 @@ def _drawn(methods: Mapping[str, Sequence[Point]], boundary: Sequence[Point] | C
         return (Path(folder) / "plot.svg").read_text()
 
 
+def _efficiencies(methods: Mapping[str, Sequence[Point]]) -> str:
+    return f"Efficiency: {', '.join(f'{name} {efficiency(roc_curve(points)):.3f}' for name, points in methods.items())}"
+
+
 def _best(scenes: Mapping[str, Mapping[str, Sequence[Point]]]) -> Table:
-    """At which sparsity rates each method has the lowest error rate."""
+    """Which method has the lowest error rate at which sparsity rates, from dense to sparse."""
     rows = []
     for scene, methods in scenes.items():
         best = dominant_intervals({name: roc_curve(points) for name, points in methods.items()})
-        told = {name: ", ".join(f"{low:.3f}-{high:.3f}" for low, high in intervals) for name, intervals in best.items()}
-        rows.append([Cell(scene), *(Cell(told.get(name) or "-") for name in METHODS)])
-    return Table("Sparsity rates at which a method has the lowest error rate", ["scene", *METHODS], rows)
+        wide = [(low, high, name) for name, some in best.items() for low, high in some if high - low >= _NARROW]
+        rows.append([Cell(scene), Cell(", ".join(f"{name} {low:.3f}-{high:.3f}" for low, high, name in sorted(wide)))])
+    caption = "Methods of the lowest error rate, by sparsity rate"
+    return Table(caption, ["scene", "method and sparsity rates"], rows, f"Intervals narrower than {_NARROW} are left out.")
