@@ -16,6 +16,7 @@ def reproduce(
         Path | None, typer.Option("--out", help="Folder for the page, figures, tables and runs; default: reproduction/PAPER.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only what takes seconds: one scene, the fast items.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Nothing at reduced size, however long it takes.")] = False,
     workers: Annotated[int, typer.Option("--workers", help="Runs at a time.")] = 2,
     data: Data = None,
     json: Json = False,
@@ -33,7 +34,7 @@ def reproduce(
 
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
-    done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
+    done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
     if json:
         _output.print_json([dataclasses.asdict(c) | {"difference": c.difference, "outside": c.outside} for c in done.comparisons])
         return 0 if done.holds else 1

@@ -85,6 +85,8 @@ class Context:
         Runs at a time.
     quick : bool
         Only what takes seconds.
+    full : bool
+        Whatever it takes, nothing at reduced size.
     """
 
     paper: str
@@ -92,6 +94,7 @@ class Context:
     data: Path | None = None
     workers: int = 2
     quick: bool = False
+    full: bool = False
     missing: dict[str, str] = field(default_factory=dict)
     _runs: dict[tuple[str, tuple[str, ...]], list[Result]] = field(default_factory=dict)
 

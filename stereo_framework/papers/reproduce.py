@@ -49,7 +49,14 @@ class Reproduction:
 
 
 def reproduce(
-    paper: Paper, out: Path, *, item: str | None = None, data: Path | None = None, workers: int = 2, quick: bool = False
+    paper: Paper,
+    out: Path,
+    *,
+    item: str | None = None,
+    data: Path | None = None,
+    workers: int = 2,
+    quick: bool = False,
+    full: bool = False,
 ) -> Reproduction:
     """Reproduce a paper or one of its items.
 
@@ -66,19 +73,23 @@ def reproduce(
         Runs at a time.
     quick : bool
         Only the items and scenes that take seconds.
+    full : bool
+        Nothing at reduced size, however long it takes.
 
     Raises
     ------
     ParameterError
-        No such item.
+        No such item, or `quick` and `full` together.
     DataError
         The folder cannot be written.
     """
     names = [i.name for i in paper.items]
     if item is not None and item not in names:
         raise ParameterError(f"{paper.name} has no item {item!r}; {nearest(item, names, kind='items')}")
+    if quick and full:
+        raise ParameterError("quick and full are two wishes; give one")
     chosen = [i for i in paper.items if (item is None and (i.quick or not quick)) or i.name == item]
-    context = Context(paper.name, out, data, workers, quick)
+    context = Context(paper.name, out, data, workers, quick, full)
     outcomes, sections = {}, []
     start = time.perf_counter()
     for one in chosen:
@@ -96,8 +107,9 @@ def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
     outside = [c for c in done.comparisons if c.outside]
     judged = [c for c in done.comparisons if c.difference is not None and (c.below is not None or c.above is not None)]
     wrong = [s for s in done.statements if s.holds is False]
+    met = f"{len(judged) - len(outside)} of {len(judged)} published numbers are met within their tolerance"
     text = (
-        f"{len(judged) - len(outside)} of {len(judged)} published numbers are met within their tolerance; "
+        f"{met if judged else 'Published numbers are shown without a verdict'}; "
         f"{sum(s.holds is True for s in done.statements)} of {len(done.statements)} statements of the paper hold. "
         f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."
     )

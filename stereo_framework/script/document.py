@@ -14,7 +14,7 @@ from stereo_framework.script.axes import Axis, ends, values
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.stage import SLOTS, Stage, spelled
 
-SEARCH = ("minimum", "maximum", "step")
+SEARCH = ("minimum", "maximum", "step", "truth_margin")
 METHOD_KEYS = ("include", *SLOTS, "sweep", "seed")
 KEYS = ("name", "plugins", "scenes", "search", "evaluation", "methods", "report", *METHOD_KEYS)
 
@@ -111,6 +111,13 @@ def parameter(stage: Stage, name: str, node: Node) -> tuple[Any, str | None]:
     return value, message
 
 
+def _search_fault(key: str, node: Node) -> str | None:
+    """What is wrong with a value of ``search`` taken alone."""
+    if key == "truth_margin":
+        return None if is_number(node.value) and node.value >= 0 else f"{spelled(node.data())} is not a number >= 0"  # type: ignore[operator]
+    return None if is_number(node.value) else f"{spelled(node.data())} is not a finite number of pixels"
+
+
 _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 
 
@@ -151,10 +158,10 @@ class _Parser:
 
     def search(self, node: Node, found: Document) -> None:
         for key, value in expect_mapping(node, SEARCH, self.faults).items():
-            if is_number(value.value):
+            if not (wrong := _search_fault(key, value)):
                 found.search[key] = value
             else:
-                self.faults.add(value.place, f"{spelled(value.data())} is not a finite number of pixels")
+                self.faults.add(value.place, wrong)
 
     def seed(self, node: Node, found: Document) -> None:
         found.seed = seed(node, self.faults)
@@ -273,10 +280,11 @@ class _Parser:
         elif head == "seed":
             found = [item if seed(item, self.faults) is not None else None for item in nodes]
         elif head == "search":
-            for item in nodes:
-                if not is_number(item.value):
-                    self.faults.add(item.place, f"{spelled(item.data())} is not a finite number of pixels")
-            found = [item if is_number(item.value) else None for item in nodes]
+            wrong = [_search_fault(rest, item) for item in nodes]
+            for item, message in zip(nodes, wrong, strict=True):
+                if message:
+                    self.faults.add(item.place, message)
+            found = [None if message else item for item, message in zip(nodes, wrong, strict=True)]
         if alone:
             self._twice(nodes, found)
         return Axis(name, place, tuple(found))

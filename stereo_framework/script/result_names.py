@@ -34,7 +34,7 @@ def key_fault(name: str) -> str | None:
     >>> key_fault("matching_cost.truncation") is None
     True
     >>> key_fault("search.stop")
-    "no such key 'search.stop'; legal keys: search.maximum, search.minimum, search.step; did you mean 'search.step'?"
+    "no such key 'search.stop'; legal keys: search.maximum, search.minimum, search.step, search.truth_margin; did you mean 'search.step'?"
     """
     head = name.partition(".")[0]
     if head not in _HEADS:

@@ -21,7 +21,7 @@ class Common:
     Parameters
     ----------
     search : dict of str to float
-        ``minimum``, ``maximum``, ``step`` in pixels, as far as the script sets them.
+        ``minimum``, ``maximum``, ``step`` in pixels and ``truth_margin``, as far as the script sets them.
     protocols : tuple of Protocol
     specification : object
         The protocols as the script writes them; None where it leaves them to the scenes.
@@ -45,7 +45,7 @@ class Run:
         Key in the script's ``methods``, else the script's name, else its file's.
     pipeline : Pipeline
     search : dict of str to float
-        ``minimum``, ``maximum``, ``step`` in pixels, as far as they differ from the scene's own.
+        ``minimum``, ``maximum``, ``step`` in pixels, as far as they differ from the scene's own; ``truth_margin`` as a share.
     protocols : tuple of Protocol
         Empty: the protocol of the scene.
     seed : int

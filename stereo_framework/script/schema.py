@@ -27,6 +27,11 @@ _SEARCH: dict[str, Schema] = {
     "minimum": {**_NUMBER, "description": "Smallest disparity tried, pixels."},
     "maximum": {**_NUMBER, "description": "Largest disparity tried, pixels; included."},
     "step": {"type": "number", "exclusiveMinimum": 0, "description": "Distance of neighbouring levels, pixels: N or 1/N."},
+    "truth_margin": {
+        "type": "number",
+        "minimum": 0,
+        "description": "Bounds that are not given: those of the true disparities, widened to both sides by this share of their range.",
+    },
 }
 _SLOT_TEXTS = {
     "preprocessing": "Stages that change both images first.",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from stereo_framework._memory import peak_memory
 from stereo_framework._tree import Tree, links
@@ -116,11 +119,26 @@ class Planner:
 
 
 def _search(scene: Scene, override: Mapping[str, Any]) -> Search:
+    if "truth_margin" in override:
+        step = override.get("step", scene.search.step if scene.search else 1)
+        given = {key: value for key, value in override.items() if key != "truth_margin"}
+        override = _around_truth(scene, override["truth_margin"], step) | given
     if scene.search is not None:
         return replace(scene.search, **override)
     if not {"minimum", "maximum"} <= set(override):
         raise DataError(f"scene {scene.name}: no search range; give one (search: {{minimum, maximum}} or --disparities A:B)")
     return Search(**override, direction=scene.direction)
+
+
+def _around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
+    """The range of the true disparities, widened to both sides by a share of it, to whole steps."""
+    if scene.truth is None:
+        raise DataError(f"scene {scene.name}: search.truth_margin needs its truth, and it has none")
+    low, high = (float(f(scene.truth)) for f in (np.nanmin, np.nanmax))
+    widened = margin * (high - low)
+    # Truth in fractions of a pixel is rounded to float32.
+    first, last = math.floor((low - widened) / step + 1e-4), math.ceil((high + widened) / step - 1e-4)
+    return {"minimum": first * step, "maximum": max(last, first + 1) * step}
 
 
 @dataclass(eq=False)

@@ -149,12 +149,18 @@ sweep:
         (BASE + "search: {step: 0}", r"2:16: search\.step: 0 is not above 0"),
         (BASE + "search: {minimum: true}", r"2:19: search\.minimum: true is not a finite number of pixels"),
         (BASE + "search: {maximum: .nan}", r"2:19: search\.maximum: nan is not a finite number of pixels"),
+        (BASE + "search: {truth_margin: -0.5}", r"2:24: search\.truth_margin: -0\.5 is not a number >= 0"),
+        (BASE + "search: {truth_margin: half}", r"2:24: search\.truth_margin: 'half' is not a number >= 0"),
+        (
+            BASE + "sweep: {grid: {search.truth_margin: [0, -1]}}",
+            r"2:41: sweep\.grid\.search\.truth_margin\[1\]: -1 is not a number >= 0",
+        ),
         (BASE + "search: {minimum: 0.3, maximum: 9}", r"2:19: search\.minimum: 0\.3 is not a multiple of 1/1 pixel"),
         (
             BASE + "search: {min: 0}",
-            r"2:10: search: no such key 'min'; legal keys: maximum, minimum, step; did you mean 'minimum'",
+            r"2:10: search: no such key 'min'; legal keys: maximum, minimum, step, truth_margin; did you mean 'minimum'",
         ),
-        (BASE + "search: 16", r"2:9: search: 16 is not a mapping; legal keys: maximum, minimum, step"),
+        (BASE + "search: 16", r"2:9: search: 16 is not a mapping; legal keys: maximum, minimum, step, truth_margin"),
         (
             BASE + "search: {minimum: 4}\nsweep: {grid: {search.maximum: [16, 4]}}",
             r"3:37: sweep\.grid\.search\.maximum\[1\]: 4 is not above search\.minimum, 4",

@@ -181,6 +181,37 @@ def test_a_range_that_does_not_fit_the_scenes():
         stereo_framework.run(SWEEP | {"search": {"minimum": 9}}, scenes=_scene())
 
 
+@pytest.mark.parametrize(
+    ("truth", "search", "expected"),
+    [
+        # 4..10 is 6 wide, half of it to either side
+        ([4, 10], {"truth_margin": 0.5}, (1, 13, 1)),
+        ([4, 10], {"truth_margin": 0}, (4, 10, 1)),
+        ([4.25, 9.5], {"truth_margin": 0}, (4, 10, 1)),
+        ([4.25, 9.5], {"truth_margin": 0, "step": 0.25}, (4.25, 9.5, 0.25)),
+        ([5.5, 55], {"truth_margin": 0.5}, (-20, 80, 1)),
+        ([3, 3], {"truth_margin": 0.5}, (3, 4, 1)),  # two levels at least
+        ([4, 10], {"truth_margin": 0.5, "minimum": 0}, (0, 13, 1)),  # what is given counts
+        ([np.nan, 4, 10], {"truth_margin": 0.5}, (1, 13, 1)),
+    ],
+)
+def test_a_range_around_the_truth(truth, search, expected):
+    random = np.random.default_rng(0)
+    image = random.integers(0, 256, (4, 8, 3), dtype=np.uint8)
+    known = np.resize(np.array(truth, np.float32), (4, 8))
+    frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
+    scene = Scene("known", frames, search=Search(0, 7), truths={(0, 1): lambda: known})
+    [task] = plan(load({k: v for k, v in SWEEP.items() if k != "sweep"} | {"search": search}), [scene])
+    assert (task.search.minimum, task.search.maximum, task.search.step) == expected
+    assert task.run.parameters["search.truth_margin"] == search["truth_margin"]
+    assert load(task.run.mapping).runs[0].search == task.run.search
+
+
+def test_a_range_around_a_truth_that_there_is_not():
+    with pytest.raises(DataError, match="scene blank: search.truth_margin needs its truth, and it has none"):
+        stereo_framework.run(SWEEP | {"search": {"truth_margin": 0.5}}, scenes=Scene("blank", _scene().frames))
+
+
 def test_scenes_of_the_script_are_loaded():
     assert [s.name for s in scenes_of(load(SWEEP | {"scenes": ["synthetic/planes"]}), None, None)] == ["synthetic/planes"]
 

@@ -1,0 +1,60 @@
+"""The figures: ROC curves of all methods on each scene and in the mean, with the feasibility boundary, and who is on it where."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stereo_framework.evaluation.roc import Curve, Point, dominant_intervals, efficiency, roc_curve
+from stereo_framework.papers.boundary2007.sweeps import HALVED, SCENES, measured
+from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.report.page import Block, Cell, Figure, Table, Text
+from stereo_framework.report.roc_plot import roc_plot
+
+_NARROW = 0.005
+"""Of sparsity rates."""
+
+
+def curves(context: Context) -> Outcome:
+    """ROC plots of the scenes and of the mean over them, axes log(x + 0.001) as in the paper."""
+    found = measured(context)
+    text = (
+        "Pale: a setting that another one of the same method is better than. Bold, on the curve: the others. Grey band: the feasibility boundary, "
+        "what all methods reach together. Towards the left a method leaves fewer pixels out, towards the bottom fewer are wrong."
+    )
+    blocks: list[Block] = [Text(text)]
+    files: dict[str, str | bytes] = {}
+    plots = {scene: (found.points[scene], found.feasible(scene)) for scene in SCENES if scene in found.points}
+    everything: Mapping[str, tuple[Mapping[str, Sequence[Point]], Sequence[Point] | Curve]] = {
+        **plots,
+        f"mean of {len(plots)} scenes": (found.mean, found.cases()["mean"]),
+    }
+    for title, (methods, boundary) in everything.items():
+        note = " (gc at half size)" if title in HALVED and not context.full else ""
+        name = f"roc_{title.partition(' ')[0]}.svg"
+        files[name] = drawn = _drawn(methods, boundary, title + note)
+        blocks.append(Figure(drawn, f"error rate against sparsity rate of {', '.join(methods)}: {title}", _efficiencies(methods)))
+    blocks.append(_best({title: methods for title, (methods, _) in everything.items()}))
+    return Outcome(blocks, files=files)
+
+
+def _drawn(methods: Mapping[str, Sequence[Point]], boundary: Sequence[Point] | Curve, title: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        roc_plot(Path(folder) / "plot.svg", methods, boundary=boundary, title=title)
+        return (Path(folder) / "plot.svg").read_text()
+
+
+def _efficiencies(methods: Mapping[str, Sequence[Point]]) -> str:
+    return f"Efficiency: {', '.join(f'{name} {efficiency(roc_curve(points)):.3f}' for name, points in methods.items())}"
+
+
+def _best(scenes: Mapping[str, Mapping[str, Sequence[Point]]]) -> Table:
+    """Which method has the lowest error rate at which sparsity rates, from dense to sparse."""
+    rows = []
+    for scene, methods in scenes.items():
+        best = dominant_intervals({name: roc_curve(points) for name, points in methods.items()})
+        wide = [(low, high, name) for name, some in best.items() for low, high in some if high - low >= _NARROW]
+        rows.append([Cell(scene), Cell(", ".join(f"{name} {low:.3f}-{high:.3f}" for low, high, name in sorted(wide)))])
+    caption = "Methods of the lowest error rate, by sparsity rate"
+    return Table(caption, ["scene", "method and sparsity rates"], rows, f"Intervals narrower than {_NARROW} are left out.")

@@ -1,0 +1,46 @@
+"""Our own methods and the public submissions to the Middlebury benchmark, version 2, in place of maps that are not to be had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from stereo_framework.datasets import data_roots
+from stereo_framework.papers.paper import Context
+from stereo_framework.submission import find_maps, measure_map
+
+REGIONS = ("nonocc", "all", "disc")
+
+SUBMISSIONS = {"patchmatch": "PatchMatch", "adcensus": "ADCensus"}
+"""Public maps: folders of ``middlebury-v2/submissions`` and what the papers call the methods."""
+
+
+def submission_scores(context: Context, folder: str, measure: str) -> dict[str, float]:
+    """A measure of a submission's maps by ``SCENE_REGION``; empty where the data roots do not hold it."""
+    places = [root / "middlebury-v2/submissions" / folder for root in data_roots(context.data)]
+    place: Path | None = next((p for p in places if p.is_dir()), None)
+    if place is None:
+        return {}
+    maps = find_maps(place, protocol="middlebury-v2", data=context.data).maps
+    found: dict[str, float] = {}
+    for scene, path in maps.items():
+        found |= _columns(scene, measure, measure_map(path, scene, changes={"measures": [measure]}, data=context.data).statistics)
+    return found
+
+
+def scores(context: Context, measure: str) -> dict[str, dict[str, float]]:
+    """A measure by method and ``SCENE_REGION``: of the paper's script ``own_methods`` and, where they are, of the submissions.
+
+    All methods have the same columns: those of the scenes that our methods were run on.
+    """
+    ours: dict[str, dict[str, float]] = {}
+    for r in context.run("own_methods"):
+        if r.error is None:
+            ours.setdefault(r.method, {}).update(_columns(r.scene, measure, r.statistics))
+    columns = list(dict.fromkeys(c for row in ours.values() for c in row))
+    theirs = {name: submission_scores(context, folder, measure) for folder, name in SUBMISSIONS.items()} if ours else {}
+    return {name: {c: row[c] for c in columns} for name, row in {**ours, **theirs}.items() if all(c in row for c in columns)}
+
+
+def _columns(scene: str, measure: str, statistics: Mapping[str, float]) -> dict[str, float]:
+    return {f"{scene.rpartition('/')[2]}_{region}": statistics[f"{measure}_{region}"] for region in REGIONS}

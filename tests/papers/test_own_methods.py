@@ -1,0 +1,101 @@
+"""Our own methods and public submissions in place of maps that are not to be had."""
+
+import pytest
+from made_results import result
+
+from stereo_framework.papers import groups2012, sigma_z2011
+from stereo_framework.papers.own_methods import scores, submission_scores
+from stereo_framework.papers.paper import Context
+from stereo_framework.script import load
+
+V2 = tuple(f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "cones"))
+
+
+def _made(sze, bmp, method, scenes=V2):
+    """A method with the same value in all columns of a measure."""
+    statistics = {
+        f"{name}_{region}": value
+        for name, value in (("sigma_z_error", sze), ("bad_pixels", bmp))
+        for region in ("nonocc", "all", "disc")
+    }
+    return [result(scene, {}, statistics, method=method) for scene in scenes]
+
+
+@pytest.fixture
+def context(data, tmp_path, monkeypatch):
+    """Runs are those of its list `made`."""
+    context = Context("groups2012", tmp_path, data)
+    context.made = []
+    monkeypatch.setattr(Context, "run", lambda self, name: self.made)
+    return context
+
+
+def test_both_papers_run_the_same_methods():
+    ours = [load(f"{paper}/own_methods") for paper in ("sigma_z2011", "groups2012")]
+    assert [run.parameters for run in ours[0].runs] == [run.parameters for run in ours[1].runs]
+    assert {"ssd", "gc", "bp", "gco"} < {run.method for run in ours[0].runs}
+    assert ours[1].scenes == V2
+
+
+def test_scores_are_those_of_complete_methods(context):
+    assert scores(context, "bad_pixels") == {}
+    context.made = [*_made(1, 2, "whole"), *_made(1, 2, "part", V2[:3])]
+    found = scores(context, "bad_pixels")
+    assert list(found) == ["whole", "PatchMatch", "ADCensus"]
+    assert len(found["whole"]) == 12
+    # As the benchmark's site prints it.
+    assert found["PatchMatch"]["teddy_all"] == pytest.approx(8.16, abs=0.005)
+    # Columns are those of our runs.
+    context.made = _made(1, 2, "part", V2[:1])
+    assert list(scores(context, "sigma_z_error")["ADCensus"]) == ["tsukuba_nonocc", "tsukuba_all", "tsukuba_disc"]
+
+
+def test_submissions_that_are_not_there(tmp_path, monkeypatch):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
+    assert submission_scores(Context("groups2012", tmp_path, tmp_path), "patchmatch", "bad_pixels") == {}
+
+
+def test_groups_among_the_printed_rows(context):
+    context.made = _made(1e5, 100, "bad")
+    outcome = groups2012.tables.own_methods(context)
+    [statement] = outcome.statements
+    assert statement.holds, statement.figures
+    table = outcome.blocks[1]
+    groups = {row[0].text: (row[1].value, row[2].value) for row in table.rows}
+    # Worse than everybody: after the chain of seven that Table 3 prints.
+    assert groups["bad"][1] == 8
+    assert groups["PatchMatch"][1] == 1
+    # Of seven and nine rows one stands in both tables, and PatchMatch is measured.
+    assert "the 14 other rows" in table.note
+    # Better than everybody: the submissions fall behind.
+    context.made = _made(0, 0, "perfect")
+    [statement] = groups2012.tables.own_methods(context).statements
+    assert statement.holds is False
+    assert statement.figures == "PatchMatch: 1 printed, 2 here; ADCensus: 2 printed, 3 here"
+
+
+def test_ranks_by_either_measure(context):
+    context.made = [*_made(0, 100, "near"), *_made(1e5, 0, "far")]
+    outcome = sigma_z2011.tables.own_methods(context)
+    ranks = {row[0].text: [cell.text for cell in row[1:]] for row in outcome.blocks[1].rows}
+    assert ranks["near"] == ["1.00", "1", "yes", "4.00", "4", "no"]
+    assert ranks["far"] == ["4.00", "4", "no", "1.00", "1", "yes"]
+    [statement] = outcome.statements
+    assert statement.holds
+    assert "near: 1 by SZE, 4 by BMP" in statement.figures
+
+
+def test_measures_that_agree(context, monkeypatch):
+    monkeypatch.setattr("stereo_framework.papers.own_methods.SUBMISSIONS", {})
+    context.made = [*_made(1, 2, "better"), *_made(3, 4, "worse")]
+    [statement] = sigma_z2011.tables.own_methods(context).statements
+    assert statement.holds is False
+    assert statement.figures == "the same ranks"
+
+
+def test_without_scenes(context):
+    for paper in (groups2012, sigma_z2011):
+        outcome = paper.tables.own_methods(context)
+        assert not outcome.statements
+        assert "None of the benchmark's scenes is there" in outcome.blocks[0].text
