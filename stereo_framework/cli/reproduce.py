@@ -21,7 +21,7 @@ def reproduce(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Run a paper's experiments again and print its numbers beside ours; the exit status is 1 if any is outside its tolerance.
+    """Run a paper's experiments again and print its numbers beside ours; the exit status is 1 if one is outside its tolerance or a statement is false.
 
     Example: stereo-framework reproduce taxonomy2002/table5 --quick
     """
