@@ -14,6 +14,9 @@ from stereo_framework.report.page import Statement, Text
 _STABLE = ("csm", "stratified")
 _DENSE = ("bp", "gc")
 
+_POINT = 0.001
+"""Sparsity rates below cannot be told apart in the paper's plots, whose axes are log(x + 0.001)."""
+
 _HALF = 0.5
 """Sparsity rate: half of what could be matched is not."""
 
@@ -81,16 +84,22 @@ def _programming_before_propagation(found: Boundary) -> Statement:
 
 
 def _one_point(found: Boundary) -> Statement:
-    counts = {
-        scene: {name: len({p.rates for p in minimal_points(points) if p.sparsity_rate < 1}) for name, points in methods.items()}
+    widest = {
+        scene: {name: _most_left_out(methods[name]) for name in _DENSE if name in methods}
         for scene, methods in found.points.items()
     }
-    figures = "; ".join(f"{scene}: {', '.join(f'{name} {count}' for name, count in by.items())}" for scene, by in counts.items())
-    return Statement(
-        "The dense methods, belief propagation and graph cuts, give curves of one point",
-        all(by[name] == 1 for by in counts.values() for name in _DENSE if name in by),
-        f"points of the curves, empty maps aside: {figures}",
+    figures = "; ".join(
+        f"{scene}: {', '.join(f'{name} {rate:.5f}' for name, rate in by.items())}" for scene, by in widest.items()
     )
+    return Statement(
+        "The dense methods, belief propagation and graph cuts, give curves of one point (sparsity rates up to 0.001 are one in the plots)",
+        all(rate <= _POINT for by in widest.values() for rate in by.values()),
+        f"largest sparsity rates of the curves, empty maps aside: {figures}",
+    )
+
+
+def _most_left_out(points: Sequence[Point]) -> float:
+    return max((p.sparsity_rate for p in minimal_points(points) if p.sparsity_rate < 1), default=1.0)
 
 
 def _no_winner(found: Boundary) -> Statement:
