@@ -23,7 +23,7 @@ from stereo_framework.evaluation.rendering import render
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
 _KEPT = 8
-"""Sets of masks kept per scene: a run is seldom measured with more protocols that differ in their regions."""
+"""Sets of masks, and of HCI subsets, kept per scene: a run is seldom measured with more protocols that differ in their regions."""
 
 _CACHE: weakref.WeakKeyDictionary[Scene, dict[tuple[Any, ...], Mapping[str, Mask]]] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()
@@ -69,10 +69,8 @@ def region_masks(scene: Scene, protocol: Protocol) -> Mapping[str, Mask]:
             )
         for mask in masks.values():
             mask.flags.writeable = False
-        with _LOCK:
-            if len(kept) >= _KEPT:
-                del kept[next(iter(kept))]
-            kept[key] = masks = types.MappingProxyType(masks)
+        masks = types.MappingProxyType(masks)
+        _keep(kept, key, masks)
     return masks
 
 
@@ -114,25 +112,35 @@ def _computed(
     }
 
 
-_SUBSETS: weakref.WeakKeyDictionary[Scene, Subsets] = weakref.WeakKeyDictionary()
+def _keep(kept: dict[Any, Any], key: Any, value: object) -> None:
+    """Add to what is kept of a scene; the oldest goes where it would be too much."""
+    with _LOCK:
+        if len(kept) >= _KEPT:
+            del kept[next(iter(kept))]
+        kept[key] = value
+
+
+_SUBSETS: weakref.WeakKeyDictionary[Scene, dict[Parameters, Subsets]] = weakref.WeakKeyDictionary()
 
 
 def hci_subsets(scene: Scene, parameters: Parameters | None = None) -> Subsets:
     """The parts of a scene's truth that the HCI metrics are about, without its occluded pixels.
 
-    They are kept as long as the scene lives or until other parameters are asked for.
+    They are kept as long as the scene lives, as `region_masks` are.
 
     Raises
     ------
     DataError
         The scene has no truth.
     """
-    parameters, found = parameters or Parameters(), _SUBSETS.get(scene)
-    if found is None or found.parameters != parameters:
+    parameters, kept = parameters or Parameters(), _SUBSETS.setdefault(scene, {})
+    found = kept.get(parameters)
+    if found is None:
         if scene.truth is None:
             raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
         nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
-        found = _SUBSETS[scene] = extract_subsets(scene.truth, nonocc, parameters=parameters)
+        found = extract_subsets(scene.truth, nonocc, parameters=parameters)
+        _keep(kept, parameters, found)
     return found
 
 
