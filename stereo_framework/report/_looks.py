@@ -26,6 +26,9 @@ _STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 FONT = 9.0
 SMALL = 7.0
 LARGE = 11.0
+NO_LABELS: Mapping[str, str] = {}
+"""Charts' default: everything by its own name."""
+
 CHARACTER = 0.07
 """Inches of a character of the ticks and the legend, on average."""
 

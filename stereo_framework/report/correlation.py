@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.evaluation.ranking import r_squared
-from stereo_framework.report._looks import CHARACTER, FONT, footnote_below
+from stereo_framework.report._looks import CHARACTER, FONT, NO_LABELS, footnote_below
 from stereo_framework.report.standings import DEFAULT_MEASURES, standings
 from stereo_framework.report.words import measure_symbol
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from stereo_framework.sweep import Result
 
-_NO_LABELS: Mapping[str, str] = {}
 _CELL = (0.55, 0.3)
 """Inches."""
 
@@ -63,7 +62,7 @@ def correlation_figure(
     measures: Sequence[str] = DEFAULT_MEASURES,
     *,
     title: str = "",
-    labels: Mapping[str, str] = _NO_LABELS,
+    labels: Mapping[str, str] = NO_LABELS,
 ) -> Figure:
     """The table of `correlations` with a colour for every cell.
 

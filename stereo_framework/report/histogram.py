@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.report._looks import FONT, footnote_below, legend_beside
+from stereo_framework.report._looks import FONT, NO_LABELS, footnote_below, legend_beside
 from stereo_framework.report.standings import DEFAULT_MEASURES, standings
 from stereo_framework.report.words import measure_name, unit
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from stereo_framework.sweep import Result
 
-_NO_LABELS: Mapping[str, str] = {}
 _ACROSS = 3
 _PANEL = (2.7, 1.75)
 """Inches."""
@@ -35,7 +34,7 @@ def histogram_figure(
     *,
     method: str | None = None,
     title: str = "",
-    labels: Mapping[str, str] = _NO_LABELS,
+    labels: Mapping[str, str] = NO_LABELS,
 ) -> Figure:
     """A histogram for each measure, with the scores of one method marked.
 

@@ -11,6 +11,7 @@ from stereo_framework.report._looks import (
     CHARACTER,
     FONT,
     LINE,
+    NO_LABELS,
     footnote_below,
     handle,
     legend_beside,
@@ -27,15 +28,13 @@ if TYPE_CHECKING:
 
     from stereo_framework.sweep import Result
 
-_NO_LABELS: Mapping[str, str] = {}
-
 
 def parallel_coordinates_figure(
     results: Sequence[Result],
     measures: Sequence[str] = DEFAULT_MEASURES,
     *,
     title: str = "",
-    labels: Mapping[str, str] = _NO_LABELS,
+    labels: Mapping[str, str] = NO_LABELS,
 ) -> Figure:
     """A line for each method over an axis for each measure; the lower, the better.
 

@@ -13,6 +13,7 @@ from stereo_framework.report._looks import (
     CHARACTER,
     FONT,
     LINE,
+    NO_LABELS,
     footnote_below,
     handle,
     legend_beside,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from stereo_framework.sweep import Result
 
-_NO_LABELS: Mapping[str, str] = {}
 _SIDE = 2.7
 """Inches of a panel without the labels of its measures."""
 
@@ -42,7 +42,7 @@ def radar_figure(
     measures: Sequence[str] = DEFAULT_MEASURES,
     *,
     title: str = "",
-    labels: Mapping[str, str] = _NO_LABELS,
+    labels: Mapping[str, str] = NO_LABELS,
 ) -> Figure:
     """Two radar charts, of ranks and of scores; the further in, the better.
 

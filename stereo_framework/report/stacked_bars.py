@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stereo_framework.report._looks import CHARACTER, FONT, LINE, NO_SCORE, PARTS, footnote_below, legend_beside
+from stereo_framework.report._looks import CHARACTER, FONT, LINE, NO_LABELS, NO_SCORE, PARTS, footnote_below, legend_beside
 from stereo_framework.report.standings import DEFAULT_MEASURES, standings, weights_of
 from stereo_framework.report.words import measure_name
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from stereo_framework.sweep import Result
 
-_NO_LABELS: Mapping[str, str] = {}
 _BAR = 0.28
 """Inches from a bar to the next."""
 
@@ -31,7 +30,7 @@ def stacked_bars_figure(
     *,
     weights: Mapping[str, float] | None = None,
     title: str = "",
-    labels: Mapping[str, str] = _NO_LABELS,
+    labels: Mapping[str, str] = NO_LABELS,
 ) -> Figure:
     """A bar for each method, stacked of its weighted scores, the best method at the top.
 
