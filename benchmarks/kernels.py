@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stereo_framework import CostVolume, Energy, Search, threads
-from stereo_framework._slabs import SLAB_ROWS
 from stereo_framework.aggregation import box, min_filter
+from stereo_framework.engine.slabs import SLAB_ROWS
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
 

@@ -16,8 +16,8 @@ _HOMES = {
     "CostVolume": "volume",
     "Energy": "volume",
     "Labeling": "volume",
-    "Match": "pipeline",
-    "Pipeline": "pipeline",
+    "Match": "engine.pipeline",
+    "Pipeline": "engine.pipeline",
     "Scene": "scene",
     "Search": "scene",
     "Smoothness": "volume",
@@ -34,9 +34,9 @@ __all__ = [*_HOMES, "__version__"]
 if TYPE_CHECKING:
     from stereo_framework._parallel import threads
     from stereo_framework.datasets import load_scene
+    from stereo_framework.engine.pipeline import Match, Pipeline
     from stereo_framework.errors import StereoFrameworkError
     from stereo_framework.evaluation import evaluate
-    from stereo_framework.pipeline import Match, Pipeline
     from stereo_framework.report.results import results
     from stereo_framework.scene import Scene, Search
     from stereo_framework.stage import Bound

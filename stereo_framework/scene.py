@@ -147,11 +147,14 @@ class Frame:
         Returns the image, uint8 or float32 0..255, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB.
     position : float
         Place of the camera along the baseline; larger = further right. The unit is free, ratios count.
+    valid : callable, optional
+        Returns the mask of the pixels that hold data, bool ``(rows, columns)``. NaN in a float image marks further pixels as holding none.
     """
 
     name: str
     load: Callable[[], Image]
     position: float
+    valid: Callable[[], Mask] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +190,9 @@ class Scene:
         Whether the data set calls its truth accurate to whole pixels only.
     weight : float
         Of the scene in its benchmark's averages.
+    ranges : mapping of (int, int) to callable
+        Loaders of disparity ranges of each pixel's own by frame pair, as for `truths`: smallest and largest disparity, two float32 maps in
+        pixels, NaN = no limit.
     """
 
     name: str
@@ -204,6 +210,7 @@ class Scene:
     largest_disparity: float | None = None
     whole_truth: bool = False
     weight: float = 1.0
+    ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what in ("reference_index", "match_index"):
@@ -240,13 +247,50 @@ class Scene:
         return image
 
     def image(self, index: int) -> Image:
-        """Frame `index` as an image; read-only, loaded once."""
+        """Frame `index` as an image; read-only, loaded once.
+
+        Pixels that hold no data have the intensity of the nearest one in their row that does, 0 in a row without any.
+        """
+        return self._loaded(index)[0]
+
+    def valid(self, index: int) -> Mask | None:
+        """The pixels of frame `index` that hold data, bool ``(rows, columns)``, read-only; None where all do."""
+        return self._loaded(index)[1]
+
+    def range(self, reference_index: int, match_index: int) -> tuple[Disparity | None, Disparity | None]:
+        """Smallest and largest disparity of each pixel of a frame towards another in pixels, NaN = no limit; None where not given."""
+        if (reference_index, match_index) not in self.ranges:
+            return None, None
+        low, high = self.ranges[reference_index, match_index]()
+        for name, limits in (("smallest", low), ("largest", high)):
+            self._same_size(limits, f"the map of {name} disparities")
+        if (low > high).any():
+            y, x = np.argwhere(low > high)[0]
+            raise DataError(
+                f"scene {self.name}: the smallest disparity at row {y}, column {x} is {low[y, x]:g}, above the largest, {high[y, x]:g}"
+            )
+        return _read_only(low), _read_only(high)
+
+    def _loaded(self, index: int) -> tuple[Image, Mask | None]:
         if index not in self._images:
-            self._images[index] = self._load(index)
+            image, load = self._load(index), self.frames[index].valid
+            valid = ~np.isnan(image if image.ndim == 2 else image.sum(axis=2)) if image.dtype == np.float32 else None
+            if load is not None:
+                given = load()
+                if given.shape != image.shape[:2] or given.dtype != bool:
+                    said = f"{given.dtype} {given.shape}; expected bool {image.shape[:2]}"
+                    raise DataError(f"scene {self.name}: the mask of {self.frames[index].name} is {said}")
+                valid = given if valid is None else valid & given
+            if valid is not None and not valid.any():
+                raise DataError(f"scene {self.name}: {self.frames[index].name} has no valid pixel")
+            if valid is None or valid.all():
+                self._images[index] = _read_only(image), None
+            else:
+                self._images[index] = _read_only(fill_invalid(image, valid)), _read_only(valid)
         return self._images[index]
 
     @cached_property
-    def _images(self) -> dict[int, Image]:
+    def _images(self) -> dict[int, tuple[Image, Mask | None]]:
         return {}
 
     def _load(self, index: int) -> Image:
@@ -257,9 +301,11 @@ class Scene:
             )
         if image.dtype not in (np.uint8, np.float32):
             raise DataError(f"scene {self.name}: {self.frames[index].name} is {image.dtype}; expected uint8 or float32")
-        if image.dtype == np.float32 and not np.isfinite(image).all():
-            raise DataError(f"scene {self.name}: {self.frames[index].name} contains NaN or infinite intensities")
-        return _read_only(image)
+        if image.dtype == np.float32 and np.isinf(image).any():
+            raise DataError(
+                f"scene {self.name}: {self.frames[index].name} contains infinite intensities; NaN marks pixels without data"
+            )
+        return image
 
     @cached_property
     def truth(self) -> Disparity | None:
@@ -323,6 +369,28 @@ class Scene:
     def _same_size(self, array: NDArray, what: str) -> None:
         if array.shape != self.reference.shape[:2]:
             raise DataError(f"scene {self.name}: {what} is {_size(array)}, its images are {_size(self.reference)}")
+
+
+def fill_invalid(image: Image, valid: Mask) -> Image:
+    """An image whose pixels without data have the intensity of the nearest one in their row that has some, the left one of two.
+
+    Parameters
+    ----------
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+    valid : ndarray, bool, (rows, columns)
+
+    Returns
+    -------
+    ndarray
+        A copy; rows without any data are 0.
+    """
+    columns = np.arange(valid.shape[1])
+    left = np.maximum.accumulate(np.where(valid, columns, -valid.shape[1]), axis=1)
+    right = np.minimum.accumulate(np.where(valid, columns, 2 * valid.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    source = np.clip(np.where(columns - left <= right - columns, left, right), 0, columns[-1])
+    filled = image[np.arange(valid.shape[0])[:, None], source]
+    filled[~valid.any(axis=1)] = 0
+    return filled
 
 
 def _read_only(array: NDArray) -> NDArray:

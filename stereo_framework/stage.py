@@ -14,7 +14,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -39,11 +39,26 @@ Fraction01 = Annotated[float, Ge(0), Le(1)]
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a method: what its stages get first, what they may name after that, and whether several may stand there."""
+    """A place in a method: what its stages get first, what they may name after that, and whether several may stand there.
 
-    first: tuple[str, ...]
-    data: frozenset[str]
+    Parameters
+    ----------
+    first : tuple of tuple of str
+        The data that a stage starts with: one of these.
+    data : frozenset of str
+        What it may name besides.
+    many : bool
+        The slot takes a list of stages, which run in order.
+    added : bool
+        The slot takes one stage or a list, whose volumes are added.
+    optional : bool
+        A method needs no stage there.
+    """
+
+    first: tuple[tuple[str, ...], ...]
+    data: frozenset[str] = frozenset()
     many: bool = False
+    added: bool = False
     optional: bool = False
 
 
@@ -51,15 +66,28 @@ _IMAGES = frozenset({"reference", "match", "search"})
 
 SLOTS: Mapping[str, Slot] = types.MappingProxyType(
     {
-        "preprocessing": Slot(("image",), frozenset({"search"}), many=True, optional=True),
-        "matching_cost": Slot(("reference", "match", "search"), frozenset()),
-        "aggregation": Slot(("volume",), _IMAGES | {"raw", "partial"}, many=True, optional=True),
-        "smoothness": Slot(("reference", "search"), frozenset({"match"}), optional=True),
-        "optimization": Slot(("energy",), _IMAGES | {"volume", "raw"}),
-        "refinement": Slot(("disparity",), _IMAGES | {"volume", "raw", "status", "other"}, many=True, optional=True),
+        "preprocessing": Slot(
+            (("image",), ("reference", "match")), frozenset({"search", "alternatives"}), many=True, optional=True
+        ),
+        "matcher": Slot((("reference", "match", "search"),), frozenset({"domain", "scene"}), optional=True),
+        "matching_cost": Slot((("reference", "match", "search"),), frozenset({"domain", "alternatives"}), added=True),
+        "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, many=True, optional=True),
+        "smoothness": Slot((("reference", "search"),), frozenset({"match"}), optional=True),
+        "optimization": Slot((("energy",),), _IMAGES | {"volume", "raw", "domain"}),
+        "confidence": Slot((("disparity",),), _IMAGES | {"volume", "raw", "status", "other"}, many=True, optional=True),
+        "refinement": Slot(
+            (("disparity",),),
+            _IMAGES | {"corrected", "volume", "raw", "status", "other", "domain", "alternatives", "confidence"},
+            many=True,
+            optional=True,
+        ),
+        "scheme": Slot((("solve", "pair"),), many=True, optional=True),
     }
 )
-"""Slots in the order in which they run."""
+"""Slots in the order in which they run; schemes stand around all of them."""
+
+VOLUME_SLOTS = ("matching_cost", "aggregation", "smoothness", "optimization")
+"""The slots that a matcher stands instead of."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +101,9 @@ class Stage:
     halo: Callable[..., int | None] | None
     data: tuple[str, ...]
     resume: str | None = None
+    volumes: int | None = None
+    integer: bool = False
+    other_needs: frozenset[str] = frozenset()
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -90,7 +121,14 @@ _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
 def stage(
-    slot: str, *, source: str, halo: Callable[..., int | None] | None = None, resume: str | None = None
+    slot: str,
+    *,
+    source: str,
+    halo: Callable[..., int | None] | None = None,
+    resume: str | None = None,
+    volumes: int | None = None,
+    integer: bool = False,
+    other_needs: Collection[str] | None = None,
 ) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned unchanged.
 
@@ -108,6 +146,13 @@ def stage(
         The parameter that counts the iterations of an aggregation that can be continued. Such a stage names the data
         ``partial``: its own result for the same volume and the same other parameters after some iterations, or None. With it
         the stage does as many iterations more as the parameter says, and the result is, bit for bit, that of all of them.
+    volumes : int, optional
+        How many volumes the stage holds at most while it works, its result included, besides the one that it is given; for the estimate of
+        memory. Default: 4 in aggregation, else 2.
+    integer : bool
+        The stage takes, or makes, volumes of uint8 and uint16 costs. For any other stage the pipeline converts them to float32.
+    other_needs : collection of str, optional
+        Which volumes of the other view, ``volume`` or ``raw``, a stage that names ``other`` uses. Default: those that its own code names.
 
     Raises
     ------
@@ -116,7 +161,12 @@ def stage(
     """
 
     def register(function: F) -> F:
-        _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = _inspect(slot, source, halo, resume, function)
+        data = _data(slot, resume, function)
+        # Without a word the volumes are kept that the function itself asks for, as those that know no declaration rely on.
+        named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
+        needs = frozenset(named if other_needs is None else other_needs)
+        found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs)
+        _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = found
         return function
 
     if slot not in SLOTS:
@@ -124,9 +174,11 @@ def stage(
     return register
 
 
-def _inspect(
-    slot: str, source: str, halo: Callable[..., int | None] | None, resume: str | None, function: Callable[..., Any]
-) -> Stage:
+_VOLUMES = frozenset({"volume", "raw"})
+
+
+def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:
+    """The data that a stage names, its signature checked."""
     name = function.__name__
     where = f"stage {slot}.{name}"
     if name in _REGISTRY[slot] and _origin(_REGISTRY[slot][name].function) != _origin(function):
@@ -141,20 +193,27 @@ def _inspect(
             raise StereoFrameworkError(f"{where}: {parameter} is neither a data argument nor keyword-only")
         elif parameter.annotation is parameter.empty or parameter.default is parameter.empty:
             raise StereoFrameworkError(f"{where}: parameter {parameter.name!r} needs an annotation and a default")
-    first = SLOTS[slot].first
-    if tuple(data[: len(first)]) != first:
-        raise StereoFrameworkError(f"{where}: takes ({', '.join(data)}); stages of {slot} start with ({', '.join(first)})")
+    first = next((first for first in SLOTS[slot].first if tuple(data[: len(first)]) == first), None)
+    if first is None:
+        legal = " or ".join(f"({', '.join(first)})" for first in SLOTS[slot].first)
+        raise StereoFrameworkError(f"{where}: takes ({', '.join(data)}); stages of {slot} start with {legal}")
+    allowed = SLOTS[slot].data - ({"alternatives"} if first == ("image",) else set())
     for extra in data[len(first) :]:
-        if extra not in SLOTS[slot].data:
+        if extra not in allowed:
             raise StereoFrameworkError(
-                f"{where}: there is no {extra!r} for it; {nearest(extra, SLOTS[slot].data, kind='data')}; parameters stand after '*'"
+                f"{where}: there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'"
             )
+    reserved = [name for name in ("weight", "scale") if name in inspect.signature(function).parameters]
+    if SLOTS[slot].added and reserved:
+        raise StereoFrameworkError(
+            f"{where}: {reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise"
+        )
     counts = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
     if (resume is not None) != ("partial" in data) or (resume is not None and resume not in counts):
         raise StereoFrameworkError(
             f"{where}: a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"
         )
-    return Stage(name, slot, function, source, halo, tuple(data), resume)
+    return tuple(data)
 
 
 def _origin(function: Callable[..., Any]) -> tuple[str, str]:

@@ -1,21 +1,26 @@
-"""The disparity space image and what is optimized on it: CostVolume, Smoothness, Energy, Labeling.
+"""The disparity space image and what is optimized on it: CostVolume, Domain, Smoothness, Energy, Labeling.
 
-Arrays are ``(rows, columns, levels)``, level fastest, C order, float32; lower costs are better. Level k means the
-disparity ``search.minimum + k * search.step`` pixels.
+Volumes are ``(rows, columns, levels)``, level fastest, C order, float32 or, between stages that say so, uint8 or uint16; lower costs are
+better. Level k means the disparity ``search.minimum + k * search.step`` pixels.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.scene import Search
+from stereo_framework._parallel import over_rows
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.kernels.closed_cells import close_cells, closed_labels, open_levels, reached
+from stereo_framework.scene import Disparity, Mask, Search
 
 Costs = NDArray[np.float32]
 Labels = NDArray[np.int16]
+INTEGERS = (np.uint8, np.uint16)
+"""Types of the costs of integer volumes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +29,8 @@ class CostVolume:
 
     Parameters
     ----------
-    costs : ndarray, float32, (rows, columns, levels)
-        Cost of giving a pixel a disparity; lower is better. C order.
+    costs : ndarray, float32, uint8 or uint16, (rows, columns, levels)
+        Cost of giving a pixel a disparity; lower is better. C order. Only stages declared with ``integer=True`` take integer costs.
     search : Search
         Disparity of each level.
     outside : float
@@ -35,6 +40,21 @@ class CostVolume:
     costs: Costs
     search: Search
     outside: float
+
+    def floats(self) -> CostVolume:
+        """The same volume with float32 costs; itself where it has them already."""
+        return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
+
+    def check_float(self, stage: str) -> None:
+        """Refuse integer costs on behalf of a stage that does not take them.
+
+        Raises
+        ------
+        ParameterError
+            The costs are not float32.
+        """
+        if self.costs.dtype != np.float32:
+            raise ParameterError(f"{stage}: takes costs of float32, these are {self.costs.dtype}; volume.floats() converts them")
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -165,6 +185,104 @@ class Status(enum.IntEnum):
     OCCLUDED = 1
     MISMATCHED = 2
     FILLED = 3
+    INVALID = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Which pixels and disparities take part in matching; None = no limit.
+
+    A cell is closed when its pixel or one that it meets in the match image is masked out, or its disparity lies outside its pixel's range. It takes
+    part in nothing: a pixel never gets a disparity whose cell is closed, and one without an open cell is invalid.
+
+    Parameters
+    ----------
+    valid, match_valid : ndarray, bool, (rows, columns), or None
+        The pixels of the reference and match image that hold data.
+    low, high : ndarray, float32, (rows, columns), or None
+        Smallest and largest disparity of each reference pixel, pixels, both included; NaN = no limit.
+    match_low, match_high : ndarray, float32, (rows, columns), or None
+        The same of each match pixel towards the reference image, for the exchanged pair.
+
+    Raises
+    ------
+    DataError
+        Maps of different shapes or types.
+    """
+
+    valid: Mask | None = None
+    match_valid: Mask | None = None
+    low: Disparity | None = None
+    high: Disparity | None = None
+    match_low: Disparity | None = None
+    match_high: Disparity | None = None
+
+    def __post_init__(self) -> None:
+        given = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) is not None}
+        for name, array in given.items():
+            dtype = bool if name.endswith("valid") else np.float32
+            if array.ndim != 2 or array.dtype != dtype:
+                raise DataError(f"domain.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)")
+        if len({array.shape for array in given.values()}) > 1:
+            raise DataError(f"domain: maps of different sizes: {', '.join(f'{k} {v.shape}' for k, v in given.items())}")
+
+    def rows(self, top: int, bottom: int) -> Domain:
+        """The same for the rows `top` to `bottom` - 1."""
+        cut = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Domain(**{name: None if array is None else array[top:bottom] for name, array in cut.items()})
+
+    def exchanged(self, search: Search) -> Domain:
+        """The domain of the exchanged pair.
+
+        Parameters
+        ----------
+        search : Search
+            Of this pair. Where no range of the match pixels is given, each gets the smallest interval over the open cells of the reference
+            pixels that reach it, which is empty where none does.
+        """
+        low, high = self.match_low, self.match_high
+        if low is None and high is None and (self.low is not None or self.high is not None):
+            shape = next(a.shape for a in (self.low, self.high) if a is not None)
+            low, high = np.empty(shape, np.float32), np.empty(shape, np.float32)
+            reached(*self._maps(shape), _grid(search), search.levels, low, high)
+        return Domain(self.match_valid, self.valid, low, high, self.low, self.high)
+
+    def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
+        """The pixels without an open cell, bool ``(rows, columns)``."""
+        count = np.empty(shape, np.int32)
+        open_levels(*self._maps(shape), _grid(search), search.levels, count)
+        return count == 0
+
+    def closed(self, labels: Labels, search: Search) -> Mask:
+        """The pixels whose label lies in a closed cell, bool ``(rows, columns)``; unassigned labels (-1) lie in none."""
+        found = np.empty(labels.shape, bool)
+        closed_labels(labels, *self._maps(labels.shape), _grid(search), found)
+        return found
+
+    def close(self, volume: CostVolume, value: float) -> None:
+        """Write `value` into the closed cells of a volume, in place."""
+        maps, costs, grid = self._maps(volume.costs.shape[:2]), volume.costs, _grid(volume.search)
+
+        def run(start: int, stop: int) -> None:
+            close_cells(costs[start:stop], *(a[start:stop] for a in maps), grid, costs.dtype.type(value))
+
+        over_rows(run, costs.shape[0], costs.size)
+
+    def _maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
+        """All four maps of the pair, limits that are not given wide open."""
+        low, high = (
+            np.full(shape[:2], wide, np.float32) if limit is None else np.where(np.isnan(limit), np.float32(wide), limit)
+            for limit, wide in ((self.low, -np.inf), (self.high, np.inf))
+        )
+        masks = (
+            np.ones(shape[:2], bool) if mask is None else np.ascontiguousarray(mask) for mask in (self.valid, self.match_valid)
+        )
+        return *masks, low, high  # type: ignore[return-value]
+
+
+def _grid(search: Search) -> tuple[int, int, int, int]:
+    """The levels of a search as the kernels of closed cells count them."""
+    return search.first, search.stride, search.denominator, search.direction
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from stereo_framework import Energy, Scene, Search, _slabs
+from stereo_framework import Energy, Scene, Search
+from stereo_framework.engine import slabs
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.scene import Frame
 from stereo_framework.volume import restore_outside
@@ -31,7 +32,7 @@ def ramp(shift, search):
 
 def in_slabs(height, method, scene, **arguments):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_slabs, "SLAB_ROWS", height)
+        patch.setattr(slabs, "SLAB_ROWS", height)
         return method(scene, **arguments)
 
 

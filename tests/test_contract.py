@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from kernel_inputs import in_threads
 
-import stereo_framework.pipeline  # noqa: F401  registers the stages
+import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Bound, CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness
+from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.scene import Frame
@@ -173,6 +174,14 @@ def test_keeps_shape_and_type(stage, kind, worlds):
         assert (status.shape, status.dtype) == (shape, np.uint8)
         assert np.isin(status, list(Status)).all()
         assert not np.isinf(disparity).any()
+
+
+@pytest.mark.parametrize("stage", [p for p in STAGES if {"volume", "energy"} & set(p.values[0].data) and not p.values[0].integer])
+def test_refuses_costs_of_a_type_that_it_does_not_take(stage, worlds):
+    world = worlds["grey uint8"]
+    narrow = dataclasses.replace(world["volume"], costs=world["volume"].costs.astype(np.uint16))
+    with pytest.raises(ParameterError, match=rf"^{stage.name}: takes costs of float32, these are uint16"):
+        run(stage, world | {"volume": narrow, "energy": Energy(narrow, world["energy"].smoothness)})
 
 
 @every_stage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stereo_framework._memory import free_memory
+from stereo_framework.engine.memory import free_memory
 
 MEMINFO = "MemTotal:  8000 kB\nMemFree:  10 kB\nMemAvailable:  4000 kB\n"
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from pipeline_parts import in_slabs, local, make_scene, not_local, ramp, textured
 
-from stereo_framework import Bound, Pipeline, Search, StereoFrameworkError, pipeline
+from stereo_framework import Bound, Pipeline, Search, StereoFrameworkError
 from stereo_framework.aggregation import box, min_filter
+from stereo_framework.engine import pipeline
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -73,7 +74,7 @@ def test_images_of_different_size_are_refused():
         ({"aggregation": [box, parabola]}, "^aggregation: parabola is a stage of refinement$"),
         ({"refinement": winner_take_all}, "^refinement: winner_take_all is a stage of optimization$"),
         ({"smoothness": Bound(box)}, "^smoothness: box is a stage of aggregation$"),
-        ({"optimization": None}, "^None: not a stage; register it"),
+        ({"optimization": None}, "^optimization: missing; a method needs one, or a matcher$"),
         ({"aggregation": [len]}, "^len: not a stage; register it"),
     ],
 )

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 from pipeline_parts import assert_same_match, by_hand, in_slabs, local, make_scene, not_local, textured
 
-from stereo_framework import Bound, Energy, Labeling, Pipeline, _slabs
+from stereo_framework import Bound, Energy, Labeling, Pipeline
 from stereo_framework.aggregation import box, min_filter
+from stereo_framework.engine import slabs
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
@@ -85,7 +86,7 @@ def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, slab_b
         return dataclasses.replace(volume, costs=volume.costs.copy())
 
     # Slabs that would be too large are halved.
-    monkeypatch.setattr(_slabs, "_SLAB_BYTES", slab_bytes)
+    monkeypatch.setattr(slabs, "_SLAB_BYTES", slab_bytes)
     method = Pipeline(absolute_difference, winner_take_all, aggregation=[spy, Bound(box, {"size": 5})])
     in_slabs(2, method, textured(rows=12))
     assert max(heights) == rows

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from annotated_types import Ge, Le, Lt
 
-import stereo_framework.pipeline  # noqa: F401  registers the stages
+import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Bound, Search, StereoFrameworkError
 from stereo_framework.aggregation import box
 from stereo_framework.errors import ParameterError
@@ -90,7 +90,11 @@ def _keywords(volume, **others): ...
         ("aggregation", _nothing, "takes (); stages of aggregation start with (volume)"),
         ("matching_cost", _too_few, "takes (reference, match); stages of matching_cost start with (reference, match, search)"),
         ("aggregation", _parameter_before_star, "there is no 'size' for it; .*; parameters stand after '*'"),
-        ("aggregation", _from_later, "there is no 'disparity' for it; legal data: match, partial, raw, reference, search;"),
+        (
+            "aggregation",
+            _from_later,
+            "there is no 'disparity' for it; legal data: domain, match, partial, raw, reference, search;",
+        ),
         ("aggregation", _status_too_early, "there is no 'status' for it"),
         ("aggregation", _partial_alone, "can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"),
         ("aggregation", _variable, "*others is neither a data argument nor keyword-only"),
@@ -114,20 +118,24 @@ def test_what_is_continued_is_counted_by_a_parameter(registry, function):
 
 TOO_EARLY = {
     "preprocessing": ["reference", "match", "volume", "raw", "status", "other"],
+    "matcher": ["volume", "raw", "status", "other"],
     "matching_cost": ["volume", "raw", "status", "other"],
     "aggregation": ["status", "other"],
     "smoothness": ["volume", "raw", "status", "other"],
     "optimization": ["status", "other"],
+    "confidence": [],
     "refinement": [],
+    "scheme": ["reference", "match", "search", "volume", "raw", "status", "other"],
 }
 
 
 @pytest.mark.parametrize("slot", SLOTS)
 def test_only_what_exists_by_then_can_be_named(registry, slot):
     for name in ["reference", "match", "search", "volume", "raw", "status", "other"]:
-        if name in SLOTS[slot].first:
+        first = SLOTS[slot].first[0]
+        if name in first:
             continue
-        asks = _function("asks", *SLOTS[slot].first, name)
+        asks = _function("asks", *first, name)
         if name in TOO_EARLY[slot]:
             with pytest.raises(StereoFrameworkError, match=f"stage {slot}.asks: there is no '{name}' for it"):
                 stage(slot, source="a test")(asks)

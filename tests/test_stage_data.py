@@ -52,7 +52,7 @@ def test_other_is_the_exchanged_pair_so_far(registry, height):
         return disparity + np.float32(amount)
 
     # What names the other match sees the whole, halo or not.
-    @stage("refinement", **local)
+    @stage("refinement", **local, other_needs={"volume"})
     def look(disparity, other, volume):
         assert disparity.shape == other.disparity.shape == volume.costs.shape[:2]
         seen.append(other)
@@ -171,7 +171,7 @@ def test_status_keeps_the_books(registry, height):
     def doubt_filled(disparity, status):
         return disparity, np.where(status == Status.FILLED, Status.OCCLUDED, status).astype(np.uint8)
 
-    matched, occluded, mismatched, filled = Status
+    matched, occluded, mismatched, filled, _ = Status
     scene = textured(columns=7)
     for refinement, columns in (
         ([], [occluded] * 3 + [matched] * 4),

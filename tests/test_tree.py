@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 
-from stereo_framework import Bound, Pipeline, Scene, Search, _slabs
-from stereo_framework._memory import holds_volume, peak_memory
-from stereo_framework._tree import Tree
+from stereo_framework import Bound, Pipeline, Scene, Search
 from stereo_framework.aggregation import bayesian_diffusion, binomial, box, diffusion, membrane_diffusion, min_filter
+from stereo_framework.engine import slabs
+from stereo_framework.engine.memory import holds_volume, peak_memory
+from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import dynamic_programming, graph_cut, scanline_optimization, winner_take_all
@@ -92,7 +93,7 @@ pipelines = st.builds(
 def test_sharing_changes_nothing(some, images, search, height):
     scene = make_scene(*(np.concatenate([np.roll(image, i, axis=0) for i in range(2)]) for image in images), search)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_slabs, "SLAB_ROWS", height)
+        patch.setattr(slabs, "SLAB_ROWS", height)
         for match, pipeline in zip(outcomes(some, scene), some, strict=True):
             assert_same(match, pipeline(scene))
 
@@ -171,7 +172,7 @@ def test_the_longer_continues_the_shorter(counted):
 
 def test_where_nothing_is_shared_no_volume_exists(counted, monkeypatch):
     calls, cost, *_ = counted
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 2)
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 2)
     some = [
         Pipeline(Bound(cost, {"truncation": float(t)}), winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[r])
         for t in (5, 20)
@@ -256,7 +257,7 @@ def test_a_stage_may_leave_some_slabs_as_they_are(registry, monkeypatch):
             return volume
         return dataclasses.replace(volume, costs=volume.costs + np.float32(1))
 
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 1)
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 1)
     chains = [[whole, Bound(brighten, {"level": n}), *rest] for n in (3, 7, 50) for rest in ([], [whole])]
     some = [Pipeline(absolute_difference, winner_take_all, aggregation=chain) for chain in chains]
     scene = textured()

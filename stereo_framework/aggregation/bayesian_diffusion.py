@@ -80,6 +80,7 @@ def bayesian_diffusion(
     >>> result.costs.argmin(axis=2).tolist()
     [[1, 1, 1]]
     """
+    volume.check_float("bayesian_diffusion")
     check_count("bayesian_diffusion.iterations", iterations)
     for name, value, legal in (
         ("cost_scale", cost_scale, cost_scale > 0),

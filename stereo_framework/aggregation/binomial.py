@@ -54,6 +54,7 @@ def binomial(volume: CostVolume, partial: CostVolume | None = None, *, iteration
     >>> binomial(CostVolume(costs, Search(0, 1), 255.0)).costs[0, :, 0].tolist()
     [1.0, 4.0, 6.0, 4.0, 1.0]
     """
+    volume.check_float("binomial")
     check_count("binomial.iterations", iterations)
     return replace(volume, costs=iterate(_kernel, (partial or volume).costs, iterations))
 

@@ -46,6 +46,7 @@ def box(volume: CostVolume, *, size: PositiveInt = 9, iterations: PositiveInt = 
     >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [0.0, 3.0, 6.0]
     """
+    volume.check_float("box")
     check_count("box.size", size)
     check_count("box.iterations", iterations)
     costs = volume.costs

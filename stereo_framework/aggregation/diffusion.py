@@ -49,4 +49,5 @@ def diffusion(
     >>> diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=1, rate=0.25).costs[0, :, 0].tolist()
     [2.0, 4.0, 2.0]
     """
+    volume.check_float("diffusion")
     return diffuse(volume, partial, "diffusion", iterations, rate, 0.0)

@@ -45,5 +45,6 @@ def min_filter(volume: CostVolume, *, size: PositiveInt = 9) -> CostVolume:
     >>> min_filter(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [5.0, 5.0, 2.0, 2.0]
     """
+    volume.check_float("min_filter")
     check_count("min_filter.size", size)
     return replace(volume, costs=window_minimum(volume.costs, size))

@@ -22,8 +22,9 @@ def stages(
 
     Example: stereo-framework stages box
     """
-    from stereo_framework import pipeline, stage  # noqa: F401  the pipeline registers the stages
+    from stereo_framework import stage
     from stereo_framework.cli import _output
+    from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
     from stereo_framework.errors import ParameterError, nearest
 
     for reference in plugin or []:

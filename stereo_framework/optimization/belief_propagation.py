@@ -17,7 +17,7 @@ from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume, Energy, Labeling
 
 
-@stage("optimization", source="Tappen & Freeman 2003, section 3; Felzenszwalb & Huttenlocher 2006, sections 2 and 3")
+@stage("optimization", source="Tappen & Freeman 2003, section 3; Felzenszwalb & Huttenlocher 2006, sections 2 and 3", volumes=5)
 def belief_propagation(
     energy: Energy,
     *,
@@ -72,6 +72,7 @@ def belief_propagation(
     >>> belief_propagation(Energy(volume, changes)).labels.tolist()
     [[0, 0, 0]]
     """
+    energy.volume.check_float("belief_propagation")
     check_choice("belief_propagation.schedule", schedule, ("accelerated", "synchronous"))
     if not 0 <= damping < 1:
         raise ParameterError(f"belief_propagation.damping: {damping!r} is not a number >= 0 and < 1")

@@ -83,6 +83,7 @@ def dynamic_programming(
     >>> result.labels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 2.0)
     """
+    energy.volume.check_float("dynamic_programming")
     check_not_negative("dynamic_programming.occlusion_cost", occlusion_cost)
     costs, search = energy.volume.costs, energy.volume.search
     rows, columns = costs.shape[:2]

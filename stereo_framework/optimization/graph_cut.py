@@ -76,6 +76,7 @@ def graph_cut(
     >>> graph_cut(Energy(volume, changes)).labels.tolist()
     [[0, 0, 0]]
     """
+    energy.volume.check_float("graph_cut")
     check_choice("graph_cut.move", move, ("swap", "expansion"))
     check_choice("graph_cut.order", order, ("random", "fixed"))
     check_choice("graph_cut.solver", solver, SOLVERS)

@@ -15,7 +15,7 @@ from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, sta
 from stereo_framework.volume import Energy, Labeling
 
 
-@stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4")
+@stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4", volumes=4)
 def graph_cut_occlusion(
     energy: Energy,
     reference: Image,
@@ -86,6 +86,7 @@ def graph_cut_occlusion(
     >>> result.labels.tolist(), result.objective
     ([[0, -1, -1, 2, 2]], 22.0)
     """
+    energy.volume.check_float("graph_cut_occlusion")
     check_choice("graph_cut_occlusion.order", order, ("random", "fixed"))
     check_count("graph_cut_occlusion.seed", seed, 0)
     threshold = gradient_threshold or 0.0

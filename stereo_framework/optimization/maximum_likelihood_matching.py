@@ -56,6 +56,7 @@ def maximum_likelihood_matching(energy: Energy, *, occlusion_cost: NonNegative =
     >>> result.labels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 4.0)
     """
+    energy.volume.check_float("maximum_likelihood_matching")
     check_not_negative("maximum_likelihood_matching.occlusion_cost", occlusion_cost)
     volume = energy.volume
     check_whole_steps("maximum_likelihood_matching", volume.search)

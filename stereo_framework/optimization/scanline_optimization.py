@@ -50,6 +50,7 @@ def scanline_optimization(energy: Energy) -> Labeling:
     >>> scanline_optimization(Energy(volume, changes)).labels.tolist()
     [[0, 0, 0]]
     """
+    energy.volume.check_float("scanline_optimization")
     smoothness = required_smoothness(energy, "scanline_optimization")
     costs, weights, rho = energy.volume.costs, smoothness.right, smoothness.rho
     rows = costs.shape[0]

@@ -87,6 +87,7 @@ def simulated_annealing(
     >>> simulated_annealing(Energy(volume, changes)).labels.tolist()
     [[0, 0, 0]]
     """
+    energy.volume.check_float("simulated_annealing")
     check_choice("simulated_annealing.rule", rule, RULES)
     check_choice("simulated_annealing.schedule", schedule, SCHEDULES)
     check_choice("simulated_annealing.visiting", visiting, VISITING)

@@ -81,6 +81,7 @@ def stable_matching(
     >>> stable_matching(energy, image, image, alpha=0, beta=0.2).labels.tolist()
     [[-1, -1, 0]]
     """
+    energy.volume.check_float("stable_matching")
     rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume
     check("stable_matching", volume, reference, match, rules)
     labels = stable_labels(volume, reference, match, rules)

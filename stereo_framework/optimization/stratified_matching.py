@@ -71,6 +71,7 @@ def stratified_matching(
     window whose cell of the same level is in the same component; `stable_matching` then decides. Windows so stop at the
     edges of a surface. Components span the image, so the stage sees all of it.
     """
+    energy.volume.check_float("stratified_matching")
     if not -1 <= threshold <= 1:
         raise ParameterError(f"stratified_matching.threshold: {threshold!r} is not a number from -1 to 1")
     rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume

@@ -38,6 +38,7 @@ def winner_take_all(energy: Energy) -> Labeling:
     >>> winner_take_all(Energy(CostVolume(costs, Search(0, 2), 255.0))).labels.tolist()
     [[1, 0]]
     """
+    energy.volume.check_float("winner_take_all")
     costs = energy.volume.costs
     labels = np.empty(costs.shape[:2], np.int16)
     lowest = np.empty(costs.shape[:2], np.float32)

@@ -47,6 +47,7 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Positive = 0.5)
     >>> round(float(parabola(np.array([[1]], np.float32), volume)[0, 0]), 3)
     1.3
     """
+    volume.check_float("parabola")
     refined = disparity.copy()
     if volume.search.levels < 3:
         return refined

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stereo_framework.engine.costs import Weighted
+from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, shortest
-from stereo_framework.pipeline import Pipeline
 from stereo_framework.script.document import Spec, parameter
 from stereo_framework.script.methods import Method, locate, takes_seed
 from stereo_framework.stage import SLOTS, Bound, spelled
@@ -105,7 +106,7 @@ class Run:
         return found
 
 
-def stage_mapping(bound: Bound, *, seed: bool) -> dict[str, Any]:
+def stage_mapping(bound: Bound | Weighted, *, seed: bool) -> dict[str, Any]:
     """A stage as a script writes it, with all its parameters; its seed only on demand."""
     return {"use": bound.stage.name, **{k: v for k, v in bound.parameters.items() if seed or k != "seed"}}
 
@@ -170,7 +171,7 @@ class _Builder:
         key = (*((*map(id, bounds), seeded_indices[slot]) for slot, bounds in chosen.items()),)
         if key not in self.pipelines:
             stages = {slot: bounds if SLOTS[slot].many else (bounds or (None,))[0] for slot, bounds in chosen.items()}
-            pipeline = Pipeline(**stages)  # type: ignore[arg-type]
+            pipeline = Pipeline(**stages)
             addresses = iter([address for address, _ in pipeline.stages()])
             seeded = tuple(
                 address

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from stereo_framework import pipeline as _pipeline  # noqa: F401  registers the built-in stages
+from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.evaluation.metrics import GROUPS, METRICS
 from stereo_framework.script.document import METHOD_KEYS
 from stereo_framework.script.report import CHARTS, SCALES, SPREADS
@@ -35,11 +35,14 @@ _SEARCH: dict[str, Schema] = {
 }
 _SLOT_TEXTS = {
     "preprocessing": "Stages that change both images first.",
+    "matcher": "A whole matcher instead of cost, aggregation, smoothness and optimization.",
     "matching_cost": "How two pixels are compared.",
     "aggregation": "Stages that gather support for the costs, in order.",
     "smoothness": "What it costs that neighbours differ in disparity.",
     "optimization": "How disparities are chosen.",
+    "confidence": "Measures of how sure each disparity is.",
     "refinement": "Stages that change the disparity map afterwards, in order.",
+    "scheme": "What makes the pairs that the method is run on, the first outermost.",
 }
 
 

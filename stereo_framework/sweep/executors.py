@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stereo_framework._parallel import threads
-from stereo_framework._slabs import Step
+from stereo_framework.engine.steps import Step
 from stereo_framework.errors import DataError, MissingExtraError, StereoFrameworkError
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import SentScene, send
@@ -87,7 +87,7 @@ def _refused(unit: Unit, memory: int | None) -> str | None:
         return None
     rows, columns = unit.scene.reference.shape[:2]
     return (
-        f"{unit.tasks[0][1].run.pipeline.optimization.stage.name} needs about {_size(need)} for {columns}x{rows} pixels and "
+        f"{unit.tasks[0][1].run.pipeline.name} needs about {_size(need)} for {columns}x{rows} pixels and "
         f"{unit.search.levels} levels; {_size(memory)} are allowed (--memory); use fewer levels or smaller images"
     )
 
@@ -113,7 +113,7 @@ def _measured(unit: Unit, options: Options, notify: Callable[[Step], None]) -> I
 
 def _tell(watch: Callable[[str], None] | None, unit: Unit, step: Step) -> None:
     if watch:
-        watch(f"{unit.scene.name}: {step.bound.stage.name if step.bound else step.slot}")
+        watch(f"{unit.scene.name}: {step.bound.stage.name if step.bound else step.link.address}")
 
 
 # --- several at a time ------------------------------------------------------------------------------------------------

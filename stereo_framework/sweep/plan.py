@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework._memory import peak_memory
-from stereo_framework._tree import Tree, links
+from stereo_framework.engine.links import Link
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import DataError, ParameterError, ScriptError
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.scene import Scene, Search
 from stereo_framework.script import Run, Script
-from stereo_framework.stage import Bound
 from stereo_framework.sweep.identity import code_digest, run_id, scene_digest
 
 _LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
@@ -214,25 +214,32 @@ class _Kinds:
 
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}
-        self.known: dict[int, tuple[int, int]] = {}
+        # By the identity of what a step runs, which is kept alive here.
+        self.known: dict[tuple[int, int], tuple[int, int, Link]] = {}
         self.costs: dict[int, float] = {}
-        self.paths: dict[int, tuple[tuple[int, int], ...]] = {}
 
     def path(self, task: Task) -> tuple[tuple[int, int], ...]:
-        """(kind, number) of each stage of a task. Runs of a script share their stages, which are looked up by identity."""
-        return tuple([self.known.get(id(bound)) or self._of(bound) for _, bound in links(task.run.pipeline) if bound])
+        """(kind, number) of each step of a task. Runs of a script share their stages, which are looked up by identity."""
+        found = (
+            (self.known.get((id(link.work), link.view)) or self._of(link)) for link in task.run.pipeline.links() if link.work
+        )
+        return tuple([(kind, number) for kind, number, _ in found])
 
-    def _of(self, bound: Bound) -> tuple[int, int]:
-        number = self.numbers.setdefault(bound, len(self.numbers))
-        kind, resume = number, bound.stage.resume
-        whole = bound.stage.halo is None and bound.stage.slot not in ("preprocessing", "smoothness")
-        self.costs[number] = _GLOBAL if whole else _LOCAL
-        if resume is not None:
+    def _of(self, link: Link) -> tuple[int, int, Link]:
+        number = self.numbers.setdefault((link.work, link.view), len(self.numbers))
+        kind, bound = number, link.bound
+        local = link.slot in ("preprocessing", "smoothness") or (link.slot not in _WHOLE and link.work.halo is not None)
+        self.costs[number] = _LOCAL if local else _GLOBAL
+        if bound is not None and (resume := bound.stage.resume) is not None:
             others = tuple((name, repr(value)) for name, value in bound.parameters.items() if name != resume)
-            kind = self.numbers.setdefault((bound.stage.name, others), len(self.numbers))
+            kind = self.numbers.setdefault((bound.stage.name, link.view, others), len(self.numbers))
             self.costs[number] = _ITERATION * bound.parameters[resume]
-        self.known[id(bound)] = kind, number
-        return kind, number
+        self.known[id(link.work), link.view] = kind, number, link
+        return kind, number, link
+
+
+_WHOLE = ("alternatives", "scheme")
+"""Steps that run whole methods."""
 
 
 def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], depth: int, kinds: _Kinds) -> _Branch:

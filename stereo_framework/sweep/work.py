@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stereo_framework._parallel import threads
-from stereo_framework._slabs import Step
-from stereo_framework._tree import Tree
+from stereo_framework.engine.match import Match
+from stereo_framework.engine.steps import Step
+from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
-from stereo_framework.pipeline import Match
 from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.stage import load_plugin
 from stereo_framework.sweep.identity import environment

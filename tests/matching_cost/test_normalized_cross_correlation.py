@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
 
-from stereo_framework import Bound, Pipeline, Search, _slabs, load_scene
+from stereo_framework import Bound, Pipeline, Search, load_scene
 from stereo_framework._window_statistics import window_variance
+from stereo_framework.engine import slabs
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import winner_take_all
@@ -93,7 +94,7 @@ def test_slabs_and_threads_change_nothing_in_float_images(step, monkeypatch):
     scene = Scene("noise", (Frame("l", lambda: left, 0), Frame("r", lambda: right, 1)), search=Search(0, 5, step))
     method = Pipeline(Bound(normalized_cross_correlation, {"size": 7}), winner_take_all)
     whole = normalized_cross_correlation(left, right, scene.search, size=7)
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 3)
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 3)
     with in_threads(2):
         found = method(scene, keep_volume=True)
     np.testing.assert_array_equal(found.volume.costs, whole.costs)

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 
-from stereo_framework import Bound, CostVolume, Energy, Labeling, Pipeline, Search, Smoothness, _slabs, load_scene
+from stereo_framework import Bound, CostVolume, Energy, Labeling, Pipeline, Search, Smoothness, load_scene
 from stereo_framework.datasets import random_planes
+from stereo_framework.engine import slabs
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
@@ -166,11 +167,11 @@ def test_slabs_give_the_same_result_and_objective(monkeypatch):
     scene = random_planes(rows=40, columns=50, levels=8, seed=1)
     method = Pipeline(absolute_difference, dynamic_programming, smoothness=potts, refinement=[fill_occlusions])
     whole = method(scene, keep_volume=True)
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 9)
-    slabs = method(scene)
-    np.testing.assert_array_equal(slabs.labels, whole.labels)
-    np.testing.assert_array_equal(slabs.disparity, whole.disparity)
-    assert slabs.objective == whole.objective is not None
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 9)
+    sliced = method(scene)
+    np.testing.assert_array_equal(sliced.labels, whole.labels)
+    np.testing.assert_array_equal(sliced.disparity, whole.disparity)
+    assert sliced.objective == whole.objective is not None
 
 
 # --- ground control points --------------------------------------------------------------------------------------------

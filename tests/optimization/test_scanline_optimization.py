@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, priors
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, Smoothness, _slabs, load_scene
+from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, Smoothness, load_scene
 from stereo_framework.datasets import random_planes
+from stereo_framework.engine import slabs
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import scanline_optimization, winner_take_all
@@ -108,11 +109,11 @@ def test_slabs_give_the_same_result_and_objective(monkeypatch):
     scene = random_planes(rows=40, columns=50, levels=8, seed=1)
     method = Pipeline(absolute_difference, scanline_optimization, smoothness=Bound(truncated_linear, {"gradient_threshold": 8}))
     whole = method(scene, keep_volume=True)
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 9)
-    slabs = method(scene)
-    np.testing.assert_array_equal(slabs.labels, whole.labels)
-    assert slabs.objective == whole.objective is not None
-    assert slabs.energy == pytest.approx(whole.energy, rel=1e-12)
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 9)
+    sliced = method(scene)
+    np.testing.assert_array_equal(sliced.labels, whole.labels)
+    assert sliced.objective == whole.objective is not None
+    assert sliced.energy == pytest.approx(whole.energy, rel=1e-12)
     # The objective leaves out the vertical edges, and WTA knows of none.
     assert (
         whole.objective

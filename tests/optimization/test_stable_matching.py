@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 from naive_stable import Table
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, _slabs, load_scene
+from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
 from stereo_framework.datasets import random_planes
+from stereo_framework.engine import slabs
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching
@@ -145,7 +146,7 @@ def test_slabs_change_nothing(monkeypatch):
     scene = random_planes(rows=40, columns=50, levels=8, seed=1)
     method = Pipeline(normalized_cross_correlation, stable_matching)
     expected = method(scene).disparity
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 7)
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 7)
     np.testing.assert_array_equal(method(scene).disparity, expected)
     assert 0.2 < np.isfinite(expected).mean() < 0.95
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from made_results import result
 
-from stereo_framework._tree import Tree
 from stereo_framework.datasets import load_scene
+from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.boundary2007 import sweeps, tables

@@ -174,7 +174,7 @@ sweep:
         (BASE + "methods: {}", r"2:10: methods: no methods; write NAME:"),
         (
             BASE + "methods: {a: {scenes: x}}",
-            r"2:15: methods\.a: no such key 'scenes' of a method; legal keys: aggregation, include",
+            r"2:15: methods\.a: no such key 'scenes' of a method; legal keys: aggregation, .*include",
         ),
         (BASE + "methods: {a: {aggregation: boxx}}", r"2:28: methods\.a\.aggregation: no stage 'boxx'; .*did you mean 'box'"),
         (BASE + "methods: {a: hello}", r"2:14: methods\.a: 'hello' is not a mapping"),

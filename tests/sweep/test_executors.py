@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import stereo_framework
-from stereo_framework import _slabs
 from stereo_framework.datasets import random_planes
+from stereo_framework.engine import slabs
 from stereo_framework.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError
 from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.sweep import Store, crew
@@ -294,7 +294,7 @@ MIXED = {
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 4)
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 4)
     expected = stereo_framework.run(MIXED, scenes=own_scene(), workers=1)
     assert all(r.error is None for r in expected)
     # Slabs fit; a graph cut with its three volumes does not.
@@ -310,7 +310,7 @@ def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
 
 
 def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 4)
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 4)
     calls = []
 
     @stereo_framework.stage.stage("matching_cost", source="a test", halo=lambda: 0)
@@ -330,7 +330,7 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
 
 
 def test_by_default_most_of_the_free_memory_may_be_used(monkeypatch):
-    monkeypatch.setattr(_slabs, "SLAB_ROWS", 4)
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 4)
     monkeypatch.setattr(crew, "free_memory", lambda: int(1.25 * 3 * VOLUME) + 4)
     assert all(r.error is None for r in stereo_framework.run(MIXED, scenes=own_scene(), workers=1))
     monkeypatch.setattr(crew, "free_memory", lambda: int(1.25 * 3 * VOLUME) - 4)

@@ -1,8 +1,9 @@
-"""Match: what a pipeline makes of a scene."""
+"""Match: what a pipeline makes of a pair."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ On thirteen real and synthetic pairs a 9x9 window puts at most 4 % there (8 % wi
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """What a pipeline made of a scene.
+    """What a pipeline made of a pair.
 
     Parameters
     ----------
@@ -27,11 +28,11 @@ class Match:
         Pixels, NaN = no estimate.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
-    labels : ndarray, int16, (rows, columns)
-        The optimizer's levels, -1 = unassigned.
+    labels : ndarray, int16, (rows, columns), or None
+        The optimizer's levels, -1 = unassigned; None of a matcher and under a scheme.
     search : Search
-    energy : float
-        Data costs plus smoothness of the labels, unassigned pixels filled from the background.
+    energy : float or None
+        Data costs plus smoothness of the labels, unassigned pixels filled from the background; None where there are no labels.
     objective, lower_bound : float or None
         The optimizer's own objective and a bound of the energy, where it reports them.
     trace : tuple of (float, float)
@@ -41,29 +42,33 @@ class Match:
     warnings : tuple of str
     volume : CostVolume or None
         The volume the optimizer decided on; only with ``keep_volume=True``.
+    confidence : mapping of str to ndarray, float32, (rows, columns)
+        By measure, higher = surer; a matcher's own is called ``matcher``. Pixels that were filled or have no estimate hold the map's lowest value.
     """
 
     disparity: Disparity
     status: NDArray[np.uint8]
-    labels: Labels
+    labels: Labels | None
     search: Search
-    energy: float
+    energy: float | None
     objective: float | None
     lower_bound: float | None
     trace: tuple[tuple[float, float], ...]
     seconds: dict[str, float]
     warnings: tuple[str, ...]
     volume: CostVolume | None = None
+    confidence: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
 
 
-def warnings(labels: Labels, disparity: Disparity, search: Search) -> tuple[str, ...]:
+def warnings(labels: Labels | None, disparity: Disparity, search: Search) -> tuple[str, ...]:
     """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range."""
-    if np.isnan(disparity).all():
+    known = disparity[~np.isnan(disparity)]
+    if not known.size:
         return ("the result holds no estimate at all",)
-    assigned = labels[labels >= 0]
+    levels = np.rint((known - search.minimum) / search.step) if labels is None else labels[labels >= 0]
     found = []
     for level, end in ((0, "lower"), (search.levels - 1, "upper")):
-        share = np.count_nonzero(assigned == level) / max(1, assigned.size)
+        share = np.count_nonzero(levels == level) / max(1, levels.size)
         if share > _PILE + 1 / search.levels:
             value = search.minimum + level * search.step
             found.append(

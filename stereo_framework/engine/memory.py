@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from stereo_framework._slabs import groups, slab_rows
-from stereo_framework._tree import Node
+from stereo_framework.engine.slabs import groups, slab_rows
+from stereo_framework.engine.steps import Step
+from stereo_framework.engine.tree import Node, Tree
 
-_WORKING_VOLUMES = {"aggregation": 4, "belief_propagation": 5, "graph_cut_occlusion": 4}
-"""Further volumes that a stage, or any of a slot, that sees the whole holds while it works, its result included; 2 where nothing stands here.
+_WORKING_VOLUMES = {"aggregation": 4}
+"""Further volumes that a stage of a slot that sees the whole holds while it works, its result included, unless it declares them; else 2.
 
-Measured: 2 of diffusion, 4 of Bayesian diffusion, up to 1 of graph cuts and simulated annealing, 4.5 of belief propagation, 0.9 to 3.5 of graph
-cuts with occlusions (more with fewer levels).
+Measured: 2 of diffusion, 4 of Bayesian diffusion, up to 1 of graph cuts and simulated annealing.
 """
 
 _SLAB_VOLUMES = 3
@@ -47,12 +47,9 @@ def peak_memory(node: Node, shape: tuple[int, ...], levels: int, held: int = 0, 
                 rows = min(shape[0], slab_rows(shape[1], levels) + 2 * sum(step.halo or 0 for step in steps))
                 working = _SLAB_VOLUMES * volume * rows // shape[0] + (after if rows < shape[0] else 0)
             else:
-                bound = steps[0].bound
-                usual = _WORKING_VOLUMES.get(steps[0].slot, 2)
-                volumes = _WORKING_VOLUMES.get(bound.stage.name, usual) if bound else usual
-                working = volumes * volume if steps[0].touches_volume else 0
-                # The exchanged pair is matched with a volume of its own.
-                working += volume if bound and "other" in bound.stage.data else 0
+                working = _working(steps[0], shape, levels)
+            # What a stage that takes no integer costs is given stands beside what it was made from.
+            working += volume if any(step.converts for step in steps) else 0
             peak = max(peak, held + there + working)
             there = kept + after
         below = (held + there, 0) if child.next else (held + kept, there - kept)
@@ -60,14 +57,31 @@ def peak_memory(node: Node, shape: tuple[int, ...], levels: int, held: int = 0, 
     return peak
 
 
+def _working(step: Step, shape: tuple[int, ...], levels: int) -> int:
+    """Bytes of volumes that a step that sees the whole holds while it works."""
+    if step.link.slot == "alternatives":
+        return peak_memory(Tree([method for _, method in step.link.work], both=True).root, shape, levels)
+    if step.link.slot == "scheme":
+        # A scheme may hand the whole pair on.
+        return peak_memory(Tree([step.link.work[1]]).root, shape, levels)
+    if not step.touches_volume:
+        return 0
+    declared = step.bound.stage.volumes if step.bound else None
+    return (_WORKING_VOLUMES.get(step.link.slot, 2) if declared is None else declared) * 4 * shape[0] * shape[1] * levels
+
+
 def holds_volume(node: Node) -> bool:
     """Whether some volume exists whole while a node's descendants are computed."""
     for child in node.lines():
         chain, keep = child.chain()
         found = groups([n.step for n in chain if n.step], keep)
-        if keep or any(not in_slabs and steps[0].touches_volume for steps, in_slabs, _ in found) or holds_volume(chain[-1]):
+        if keep or any(not in_slabs and _may_hold(steps[0]) for steps, in_slabs, _ in found) or holds_volume(chain[-1]):
             return True
     return False
+
+
+def _may_hold(step: Step) -> bool:
+    return step.touches_volume or _working(step, (1, 1), 1) > 0
 
 
 def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int | None:

@@ -1,0 +1,1 @@
+"""How the stages of a method run: in order, in slabs, shared among settings, within memory."""

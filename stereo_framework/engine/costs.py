@@ -1,0 +1,120 @@
+"""Matching costs that are added: each with a weight of its own and, if wanted, saturated by 1 - exp(-c / scale)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.stage import Bound, Stage, spelled
+from stereo_framework.volume import CostVolume
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A matching cost as one of several that are added.
+
+    Parameters
+    ----------
+    bound : Bound
+    weight : float
+        Factor of its costs, > 0.
+    scale : float or None
+        With it the costs c become 1 - exp(-c / scale), between 0 and 1, before they are weighted; units of the matching cost, > 0.
+
+    Raises
+    ------
+    ParameterError
+        A weight or scale that is not above 0.
+    """
+
+    bound: Bound
+    weight: float = 1.0
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("weight", self.weight), ("scale", self.scale)):
+            if wrong := wrong_factor(name, value):
+                raise ParameterError(f"matching_cost.{self.bound.stage.name}.{name}: {wrong}")
+
+    @property
+    def stage(self) -> Stage:
+        """Of the matching cost."""
+        return self.bound.stage
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the matching cost, weight and scale."""
+        return self.bound.parameters | {"weight": self.weight, "scale": self.scale}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.weight:g} * {self.bound}"
+            if self.scale is None
+            else f"{self.weight:g} * (1 - exp(-{self.bound} / {self.scale:g}))"
+        )
+
+
+def wrong_factor(name: str, value: object) -> str | None:
+    """What is wrong with a weight or a scale, if anything."""
+    if name == "scale" and value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
+        return None
+    return f"{spelled(value)} is not a number > 0" + (" or null" if name == "scale" else "")
+
+
+@dataclass(frozen=True)
+class CostSum:
+    """The sum of some matching costs, float32.
+
+    Parameters
+    ----------
+    parts : tuple of Weighted
+    """
+
+    parts: tuple[Weighted, ...]
+
+    @property
+    def halo(self) -> int | None:
+        """Rows above and below a row that the costs need; None when one of them must see the whole image."""
+        halos = [part.bound.halo for part in self.parts]
+        return None if None in halos else max(halo for halo in halos if halo is not None)
+
+    @property
+    def data(self) -> frozenset[str]:
+        """What the costs name."""
+        return frozenset().union(*(part.stage.data for part in self.parts))
+
+    def __call__(self, data: Mapping[str, Any]) -> CostVolume:
+        """Compute the costs one after the other and add each to the sum."""
+        total: CostVolume | None = None
+        for part in self.parts:
+            volume: CostVolume = part.bound(data)
+            costs = volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable)
+            outside = volume.outside
+            if part.scale is not None:
+                # 1 - exp(-c / scale), in place.
+                np.divide(costs, np.float32(-part.scale), out=costs)
+                np.expm1(costs, out=costs)
+                np.negative(costs, out=costs)
+                outside = -float(np.expm1(-outside / part.scale))
+            costs *= np.float32(part.weight)
+            if total is None:
+                total = CostVolume(costs, volume.search, part.weight * outside)
+            else:
+                np.add(total.costs, costs, out=total.costs)
+                total = CostVolume(total.costs, volume.search, total.outside + part.weight * outside)
+        assert total is not None, "a list of costs is never empty"
+        return total
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.parts))
+
+
+def cost_sum(parts: Sequence[Any]) -> CostSum:
+    """The sum of matching costs, each a stage, a `Bound` or a `Weighted`."""
+    return CostSum(tuple(p if isinstance(p, Weighted) else Weighted(p if isinstance(p, Bound) else Bound(p)) for p in parts))

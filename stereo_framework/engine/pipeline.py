@@ -1,0 +1,224 @@
+"""Pipeline: stages in order, one scene in, one Match out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stereo_framework import aggregation as _aggregation  # noqa: F401  importing a family registers its stages
+from stereo_framework import confidence as _confidence  # noqa: F401
+from stereo_framework import matcher as _matcher  # noqa: F401
+from stereo_framework import matching_cost as _matching_cost  # noqa: F401
+from stereo_framework import optimization as _optimization  # noqa: F401
+from stereo_framework import preprocessing as _preprocessing  # noqa: F401
+from stereo_framework import refinement as _refinement  # noqa: F401
+from stereo_framework import scheme as _scheme  # noqa: F401
+from stereo_framework import smoothness as _smoothness  # noqa: F401
+from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
+from stereo_framework.engine.links import MATCH, RESTORE, Link, in_lock_step
+from stereo_framework.engine.match import Match
+from stereo_framework.engine.memory import free_memory, holds_volume, peak_memory
+from stereo_framework.engine.tree import Tree
+from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.pair import Pair
+from stereo_framework.scene import Scene, Search
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound
+
+__all__ = ["Match", "Pipeline"]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A stereo method: bound stages by slot.
+
+    Parameters
+    ----------
+    matching_cost : Bound, or iterable of Bound or Weighted
+        A registered stage function stands for itself with its defaults, here and below. Several costs are added.
+    optimization : Bound
+    preprocessing, aggregation, confidence, refinement : iterable of Bound
+    smoothness : Bound or None
+    matcher : Bound or None
+        A whole matcher, which stands instead of cost, aggregation, smoothness and optimization.
+    scheme : iterable of Bound
+        What makes the pairs that the method is run on, the first outermost.
+    alternatives : mapping of str to Pipeline
+        Other methods, matched on the same pair, whose maps go to the stages that name ``alternatives``.
+
+    Raises
+    ------
+    ParameterError
+        A stage stands in a slot that is not its own, one is missing, or one names what a matcher or a scheme does not give.
+
+    Examples
+    --------
+    >>> from stereo_framework import Bound, Pipeline, load_scene
+    >>> from stereo_framework.aggregation import box
+    >>> from stereo_framework.matching_cost import absolute_difference
+    >>> from stereo_framework.optimization import winner_take_all
+    >>> method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 9})])
+    >>> method(load_scene("synthetic/planes")).disparity.shape
+    (240, 320)
+    """
+
+    matching_cost: Any = None
+    optimization: Any = None
+    preprocessing: Any = ()
+    aggregation: Any = ()
+    smoothness: Any = None
+    refinement: Any = ()
+    matcher: Any = None
+    confidence: Any = ()
+    scheme: Any = ()
+    alternatives: Any = ()
+
+    def __post_init__(self) -> None:
+        for name, slot in SLOTS.items():
+            value = getattr(self, name)
+            checked: Any
+            if slot.added and isinstance(value, list | tuple | CostSum):
+                parts = cost_sum(value.parts if isinstance(value, CostSum) else value)
+                for part in parts.parts:
+                    _as_bound(part.bound, name)
+                checked = parts if parts.parts else None
+            elif slot.many:
+                single = isinstance(value, Bound) or callable(value)
+                checked = tuple(_as_bound(v, name) for v in ([value] if single else value or ()))
+            else:
+                checked = None if value is None else _as_bound(value, name)
+            object.__setattr__(self, name, checked)
+        given = self.alternatives.items() if isinstance(self.alternatives, Mapping) else self.alternatives
+        object.__setattr__(self, "alternatives", tuple((str(name), method) for name, method in given))
+        if faults := self.faults():
+            raise ParameterError("\n".join(f"{address}: {message}" for address, message in faults))
+
+    def faults(self) -> list[tuple[str, str]]:
+        """(address, message) of what does not go together."""
+        stages = self.own_stages()
+        if self.matcher is None:
+            missing = [slot for slot in VOLUME_SLOTS if not SLOTS[slot].optional and getattr(self, slot) is None]
+            found = [(slot, "missing; a method needs one, or a matcher") for slot in missing]
+        else:
+            present = [slot for slot in VOLUME_SLOTS if getattr(self, slot)]
+            name = self.matcher.stage.name
+            found = [(slot, f"the matcher {name} stands instead of it; remove one of both") for slot in present]
+            for address, bound in stages:
+                volumes = sorted({"volume", "raw"} & set(bound.stage.data))
+                if volumes and bound.stage.slot in ("confidence", "refinement"):
+                    found.append((address, f"{bound.stage.name} needs the {volumes[0]}, and the matcher {name} makes none"))
+        for address, bound in stages:
+            if self.scheme and "scene" in bound.stage.data:
+                found.append(
+                    (address, f"{bound.stage.name} needs the scene, and {self.scheme[0].stage.name} makes pairs without one")
+                )
+            if "alternatives" in bound.stage.data and not self.alternatives:
+                found.append((address, f"{bound.stage.name} needs alternatives, and the method names none"))
+        return found
+
+    def __str__(self) -> str:
+        return " > ".join(str(b) for _, b in self.stages())
+
+    def own_stages(self) -> tuple[tuple[str, Bound | Weighted], ...]:
+        """(address, stage) in running order, without those of the alternatives."""
+        found: list[tuple[str, Bound | Weighted]] = []
+        for name in SLOTS:
+            value = getattr(self, name)
+            stages = value.parts if isinstance(value, CostSum) else value
+            if not isinstance(stages, tuple):
+                found += [(name, value)] if value is not None else []
+                continue
+            names = [b.stage.name for b in stages]
+            found += [(f"{name}.{b.stage.name if names.count(b.stage.name) == 1 else i}", b) for i, b in enumerate(stages)]
+        return tuple(found)
+
+    def stages(self) -> tuple[tuple[str, Bound | Weighted], ...]:
+        """(address, stage) in running order; addresses as in scripts, ``aggregation.box``, by index where a name repeats.
+
+        Those of alternatives come first, under ``alternatives.NAME.``.
+        """
+        others = [(f"alternatives.{name}.{address}", b) for name, method in self.alternatives for address, b in method.stages()]
+        return (*others, *self.own_stages())
+
+    def links(self, *, both: bool = False) -> list[Link]:
+        """The steps in running order, for one view or for both; see `in_lock_step`."""
+        return self._links(both=True) if both else self._usual_links
+
+    @functools.cached_property
+    def _usual_links(self) -> list[Link]:
+        # A sweep asks for them again and again.
+        return self._links(both=False)
+
+    def _links(self, *, both: bool) -> list[Link]:
+        if self.scheme:
+            inner = replace(self, scheme=self.scheme[1:])
+            work = (self.scheme[0], inner)
+            address = f"scheme.{self.scheme[0].stage.name}"
+            return [Link(address, work), *([Link(address, work, MATCH)] if both else [])]
+        steps: list[tuple[str, Any]] = [("alternatives", self.alternatives)] if self.alternatives else []
+        stages = [(address, b) for address, b in self.own_stages() if b.stage.slot != "matching_cost"]
+        for i, (address, bound) in enumerate(stages):
+            steps.append((address, bound))
+            if bound.stage.slot == "aggregation" and stages[i + 1][1].stage.slot != "aggregation":
+                steps.append((RESTORE, None))
+        if self.matching_cost is not None:
+            at = sum(address == "alternatives" or address.startswith("preprocessing") for address, _ in steps)
+            steps.insert(at, ("matching_cost", self.matching_cost))
+        return in_lock_step(steps, both=both)
+
+    def __call__(self, scene: Scene | Pair, search: Search | None = None, *, keep_volume: bool = False) -> Match:
+        """Match the scene's frame pair, or a pair.
+
+        Parameters
+        ----------
+        scene : Scene or Pair
+        search : Search, optional
+            Instead of the scene's own; its direction is taken from the scene.
+        keep_volume : bool
+            Keep the optimizer's volume in the result. It then exists whole.
+
+        Returns
+        -------
+        Match
+
+        Raises
+        ------
+        DataError
+            The scene has no search range, its images differ in size or are missing.
+        StereoFrameworkError
+            A stage refuses its input, or the volume would not fit into memory.
+        """
+        pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
+        tree = Tree([self], keep_volume=keep_volume)
+        self._check_memory(tree, pair)
+        [(_, outcome)] = tree.walk(pair)
+        if isinstance(outcome, Exception):
+            raise outcome
+        found: Match = outcome
+        return found
+
+    @property
+    def name(self) -> str:
+        """The stage that decides: the optimizer or the matcher."""
+        decides: Bound = self.matcher or self.optimization
+        return decides.stage.name
+
+    def _check_memory(self, tree: Tree, pair: Pair) -> None:
+        """Refuse a volume that cannot fit."""
+        if not holds_volume(tree.root):
+            return
+        (rows, columns), levels = pair.shape, pair.search.levels
+        free, need = free_memory(), peak_memory(tree.root, pair.shape, levels)
+        if free is not None and need > free:
+            raise StereoFrameworkError(
+                f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
+                f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels or smaller images"
+            )
+
+
+def _as_bound(value: Any, slot: str) -> Bound:
+    bound = value if isinstance(value, Bound) else Bound(value)
+    if bound.stage.slot != slot:
+        raise ParameterError(f"{slot}: {bound.stage.name} is a stage of {bound.stage.slot}")
+    return bound

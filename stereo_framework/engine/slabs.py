@@ -1,0 +1,168 @@
+"""How a chain of steps runs: local ones slab by slab, so that volumes between them never exist whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.engine.steps import CONFIDENCE, VOLUMES, Clock, Name, State, Step, view_of
+from stereo_framework.view import View
+from stereo_framework.volume import CostVolume, Domain, Smoothness
+
+SLAB_ROWS = 128
+"""Most rows of a slab, without its halo."""
+
+_SLAB_BYTES = 64 * 2**20
+"""Size of a slab's volume above which slabs are halved, for less memory at the price of computing more halos."""
+
+
+def groups(steps: Sequence[Step], keep: Collection[Name]) -> list[tuple[list[Step], bool, list[frozenset[Name]]]]:
+    """How a chain runs: its steps in order of running, by group.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    keep : collection of (int, str)
+        Volumes that are needed after the chain.
+
+    Returns
+    -------
+    list of (steps, in slabs, volumes that are needed after each of them)
+        A group works on one view. A step that sees the whole is a group of its own; local ones that do not touch volumes gain nothing from slabs.
+    """
+    # The smoothness needs the images alone; computed first, it does not come between local steps.
+    steps = sorted(
+        steps, key=lambda step: _IMAGES_ONLY.index(step.link.slot) if step.link.slot in _IMAGES_ONLY else len(_IMAGES_ONLY)
+    )
+    outlive = needed_after(steps, keep)
+    found, i = [], 0
+    while i < len(steps):
+        ends = (j for j in range(i, len(steps)) if steps[j].halo is None or steps[j].view != steps[i].view)
+        local = next(ends, len(steps))
+        together = max((j + 1 for j in range(i, local) if steps[j].touches_volume), default=i)
+        stop = max(together, i + 1)
+        found.append((list(steps[i:stop]), together > i, outlive[i:stop]))
+        i = stop
+    return found
+
+
+_IMAGES_ONLY = ("alternatives", "preprocessing", "smoothness")
+
+
+def needed_after(steps: Sequence[Step], keep: Collection[Name]) -> list[frozenset[Name]]:
+    """For each step, the volumes that later ones or those after the chain need."""
+    found, needed = [], frozenset(keep)
+    for step in reversed(steps):
+        found.append(needed)
+        needed = needed_before(step, needed)
+    return found[::-1]
+
+
+def needed_before(step: Step, after: frozenset[Name]) -> frozenset[Name]:
+    """The volumes that a step and what comes after it need."""
+    if step.link.slot == "matching_cost":
+        return frozenset(name for name in after if name[0] != step.view)
+    return after | step.names
+
+
+def advance(steps: Sequence[Step], views: list[State | None], keep: Collection[Name], clock: Clock) -> None:
+    """Run a chain of steps on the states of both views, in place. Of the volumes only those to `keep` are there afterwards."""
+    for chain, in_slabs, outlive in groups(steps, keep):
+        if in_slabs:
+            _in_slabs(chain, outlive, view_of(views, chain[0].view), clock)
+        else:
+            clock(chain[0], views if chain[0].sees_views else view_of(views, chain[0].view))
+        for view, state in enumerate(views):
+            if state is not None:
+                _drop(state, view, outlive[-1])
+
+
+def _drop(state: State, view: int, needed: Collection[Name]) -> None:
+    for name in VOLUMES:
+        if (view, name) not in needed:
+            state.pop(name, None)
+
+
+def slab_rows(columns: int, levels: int) -> int:
+    """Rows of a slab, without its halo."""
+    return max(1, SLAB_ROWS // 2) if 4 * SLAB_ROWS * columns * levels > _SLAB_BYTES else SLAB_ROWS
+
+
+def _in_slabs(steps: Sequence[Step], outlive: Sequence[frozenset[Name]], state: State, clock: Clock) -> None:
+    """Run local steps slab by slab and put their results, whole, into `state`."""
+    rows, columns = state["reference"].shape[:2]
+    halos = [step.halo or 0 for step in steps]
+    height = slab_rows(columns, state["search"].levels)
+    done: State = {}
+    for start in range(0, rows, height):
+        stop = min(start + height, rows)
+        top, bottom = max(0, start - sum(halos)), min(rows, stop + sum(halos))
+        slab = _slice(state, top, bottom)
+        for i, step in enumerate(steps):
+            clock(step, slab)
+            _drop(slab, step.view, outlive[i])
+            needed = sum(halos[i + 1 :])
+            new_top, new_bottom = max(0, start - needed), min(rows, stop + needed)
+            if (new_top, new_bottom) != (top, bottom):
+                slab = _slice(slab, new_top - top, new_bottom - top)
+                top, bottom = new_top, new_bottom
+        _collect(done, slab, state, start, rows)
+    state.pop("partial", None)
+    state.update(done)
+
+
+def _slice(state: State, top: int, bottom: int) -> State:
+    """The same state on fewer rows."""
+
+    def cut(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return value[top:bottom]
+        if isinstance(value, CostVolume):
+            return replace(value, costs=value.costs[top:bottom])
+        if isinstance(value, Smoothness):
+            return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
+        if isinstance(value, View | Domain):
+            return value.rows(top, bottom)
+        if isinstance(value, dict):
+            return {name: cut(item) for name, item in value.items()}
+        return tuple(map(cut, value)) if isinstance(value, tuple) else value
+
+    return {name: value if name == "protected" else cut(value) for name, value in state.items()}
+
+
+def _collect(done: State, slab: State, before: State, start: int, rows: int) -> None:
+    """Write a slab's results into whole arrays: new ones or, where nothing was changed so far, those from before."""
+    for name in (*_COLLECTED, *(name for name in slab if name.startswith(CONFIDENCE))):
+        if name not in slab:
+            continue
+        part, old = _array(slab[name]), _array(before.get(name))
+        place = slice(start, start + part.shape[0])
+        untouched = old is not None and _is(part, old[place])
+        whole = _array(done.get(name))
+        if whole is None:
+            whole = old if untouched else part if part.shape[0] == rows else np.empty((rows, *part.shape[1:]), part.dtype)
+        elif whole is old and not untouched:
+            whole = old.copy()
+        if not _is(part, whole[place]):
+            whole[place] = part
+        done[name] = replace(slab[name], costs=whole) if isinstance(slab[name], CostVolume) else whole
+    if "labelings" in slab and "labelings" not in before:
+        done["labelings"] = done.get("labelings", []) + slab["labelings"]
+    if "restored" in slab:
+        done["restored"] = True
+
+
+_COLLECTED = ("volume", "raw", "labels", "data_costs", "disparity", "status")
+
+
+def _is(a: NDArray, b: NDArray) -> bool:
+    """Whether two arrays are the same view of the same memory."""
+    return a.__array_interface__ == b.__array_interface__
+
+
+def _array(value: Any) -> Any:
+    return value.costs if isinstance(value, CostVolume) else value

@@ -1,0 +1,367 @@
+"""The steps of a pipeline: what each does to the state of a view.
+
+A state holds data by the names that stages use. ``protected`` lists arrays that others still need; maps of confidence stand under
+``confidence.NAME``. A walk holds the states of both views; that of the match image's is made from the other when a step first needs it.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.engine.costs import CostSum
+from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, Link
+from stereo_framework.engine.returned import check_returned
+from stereo_framework.per_image import keeping
+from stereo_framework.scene import Search
+from stereo_framework.stage import Bound
+from stereo_framework.view import View, Views
+from stereo_framework.volume import (
+    CostVolume,
+    Energy,
+    Labeling,
+    Status,
+    fill_labels,
+    restore_outside,
+    restore_outside_inplace,
+)
+
+State = dict[str, Any]
+"""Data of a view by name; every array in it covers the same rows."""
+
+Name = tuple[int, str]
+"""A volume of a view: ``(view, "volume")`` or ``(view, "raw")``."""
+
+VOLUMES = frozenset({"volume", "raw"})
+CONFIDENCE = "confidence."
+_CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
+"""What closed cells hold when the optimizer sees them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One link of a chain as it runs.
+
+    Parameters
+    ----------
+    link : Link
+    run : callable
+        Changes the state of the link's view or, where it works on both views or is not local, the list of both states.
+    halo : int or None
+        Rows above and below that a row needs; None: the step sees the whole.
+    names : frozenset of (int, str)
+        Volumes that must be there.
+    converts : bool
+        It may meet integer costs and takes none, so that a converted volume stands beside them.
+    """
+
+    link: Link
+    run: Callable[[Any], None]
+    halo: int | None
+    names: frozenset[Name]
+    converts: bool = False
+
+    @property
+    def view(self) -> int:
+        """The view that it works on."""
+        return self.link.view
+
+    @property
+    def views(self) -> tuple[int, ...]:
+        """The views whose state it changes."""
+        return (REFERENCE, MATCH) if self.view == BOTH else (self.view,)
+
+    @property
+    def bound(self) -> Bound | None:
+        """The stage that it runs, if it is just one."""
+        return self.link.bound
+
+    @property
+    def sees_views(self) -> bool:
+        """Whether it gets the states of both views, not just that of its own."""
+        return "other" in self.link.data or self.link.slot in ("preprocessing", "matcher", "alternatives", "scheme")
+
+    @property
+    def touches_volume(self) -> bool:
+        """Whether it reads or makes a volume."""
+        return bool(self.names) or self.link.slot == "matching_cost"
+
+
+@dataclass
+class Clock:
+    """Times steps and tells which one runs.
+
+    Parameters
+    ----------
+    seconds : dict of Step to float
+        Wall-clock time so far.
+    notify : callable, optional
+        Called with a step before it runs, for each slab again; what it raises ends the chain.
+    artefacts : dict
+        What stages keep of single images as long as the walk lasts, see `per_image`.
+    """
+
+    seconds: dict[Step, float] = field(default_factory=dict)
+    notify: Callable[[Step], None] | None = None
+    artefacts: dict[Hashable, Any] = field(default_factory=dict)
+
+    def __call__(self, step: Step, state: Any) -> None:
+        """Run a step."""
+        if self.notify:
+            self.notify(step)
+        start = time.perf_counter()
+        try:
+            with keeping(self.artefacts):
+                step.run(state)
+        except MemoryError as error:
+            raise OutOfMemory(step, error) from error
+        finally:
+            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+
+class OutOfMemory(Exception):
+    """A step ran out of memory."""
+
+    def __init__(self, step: Step, error: MemoryError):
+        self.step = step
+        super().__init__(str(error))
+
+
+def make_step(link: Link, *, integer: bool) -> Step:
+    """The step that runs a link; `integer` says whether the volume that it meets may hold integer costs."""
+    names = (link.data & VOLUMES) | ({"volume"} if link.slot in ("aggregation", "optimization", RESTORE) else set())
+    needed = {(view, name) for view in ((REFERENCE, MATCH) if link.view == BOTH else (link.view,)) for name in names}
+    bound = link.bound
+    converts = integer and bool(needed) and bound is not None and not bound.stage.integer
+    if bound is not None and "other" in link.data:
+        looked_at = (REFERENCE, MATCH) if link.view == BOTH else (1 - link.view,)
+        needed |= {(view, name) for view in looked_at for name in bound.stage.other_needs}
+        return Step(link, functools.partial(_look_across, bound, link.view), None, frozenset(needed), converts)
+    if link.slot == "matcher":
+        return Step(link, functools.partial(_match, link.work, link.view), None, frozenset())
+    run = functools.partial(_RUNNERS[link.slot], link.work)
+    halo = None if link.slot in ("preprocessing", "smoothness") else 0 if link.work is None else link.work.halo
+    return Step(link, run, halo, frozenset(needed), converts)
+
+
+def exchanged(state: State) -> State:
+    """The state of the match image's view before anything was matched, from that of the reference image's."""
+    search: Search = state["search"]
+    found = {
+        "reference": state["match"],
+        "match": state["reference"],
+        "corrected": state["corrected"][::-1],
+        "search": replace(search, direction=-search.direction),
+        "domain": state["domain"] and state["domain"].exchanged(search),
+        "scene": state["scene"] and state["scene"].pair(state["scene"].match_index, state["scene"].reference_index, search),
+        "alternatives": {name: view[::-1] for name, view in state["alternatives"].items()},
+        "protected": (),
+    }
+    return found | {"invalid": found["domain"] and found["domain"].invalid(found["search"], found["reference"].shape[:2])}
+
+
+def view_of(views: list[State | None], view: int) -> State:
+    """The state of a view; that of the match image's is made when it is first asked for."""
+    state = views[view]
+    if state is None:
+        first = views[REFERENCE]
+        assert first is not None, "the reference image's view is there from the start"
+        state = views[view] = exchanged(first)
+    return state
+
+
+def given(bound: Bound | CostSum, state: State) -> State:
+    """The data of a state as a stage gets it: costs that it takes, alternatives of its view, confidence by name."""
+    data = bound.data if isinstance(bound, CostSum) else frozenset(bound.stage.data)
+    if isinstance(bound, Bound) and not bound.stage.integer:
+        # What is converted stays so: the next stage would convert it again.
+        wanted = state.keys() & VOLUMES & (data | {"volume"} if "energy" in data else data)
+        same = state.get("raw") is state.get("volume")
+        state.update({name: state[name].floats() for name in wanted})
+        if same and wanted == VOLUMES:
+            state["raw"] = state["volume"]
+    found = dict(state)
+    if "alternatives" in data:
+        found["alternatives"] = {name: views[0] for name, views in state["alternatives"].items()}
+    if "confidence" in data:
+        found["confidence"] = confidences(state)
+    return found
+
+
+def confidences(state: State) -> dict[str, Any]:
+    """The maps of confidence in a state."""
+    return {name.removeprefix(CONFIDENCE): value for name, value in state.items() if name.startswith(CONFIDENCE)}
+
+
+# --- what the steps do -------------------------------------------------------------------------------------------------
+
+
+def _preprocess(bound: Bound, views: list[State | None]) -> None:
+    """Change both images, of which each view has its own turn to be the reference; see `exchanged`."""
+    state = view_of(views, REFERENCE)
+    stage = bound.stage
+    if stage.data[0] == "reference":
+        reference, match = state["corrected"]
+        result = bound(given(bound, {**state, "reference": reference, "match": match}))
+        check_returned(stage, result, state)
+        state["corrected"] = tuple(map(_frozen, result))
+        return
+    changed: dict[int, Any] = {}
+    for image in (state["reference"], state["match"], *state["corrected"]):
+        if id(image) not in changed:
+            result = bound({**state, "image": image})
+            check_returned(stage, result, {**state, "image": image})
+            changed[id(image)] = _frozen(result)
+    state["corrected"] = tuple(changed[id(image)] for image in state["corrected"])
+    state["reference"], state["match"] = changed[id(state["reference"])], changed[id(state["match"])]
+
+
+def _frozen(image: Any) -> Any:
+    """A read-only view of an image: stages must leave it as it is, and what is kept of it stays true."""
+    image = image.view()
+    image.flags.writeable = False
+    return image
+
+
+def _smoothness(bound: Bound, state: State) -> None:
+    result = bound(given(bound, state))
+    check_returned(bound.stage, result, state)
+    state["smoothness"] = result
+
+
+def _cost(bound: Bound | CostSum, state: State) -> None:
+    reference, match = state["corrected"]
+    volume: CostVolume = bound({**given(bound, state), "reference": reference, "match": match})
+    if isinstance(bound, Bound):
+        check_returned(bound.stage, volume, state)
+    if state["domain"] is not None:
+        state["domain"].close(volume, volume.outside)
+    state["volume"] = state["raw"] = volume
+
+
+def _aggregate(bound: Bound, state: State) -> None:
+    result = bound(given(bound, state))
+    check_returned(bound.stage, result, state)
+    state["volume"] = result
+    # It was meant for this stage alone.
+    state.pop("partial", None)
+
+
+def _restore(_: None, state: State) -> None:
+    volume, others = state["volume"], [*state["protected"], *([state["raw"].costs] if "raw" in state else [])]
+    domain = state["domain"]
+    if domain is not None and volume.costs.dtype == np.uint8:
+        volume = replace(volume, costs=volume.costs.astype(np.uint16))
+    if any(np.may_share_memory(volume.costs, other) for other in others):
+        volume = restore_outside(volume)
+    else:
+        restore_outside_inplace(volume)
+    if domain is not None:
+        domain.close(volume, _CLOSED[volume.costs.dtype])
+        volume.costs[state["invalid"]] = 0
+    state["volume"], state["restored"] = volume, True
+
+
+def _optimize(bound: Bound, state: State) -> None:
+    if state["domain"] is not None and not state.pop("restored", False):
+        _restore(None, state)
+    data = given(bound, state)
+    volume: CostVolume = data["volume"]
+    labeling: Labeling = bound({**data, "energy": Energy(volume, state.get("smoothness"))})
+    check_returned(bound.stage, labeling, data)
+    labels = labeling.labels
+    if state["domain"] is not None and (closed := state["domain"].closed(labels, state["search"])).any():
+        labels = np.where(closed, np.int16(-1), labels)
+    filled = fill_labels(labels)
+    if filled is labeling.labels:
+        state["data_costs"] = labeling.costs
+    else:
+        state["data_costs"] = np.take_along_axis(volume.costs, filled[..., None].astype(np.intp), axis=2)[..., 0]
+    state["labels"] = labels
+    unassigned = labels < 0
+    disparity = state["search"].disparities[np.maximum(labels, 0)]
+    disparity[unassigned] = np.nan
+    state["volume"] = labeling.volume or volume
+    state["labelings"] = [replace(labeling, volume=None)]
+    _take(state, disparity, np.where(unassigned, Status.OCCLUDED, Status.MATCHED).astype(np.uint8))
+
+
+def _match(bound: Bound, view: int, views: list[State | None]) -> None:
+    """Run a matcher for one view; what it said of the other is kept until that is asked for."""
+    state = view_of(views, view)
+    result = state.pop("matched", None)
+    if result is None:
+        reference, match = state["corrected"]
+        result = bound({**given(bound, state), "reference": reference, "match": match})
+        check_returned(bound.stage, result, state)
+        if isinstance(result, Views):
+            view_of(views, 1 - view)["matched"] = result.match
+            result = result.reference
+    disparity, status, confidence = (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
+    if status is None:
+        status = np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
+    if confidence is not None:
+        state[CONFIDENCE + "matcher"] = confidence
+    _take(state, disparity, status)
+
+
+def _take(state: State, disparity: Any, status: Any) -> None:
+    """Make a map and its status those of a state. Pixels without an open cell stay without an estimate."""
+    invalid = state["invalid"]
+    if invalid is not None and invalid.any():
+        disparity, status = disparity.copy(), status.copy()
+        disparity[invalid], status[invalid] = np.nan, Status.INVALID
+    state["disparity"], state["status"] = disparity, status
+
+
+def _confidence(bound: Bound, state: State) -> None:
+    result = bound(given(bound, state))
+    check_returned(bound.stage, result, state)
+    state[CONFIDENCE + bound.stage.name] = result
+
+
+def _refine(bound: Bound, state: State) -> None:
+    before, result = state["disparity"], bound(given(bound, state))
+    check_returned(bound.stage, result, state)
+    if isinstance(result, tuple):
+        _take(state, *result)
+        return
+    status = state["status"].copy()
+    status[np.isnan(before) & ~np.isnan(result)] = Status.FILLED
+    status[~np.isnan(before) & np.isnan(result)] = Status.MISMATCHED
+    _take(state, result, status)
+
+
+def _look_across(bound: Bound, view: int, views: list[State | None]) -> None:
+    """Run a stage that names ``other`` for one view or both; each sees the other as it was before."""
+    states = [view_of(views, i) for i in (REFERENCE, MATCH)]
+    seen = [_seen(state, bound) for state in states]
+    changed: dict[int, State] = {}
+    for i in (REFERENCE, MATCH) if view == BOTH else (view,):
+        changed[i] = {**states[i], "other": seen[1 - i]}
+        _RUNNERS[bound.stage.slot](bound, changed[i])
+        del changed[i]["other"]
+    for i, state in changed.items():
+        states[i].update(state)
+
+
+def _seen(state: State, bound: Bound) -> View:
+    volumes = {name: state[name] for name in bound.stage.other_needs}
+    return View(state["disparity"], state["status"], state["search"], confidences(state), volumes)
+
+
+_RUNNERS: Mapping[str, Callable[..., None]] = {
+    "preprocessing": _preprocess,
+    "matching_cost": _cost,
+    "aggregation": _aggregate,
+    RESTORE: _restore,
+    "smoothness": _smoothness,
+    "optimization": _optimize,
+    "confidence": _confidence,
+    "refinement": _refine,
+}

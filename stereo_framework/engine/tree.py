@@ -1,0 +1,345 @@
+"""Pipelines that begin alike, as a tree of steps: every shared beginning is computed once, depth first.
+
+A chain between two branchings runs slab by slab where its steps are local; a whole volume exists only where several chains start
+from it, or a step sees the whole. A stage that can be continued is computed from its own result after fewer iterations.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from stereo_framework.engine.links import MATCH, REFERENCE, Link
+from stereo_framework.engine.match import Match, warnings
+from stereo_framework.engine.returned import place
+from stereo_framework.engine.slabs import advance, needed_before
+from stereo_framework.engine.steps import Clock, Name, OutOfMemory, State, Step, confidences, make_step, view_of
+from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.pair import Pair
+from stereo_framework.scene import Scene, Search
+from stereo_framework.stage import Bound
+from stereo_framework.view import View
+from stereo_framework.volume import CostVolume, Labeling, Status, fill_labels
+
+
+class Method(Protocol):
+    """What a tree is made of."""
+
+    def links(self, *, both: bool = False) -> Sequence[Link]:
+        """Its steps in running order, for one view or for both."""
+
+    def __call__(self, scene: Pair, /) -> Match:
+        """Match a pair."""
+
+
+class Node:
+    """A step together with everything before it, and what follows on it.
+
+    Attributes
+    ----------
+    step : Step or None
+        None at the root.
+    depth : int
+        Number of steps up to this one.
+    leaves : list of int
+        Pipelines that end here, by index.
+    children : list of Node
+        What starts from this node's state; of stages that continue each other only the one with the fewest iterations.
+    next : Node or None
+        A sibling that continues this node's stage.
+    more : Step or None
+        The step that makes this node from the sibling that it continues.
+    needs : frozenset of (int, str)
+        The volumes of its states that are needed by what follows.
+    """
+
+    __slots__ = ("children", "depth", "leaves", "more", "needs", "next", "step")
+
+    def __init__(self, step: Step | None, depth: int):
+        self.step, self.depth = step, depth
+        self.leaves: list[int] = []
+        self.children: list[Node] = []
+        self.next: Node | None = None
+        self.more: Step | None = None
+        self.needs: frozenset[Name] = frozenset()
+
+    def lines(self) -> Iterator[Node]:
+        """Children, each followed by those that continue it."""
+        for child in self.children:
+            node: Node | None = child
+            while node is not None:
+                yield node
+                node = node.next
+
+    def all_leaves(self) -> list[int]:
+        """Pipelines that end here or below it."""
+        return self.leaves + [leaf for node in self.lines() for leaf in node.all_leaves()]
+
+    def chain(self) -> tuple[list[Node], frozenset[Name]]:
+        """The node and those below it up to the first at which something branches off or ends, and the volumes to keep there."""
+        found = [self]
+        while not (end := found[-1]).leaves and end.next is None and len(end.children) == 1 and end.children[0].next is None:
+            found.append(end.children[0])
+        return found, end.needs | ({(end.step.view, "volume")} if end.next and end.step else set())
+
+
+class Tree:
+    """The steps of some pipelines, those that they share once.
+
+    Parameters
+    ----------
+    pipelines : sequence of Pipeline
+        The leaves of the tree are their indices.
+    keep_volume : bool
+        Keep each optimizer's volume in its match.
+    both : bool
+        Match both views: each outcome is a pair of matches, the reference image's first.
+    """
+
+    def __init__(self, pipelines: Sequence[Method], *, keep_volume: bool = False, both: bool = False):
+        self.keep_volume, self.both = keep_volume, both
+        self.root = Node(None, 0)
+        self.links: list[Sequence[Link]] = []
+        numbers: dict[Hashable, int] = {}
+        # Settings of a sweep share most of their stages; comparing those by value would take longer than all the rest.
+        known: dict[tuple[int, int], int] = {}
+        found: dict[tuple[int, int], Node] = {}
+        for index, pipeline in enumerate(pipelines):
+            node, integer = self.root, False
+            self.links.append(pipeline.links(both=both))
+            for link in self.links[-1]:
+                about = id(link.work), link.view
+                if about not in known:
+                    known[about] = numbers.setdefault((link.work, link.view), len(numbers))
+                key = id(node), known[about]
+                if key not in found:
+                    found[key] = Node(_step(link, integer=integer), node.depth + 1)
+                    node.children.append(found[key])
+                integer = _stays_integer(link, integer)
+                node = found[key]
+            node.leaves.append(index)
+        # A node comes before those below it.
+        for node in (*reversed(found.values()), self.root):
+            wanted = [needed_before(child.step, child.needs) for child in node.children if child.step]
+            kept = {(view, "volume") for view in ((REFERENCE, MATCH) if both else (REFERENCE,))}
+            node.needs = frozenset(kept if keep_volume and node.leaves else ()).union(*wanted)
+            self._continue(node)
+
+    def _continue(self, node: Node) -> None:
+        """Join children that differ in nothing but how often their stage iterates."""
+        alike: dict[Hashable, list[tuple[int, Node, Bound]]] = {}
+        for child in node.children:
+            bound = child.step.bound if child.step else None
+            if bound is not None and (count := bound.stage.resume) is not None:
+                others = [(k, type(v), repr(v)) for k, v in bound.parameters.items() if k != count]
+                view = child.step.view if child.step else REFERENCE
+                alike.setdefault((bound.stage.name, view, *others), []).append((bound.parameters[count], child, bound))
+        for line in alike.values():
+            line.sort(key=lambda item: item[0])
+            for (few, one, _), (many, other, bound) in itertools.pairwise(line):
+                rest = Bound(bound.stage.function, bound.parameters | {str(bound.stage.resume): many - few})
+                step = other.step
+                assert step is not None, "it runs a stage"
+                one.next = other
+                other.more = make_step(Link(step.link.address, rest, step.view), integer=step.converts)
+                node.children.remove(other)
+
+    def walk(
+        self, scene: Scene | Pair, search: Search | None = None, *, notify: Callable[[Step], None] | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Run the pipelines on a pair.
+
+        Parameters
+        ----------
+        scene : Scene or Pair
+        search : Search, optional
+            Instead of the scene's own.
+        notify : callable, optional
+            Called with each step before it runs; what it raises ends the walk unless it is an ordinary exception.
+
+        Yields
+        ------
+        (index, Match or Exception)
+            As they are there: one for each pipeline, what it made of the pair or what one of its stages raised. The seconds
+            of a stage that several pipelines share are told by each of them, as if it had been alone.
+        """
+        try:
+            pair = scene if isinstance(scene, Pair) else Pair.of(scene, search)
+            state = _start(pair)
+        except Exception as error:
+            yield from ((leaf, error) for leaf in self.root.all_leaves())
+            return
+        yield from self._visit(self.root, (), [state, None], Clock(notify=notify))
+
+    def _visit(self, node: Node, path: tuple[Node, ...], views: list[State | None], clock: Clock) -> Iterator[tuple[int, Any]]:
+        """Finish what ends at a node, then all that starts from its states, which are given away."""
+        for leaf in node.leaves:
+            try:
+                outcome: Any = self._outcome(leaf, path, views, clock)
+            except Exception as error:  # labels that mean no level, for example
+                outcome = error
+            yield leaf, outcome
+        nodes = list(node.lines())
+        shorter: tuple[Node, CostVolume] | None = None
+        for child in nodes:
+            # The last one takes the states over, so that no volume outlives its use.
+            own = views if child is nodes[-1] else _shared(views)
+            chain, keep = child.chain()
+            steps = [n.step for n in chain if n.step]
+            if shorter is not None and child.more is not None:
+                view_of(own, child.more.view)["partial"], steps[0] = shorter[1], child.more
+            try:
+                advance(steps, own, keep, clock)
+            except Exception as error:
+                own[:] = [None, None]
+                yield from ((leaf, self._told(leaf, error, chain)) for leaf in child.all_leaves())
+                shorter = None
+                continue
+            if shorter is not None and child.more is not None and child.step is not None and shorter[0].step is not None:
+                clock.seconds[child.step] = clock.seconds[shorter[0].step] + clock.seconds[child.more]
+            shorter = (child, view_of(own, child.step.view)["volume"]) if child.next and child.step else None
+            yield from self._visit(chain[-1], (*path, *chain), _shared(own) if child.next else own, clock)
+
+    def _told(self, leaf: int, error: Exception, chain: Sequence[Node]) -> Exception:
+        """What a step raised, in the words of a pipeline."""
+        if not isinstance(error, OutOfMemory):
+            return error
+        depth = next(node.depth for node in chain if error.step in (node.step, node.more))
+        return StereoFrameworkError(f"{self.links[leaf][depth - 1].address}: out of memory ({error})")
+
+    def _outcome(self, leaf: int, path: Sequence[Node], views: list[State | None], clock: Clock) -> Any:
+        seconds: dict[str, float] = {}
+        for node, link in zip(path, self.links[leaf], strict=True):
+            if node.step is not None:
+                seconds[link.address] = seconds.get(link.address, 0.0) + clock.seconds[node.step]
+        if not self.both:
+            return self._match(path, REFERENCE, view_of(views, REFERENCE), seconds)
+        return tuple(self._match(path, view, view_of(views, view), seconds) for view in (REFERENCE, MATCH))
+
+    def _match(self, path: Sequence[Node], view: int, state: State, seconds: dict[str, float]) -> Match:
+        if "match of a scheme" in state:
+            found: Match = state["match of a scheme"]
+            return Match(**{**vars(found), "seconds": seconds})
+        labels: Any = state.get("labels")
+        labelings: list[Labeling] = state.get("labelings", [])
+        whole = labelings[0] if len(labelings) == 1 else None
+        energy = None
+        if labels is not None:
+            energy = float(state["data_costs"].sum(dtype=np.float64))
+            if state.get("smoothness") is not None:
+                energy += state["smoothness"].of(fill_labels(labels))
+        disparity = np.ascontiguousarray(state["disparity"], np.float32)
+        return Match(
+            disparity=disparity,
+            status=state["status"],
+            labels=labels,
+            search=state["search"],
+            energy=energy,
+            objective=_objective(labelings, [node.step for node in path if node.step and node.step.view == view]),
+            lower_bound=whole.lower_bound if whole else None,
+            trace=whole.trace if whole else (),
+            seconds=seconds,
+            warnings=warnings(labels, disparity, state["search"]),
+            volume=state.get("volume") if self.keep_volume else None,
+            confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
+        )
+
+
+def _step(link: Link, *, integer: bool) -> Step:
+    """The step that runs a link; those that run whole pipelines are made here."""
+    if link.slot == "alternatives":
+        return Step(link, functools.partial(_run_alternatives, link.work), None, frozenset())
+    if link.slot == "scheme":
+        return Step(link, functools.partial(_run_scheme, link.work, link.view), None, frozenset())
+    return make_step(link, integer=integer)
+
+
+def _stays_integer(link: Link, integer: bool) -> bool:
+    """Whether the volume may hold integer costs after a link, given whether it might before."""
+    if link.slot == "matching_cost":
+        return isinstance(link.work, Bound) and link.work.stage.integer
+    return integer and (link.slot != "aggregation" or (link.bound is not None and link.bound.stage.integer))
+
+
+def _start(pair: Pair) -> State:
+    """The state of the reference image's view before the first step."""
+    images = []
+    for image in (pair.reference, pair.match):
+        view = image.view()
+        view.flags.writeable = False
+        images.append(view)
+    return {
+        "reference": images[0],
+        "match": images[1],
+        "corrected": tuple(images),
+        "search": pair.search,
+        "domain": pair.domain,
+        "invalid": pair.domain and pair.domain.invalid(pair.search, pair.shape),
+        "scene": pair.scene,
+        "alternatives": {},
+        "protected": (),
+    }
+
+
+def _pair_of(state: State) -> Pair:
+    """The pair that a state started from."""
+    return Pair(state["reference"], state["match"], state["search"], state["domain"], state["scene"])
+
+
+def _run_alternatives(alternatives: Sequence[tuple[str, Method]], views: list[State | None]) -> None:
+    """Match the pair, both its views, by other methods; what stays are maps, status and confidence."""
+    state = view_of(views, REFERENCE)
+    for index, outcome in Tree([method for _, method in alternatives], both=True).walk(_pair_of(state)):
+        name = alternatives[index][0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        state["alternatives"] = {
+            **state["alternatives"],
+            name: tuple(View(m.disparity, m.status, m.search, m.confidence) for m in outcome),
+        }
+
+
+def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]) -> None:
+    """Run a method under a scheme, which makes the pairs that it is run on."""
+    scheme, method = work
+    state = view_of(views, view)
+    pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
+    match = scheme({"solve": method, "pair": pair})
+    if not isinstance(match, Match) or match.disparity.shape != pair.shape:
+        raise StereoFrameworkError(
+            f"{place(scheme.stage)}: scheme stage {scheme.stage.name} returned "
+            f"{f'a Match of {match.disparity.shape}' if isinstance(match, Match) else type(match).__name__}; expected a Match of {pair.shape}"
+        )
+    state["match of a scheme"] = match
+
+
+def _told_sure(confidence: Any, state: State) -> Any:
+    """A map of confidence with its lowest value where nothing is known."""
+    unsure = np.isnan(state["disparity"]) | (state["status"] == Status.FILLED)
+    return np.where(unsure, confidence.min(), confidence)
+
+
+def _shared(views: list[State | None]) -> list[State | None]:
+    """States for one of several users of their volumes."""
+    found: list[State | None] = []
+    for state in views:
+        volumes = [] if state is None else [state[name].costs for name in ("volume", "raw") if name in state]
+        found.append(state and {**state, "protected": (*state["protected"], *volumes)})
+    return found
+
+
+def _objective(labelings: Sequence[Labeling], steps: Sequence[Step]) -> float | None:
+    """The optimizer's own objective; those of a local optimizer add up over slabs, unless halos can make the slabs overlap."""
+    values = [labeling.objective for labeling in labelings if labeling.objective is not None]
+    if not values:
+        return None
+    at = next(i for i, step in enumerate(steps) if step.link.slot == "optimization")
+    local = list(itertools.takewhile(lambda step: step.halo is not None, steps[at:]))
+    reading = max((i + 1 for i, step in enumerate(local) if step.touches_volume), default=0)
+    overlap = any(step.halo for step in local[:reading])
+    return math.fsum(values) if len(values) == len(labelings) and not overlap else None

@@ -1,0 +1,1 @@
+"""What several families of stages compute. These kernels know arrays and numbers alone."""

@@ -1,0 +1,66 @@
+"""One view of a pair as it stands between two stages: what stages see of the other view and of alternative methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.scene import Disparity, Search
+from stereo_framework.volume import CostVolume
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A disparity map and what belongs to it.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`.
+    search : Search
+        Of this view; its direction is the opposite of the other's.
+    confidence : mapping of str to ndarray, float32, (rows, columns)
+        Higher = surer.
+    volumes : mapping of str to CostVolume
+        ``volume`` and ``raw``, as far as the stage declared that it needs them.
+    """
+
+    disparity: Disparity
+    status: NDArray[np.uint8]
+    search: Search
+    confidence: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    volumes: Mapping[str, CostVolume] = field(default_factory=dict)
+
+    @property
+    def volume(self) -> CostVolume:
+        """The volume that the view's optimizer decided on."""
+        return self._kept("volume")
+
+    @property
+    def raw(self) -> CostVolume:
+        """The view's volume before aggregation."""
+        return self._kept("raw")
+
+    def _kept(self, name: str) -> CostVolume:
+        if name not in self.volumes:
+            raise StereoFrameworkError(f"the other view's {name} was not kept; declare it: @stage(..., other_needs={{{name!r}}})")
+        return self.volumes[name]
+
+    def rows(self, top: int, bottom: int) -> View:
+        """The same for the rows `top` to `bottom` - 1, without volumes."""
+        confidence = {name: values[top:bottom] for name, values in self.confidence.items()}
+        return View(self.disparity[top:bottom], self.status[top:bottom], self.search, confidence)
+
+
+class Views(NamedTuple):
+    """What a matcher returns that matches both views at once; each is a disparity map, (disparity, status) or (disparity, status, confidence)."""
+
+    reference: Any
+    match: Any
