@@ -148,13 +148,14 @@ class Frame:
     position : float
         Place of the camera along the baseline; larger = further right. The unit is free, ratios count.
     valid : callable, optional
-        Returns the mask of the pixels that hold data, bool ``(rows, columns)``. NaN in a float image marks further pixels as holding none.
+        Returns the mask of the pixels that hold data, bool ``(rows, columns)``, or None where all do. NaN in a float image marks further
+        pixels as holding none.
     """
 
     name: str
     load: Callable[[], Image]
     position: float
-    valid: Callable[[], Mask] | None = None
+    valid: Callable[[], Mask | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +226,67 @@ class Scene:
         if self.search is not None:
             object.__setattr__(self, "search", replace(self.search, direction=self.direction))
 
+    @staticmethod
+    def from_images(
+        left: Image,
+        right: Image,
+        disparities: tuple[float, float] | None = None,
+        *,
+        name: str = "images",
+        truth: Disparity | None = None,
+        left_mask: Mask | None = None,
+        right_mask: Mask | None = None,
+        low: Disparity | None = None,
+        high: Disparity | None = None,
+    ) -> Scene:
+        """A scene of two images in memory; the left one is the reference. `stereo_framework.datasets.pair_scene` takes files.
+
+        Parameters
+        ----------
+        left, right : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+            Intensities 0..255; NaN = no data.
+        disparities : (float, float), optional
+            Smallest and largest disparity in pixels, both included.
+        name : str
+        truth : ndarray, float32, (rows, columns), optional
+            True disparities of the left image in pixels, NaN = unknown.
+        left_mask, right_mask : ndarray, bool, (rows, columns), optional
+            True where the image holds data. What it does not hold gets no estimate and takes part in nothing.
+        low, high : ndarray, float32, (rows, columns), optional
+            Smallest and largest disparity of each pixel of the left image in pixels, both included, NaN = no limit.
+
+        Raises
+        ------
+        DataError
+            What is given is no array. The images are looked at when they are first used.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> image = np.zeros((4, 9), np.float32)
+        >>> image[1, 2] = np.nan
+        >>> int(Scene.from_images(image, np.zeros_like(image), (0, 3)).valid(0).sum())
+        35
+        """
+        arrays = {"left": left, "right": right, "truth": truth, "left_mask": left_mask, "right_mask": right_mask}
+        for what, array in (arrays | {"low": low, "high": high}).items():
+            if not isinstance(array, np.ndarray) and (array is not None or what in ("left", "right")):
+                said = f"{type(array).__name__}, not an array"
+                raise DataError(f"{what}: {said}; for files there is stereo_framework.datasets.pair_scene")
+        limits = [limit for limit in (low, high) if limit is not None]
+        nothing = np.full_like(limits[0], np.nan) if limits else None
+        frames = (
+            Frame("left", lambda: left, 0, None if left_mask is None else lambda: left_mask),
+            Frame("right", lambda: right, 1, None if right_mask is None else lambda: right_mask),
+        )
+        return Scene(
+            name,
+            frames,
+            search=None if disparities is None else Search(*disparities),
+            truths={} if truth is None else {(0, 1): lambda: truth},
+            ranges={(0, 1): lambda: (nothing if low is None else low, nothing if high is None else high)} if limits else {},  # type: ignore[dict-item,return-value]
+        )
+
     @property
     def direction(self) -> int:
         """+1 when the match frame lies to the right of the reference frame, else -1."""
@@ -264,6 +326,8 @@ class Scene:
         low, high = self.ranges[reference_index, match_index]()
         for name, limits in (("smallest", low), ("largest", high)):
             self._same_size(limits, f"the map of {name} disparities")
+            if limits.dtype != np.float32:
+                raise DataError(f"scene {self.name}: the map of {name} disparities is {limits.dtype}; expected float32")
         if (low > high).any():
             y, x = np.argwhere(low > high)[0]
             raise DataError(
@@ -275,8 +339,8 @@ class Scene:
         if index not in self._images:
             image, load = self._load(index), self.frames[index].valid
             valid = ~np.isnan(image if image.ndim == 2 else image.sum(axis=2)) if image.dtype == np.float32 else None
-            if load is not None:
-                given = load()
+            given = load() if load is not None else None
+            if given is not None:
                 if given.shape != image.shape[:2] or given.dtype != bool:
                     said = f"{given.dtype} {given.shape}; expected bool {image.shape[:2]}"
                     raise DataError(f"scene {self.name}: the mask of {self.frames[index].name} is {said}")

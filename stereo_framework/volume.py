@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.kernels.closed_cells import close_cells, closed_labels, open_levels, reached
+from stereo_framework.kernels.closed_cells import close_cells, closed_labels, reached, without_open_cell
 from stereo_framework.scene import Disparity, Mask, Search
 
 Costs = NDArray[np.float32]
@@ -249,14 +249,14 @@ class Domain:
 
     def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
         """The pixels without an open cell, bool ``(rows, columns)``."""
-        count = np.empty(shape, np.int32)
-        open_levels(*self._maps(shape), _grid(search), search.levels, count)
-        return count == 0
+        found = np.empty(shape, bool)
+        without_open_cell(*self._maps(shape), _grid(search), search.levels, found)
+        return found
 
     def closed(self, labels: Labels, search: Search) -> Mask:
         """The pixels whose label lies in a closed cell, bool ``(rows, columns)``; unassigned labels (-1) lie in none."""
         found = np.empty(labels.shape, bool)
-        closed_labels(labels, *self._maps(labels.shape), _grid(search), found)
+        closed_labels(labels, *self._maps(labels.shape), _grid(search), search.levels, found)
         return found
 
     def close(self, volume: CostVolume, value: float) -> None:

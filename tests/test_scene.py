@@ -3,6 +3,7 @@ import pytest
 
 from stereo_framework import Scene, Search
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.pair import Pair
 from stereo_framework.scene import Frame
 
 
@@ -250,3 +251,42 @@ def test_scaled_ranges_end_on_whole_pixels():
 def test_impossible_pairs_are_refused(pair, message):
     with pytest.raises(DataError, match=message):
         scene(0, 1, search=Search(0, 4)).pair(*pair)
+
+
+# --- what holds data -------------------------------------------------------------------------------------------------
+
+
+def test_images_from_memory_with_masks_and_ranges():
+    left = np.array([[1, np.nan, np.nan, 4], [np.nan] * 4, [9, 9, np.nan, 7]], np.float32)
+    mask = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [0, 1, 1, 1]], bool)
+    low, high = np.zeros((3, 4), np.float32), np.full((3, 4), 2, np.float32)
+    made = Scene.from_images(left, np.ones_like(left), (0, 3), left_mask=mask, low=low, high=high, truth=low)
+    # The nearest in the row, the left one of two; a row without data is black.
+    np.testing.assert_array_equal(made.reference, [[1, 1, 4, 4], [0] * 4, [9, 9, 9, 7]])
+    np.testing.assert_array_equal(made.valid(0), [[1, 0, 0, 1], [0] * 4, [0, 1, 0, 1]])
+    assert made.valid(1) is None
+    assert made.search == Search(0, 3)
+    np.testing.assert_array_equal(made.range(0, 1), [low, high])
+    np.testing.assert_array_equal(made.truth, low)
+    assert np.isnan(left[0, 1]), "the caller's image was changed"
+    # Colour with NaN in one channel holds no data there.
+    colour = np.ones((2, 3, 3), np.float32)
+    colour[1, 2, 0] = np.nan
+    np.testing.assert_array_equal(Scene.from_images(colour, colour).valid(1), [[1, 1, 1], [1, 1, 0]])
+    exchanged = made.pair(1, 0)
+    np.testing.assert_array_equal(exchanged.valid(exchanged.match_index), made.valid(0))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"left": "left.png"}, r"left: str, not an array; for files there is stereo_framework.datasets.pair_scene"),
+        ({"left_mask": np.ones((2, 3))}, r"the mask of left is float64 \(2, 3\); expected bool \(2, 3\)"),
+        ({"right_mask": np.zeros((2, 3), bool)}, "right has no valid pixel"),
+        ({"low": np.zeros((2, 3))}, "the map of smallest disparities is float64; expected float32"),
+        ({"high": np.zeros((3, 3), np.float32)}, "the map of .* disparities is 3x3, its images are 3x2"),
+    ],
+)
+def test_faults_of_images_from_memory(given, message):
+    with pytest.raises(DataError, match=message):
+        Pair.of(Scene.from_images(**({"left": image(), "right": image(), "disparities": (0, 1)} | given)))

@@ -35,6 +35,15 @@ def run(
     ] = None,
     truth: Annotated[Path | None, typer.Option("--truth", help="Your own pair: true disparities (PFM, PNG, PGM, npy).")] = None,
     truth_scale: Annotated[float | None, typer.Option("--truth-scale", help="Grey levels per pixel in an 8-bit --truth.")] = None,
+    left_mask: Annotated[
+        Path | None,
+        typer.Option("--left-mask", help="Your own pair: white where the left image holds data; so does an alpha channel."),
+    ] = None,
+    right_mask: Annotated[Path | None, typer.Option("--right-mask", help="Your own pair: the same of the right image.")] = None,
+    low: Annotated[
+        Path | None, typer.Option("--low", help="Your own pair: map of each pixel's smallest disparity (PFM, PNG16, npy).")
+    ] = None,
+    high: Annotated[Path | None, typer.Option("--high", help="Your own pair: map of each pixel's largest disparity.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
@@ -73,13 +82,14 @@ def run(
     from stereo_framework.sweep.plan import plan
     from stereo_framework.sweep.runs import execute, scenes_of
 
-    pair = _pair(left, right, disparity_range, truth, truth_scale)
+    beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
+    pair = _pair(left, right, disparity_range, beside, truth_scale)
     if pair is not None and scene:
         raise ParameterError("--left and --right give the scene; leave out --scene")
     overrides = list(settings or [])
     if pair is None and disparity_range is not None:
-        low, high = disparities(disparity_range)
-        overrides += [f"search.minimum={low:g}", f"search.maximum={high:g}"]
+        minimum, maximum = disparities(disparity_range)
+        overrides += [f"search.minimum={minimum:g}", f"search.maximum={maximum:g}"]
     scripts, tasks = [], []
     for name in script:
         loaded = load(name, overrides=overrides)
@@ -158,20 +168,23 @@ def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> b
 
 
 def _pair(
-    left: Path | None, right: Path | None, disparity_range: str | None, truth: Path | None, truth_scale: float | None
+    left: Path | None, right: Path | None, disparity_range: str | None, beside: dict[str, Path | None], truth_scale: float | None
 ) -> Scene | None:
+    """The user's own pair, with the files `beside` it by option; None without one."""
     from stereo_framework.datasets import pair_scene
     from stereo_framework.scene import Search
 
+    files: dict[str, Any] = {
+        option.removeprefix("--").replace("-", "_"): file for option, file in beside.items() if file is not None
+    }
     if left is None and right is None:
-        if truth is not None:
-            raise ParameterError("--truth belongs to your own pair; give --left and --right too")
+        for option in (option for option, file in beside.items() if file is not None):
+            raise ParameterError(f"{option} belongs to your own pair; give --left and --right too")
         return None
     if left is None or right is None or disparity_range is None:
         missing = [n for n, v in (("--left", left), ("--right", right), ("--disparities", disparity_range)) if v is None]
         raise ParameterError(f"your own pair needs --left, --right and --disparities; {' and '.join(missing)} missing")
-    low, high = disparities(disparity_range)
-    return pair_scene(left, right, Search(low, high), truth=truth, truth_scale=truth_scale)
+    return pair_scene(left, right, Search(*disparities(disparity_range)), truth_scale=truth_scale, **files)
 
 
 def _pictures(result: Result, task: Task) -> None:

@@ -2,28 +2,32 @@
 
 A ``scene.yaml``; only ``frames`` is needed, file names are relative to its folder::
 
-    frames: [left.png, right.png]       # from left to right; or {file: left.png, position: 0.5}
+    frames: [left.png, right.png]       # from left to right; or {file: left.png, position: 0.5, mask: valid.png}
     reference: 0                        # indices of frames
     match: 1
-    search: {minimum: 0, maximum: 64}   # pixels, both ends included; and step
+    search: {minimum: 0, maximum: 64}   # pixels, both ends included; and step; low and high: maps as truth's
     truth: {file: truth.png, scale: 4, unknown: 0}  # or only a file name; match_truth likewise
     masks: {nonocc: nonocc.png}         # white counts
     calibration: {focal_length: 994.978, baseline: 193.001, doffs: 31.086}
     border: 0                           # pixels that are not evaluated
+
+A frame's mask is white where the image holds data; an image's alpha channel and NaN in a float image (PFM, npy) say the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.io import PathLike, check_file, read_bytes, read_disparity, read_image, read_mask
-from stereo_framework.scene import Calibration, Disparity, Frame, Scene, Search
+from stereo_framework.io import PathLike, check_file, read_alpha, read_bytes, read_disparity, read_image, read_mask
+from stereo_framework.scene import Calibration, Disparity, Frame, Mask, Scene, Search
 
 FILE_NAME = "scene.yaml"
 
@@ -59,17 +63,25 @@ def load(path: PathLike) -> Scene:
         truths[entry.match, entry.reference] = truth(entry.match_truth)
     for mask in entry.masks.values():
         check_file(folder / mask)
+    ranges = {}
+    if entry.search and (entry.search.low or entry.search.high):
+        low, high = (truth(limit) if limit else None for limit in (entry.search.low, entry.search.high))
+        ranges[entry.reference, entry.match] = _Range(low, high)
     try:
         return Scene(
             _name(folder if file.name == FILE_NAME else file.with_suffix("")),
-            tuple(_frame(folder / f.file, i if f.position is None else f.position) for i, f in enumerate(entry.frames)),
+            tuple(
+                _frame(folder / f.file, i if f.position is None else f.position, folder / f.mask if f.mask else None)
+                for i, f in enumerate(entry.frames)
+            ),
             entry.reference,
             entry.match,
-            Search(**entry.search.model_dump()) if entry.search else None,
+            Search(entry.search.minimum, entry.search.maximum, entry.search.step) if entry.search else None,
             truths,
             {name: partial(read_mask, folder / mask) for name, mask in entry.masks.items()},
             Calibration(**entry.calibration.model_dump()) if entry.calibration else None,
             entry.border,
+            ranges=ranges,
         )
     except ParameterError as error:
         raise DataError(f"{file}: {error}") from None
@@ -83,18 +95,27 @@ def pair_scene(
     truth: PathLike | None = None,
     truth_scale: float | None = None,
     truth_unknown: int | None = 0,
+    left_mask: PathLike | None = None,
+    right_mask: PathLike | None = None,
+    low: PathLike | None = None,
+    high: PathLike | None = None,
 ) -> Scene:
     """A scene of two image files; the left one is the reference.
 
     Parameters
     ----------
     left, right : path-like
+        Images; what an alpha channel makes transparent, or is NaN in a float image (PFM, npy), holds no data.
     search : Search or None
         Disparity range in pixels.
     truth : path-like, optional
         Disparity map of the left image, see `read_disparity`.
     truth_scale, truth_unknown
         Its scale and unknown value, where it is a grey picture.
+    left_mask, right_mask : path-like, optional
+        Pictures that are white where the image holds data.
+    low, high : path-like, optional
+        Maps of the smallest and largest disparity of each pixel of the left image, see `read_disparity`; unknown = no limit.
 
     Raises
     ------
@@ -102,14 +123,44 @@ def pair_scene(
         One of the files is missing.
     """
     truths = {} if truth is None else {(0, 1): _truth(Path(truth), scale=truth_scale, unknown=truth_unknown)}
+    limits = [None if limit is None else _truth(Path(limit)) for limit in (low, high)]
+    ranges = {(0, 1): _Range(*limits)} if any(limits) else {}
     left, right = Path(left), Path(right)
+    masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
     name = f"{_name(left.with_suffix(''))}-{right.stem}"
-    return Scene(name, (_frame(left, 0), _frame(right, 1)), search=search, truths=truths)
+    frames = _frame(left, 0, masks[0]), _frame(right, 1, masks[1])
+    return Scene(name, frames, search=search, truths=truths, ranges=ranges)
 
 
-def _frame(path: Path, position: float) -> Frame:
+def _frame(path: Path, position: float, mask: Path | None) -> Frame:
     check_file(path)
-    return Frame(str(path), partial(read_image, path), position)
+    if mask is not None:
+        check_file(mask)
+    return Frame(str(path), partial(read_image, path), position, partial(_valid, path, mask))
+
+
+def _valid(path: Path, mask: Path | None) -> Mask | None:
+    """The pixels that an image's alpha channel and its mask leave; None where there is neither."""
+    alpha, given = read_alpha(path), None if mask is None else read_mask(mask)
+    if alpha is None or given is None:
+        return given if alpha is None else alpha
+    if alpha.shape != given.shape:
+        raise DataError(f"{mask}: is {given.shape[1]}x{given.shape[0]}, its image {path} is {alpha.shape[1]}x{alpha.shape[0]}")
+    return alpha & given
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Loads the smallest and largest disparities of all pixels; one of both may be missing, which is no limit."""
+
+    low: Callable[[], Disparity] | None
+    high: Callable[[], Disparity] | None
+
+    def __call__(self) -> tuple[Disparity, Disparity]:
+        low, high = (None if load is None else load() for load in (self.low, self.high))
+        known = next(limit for limit in (low, high) if limit is not None)
+        nothing = np.full_like(known, np.nan)
+        return nothing if low is None else low, nothing if high is None else high
 
 
 def _truth(path: Path, **encoding: Any) -> Callable[[], Disparity]:

@@ -15,18 +15,11 @@ class _Entry(BaseModel):
 
 
 class FrameEntry(_Entry):
-    """One image and its place along the baseline."""
+    """One image, its place along the baseline, and a mask of the pixels that hold data: white ones."""
 
     file: str
     position: float | None = None
-
-
-class SearchEntry(_Entry):
-    """Disparities in pixels, both ends included."""
-
-    minimum: float
-    maximum: float
-    step: float = 1
+    mask: str | None = None
 
 
 class TruthEntry(_Entry):
@@ -52,6 +45,16 @@ def _file(value: Any) -> Any:
 
 
 Truth = Annotated[TruthEntry | None, BeforeValidator(_file)]
+
+
+class SearchEntry(_Entry):
+    """Disparities in pixels, both ends included, and maps of the smallest and largest disparity of each pixel."""
+
+    minimum: float
+    maximum: float
+    step: float = 1
+    low: Truth = None
+    high: Truth = None
 
 
 class SceneEntry(_Entry):

@@ -3,7 +3,7 @@
 from stereo_framework.io._files import PathLike, check_file, read_bytes
 from stereo_framework.io.calibration import CalibrationFile, read_calibration, read_kitti_calibration
 from stereo_framework.io.disparity import grey_disparity, read_disparity, write_disparity
-from stereo_framework.io.images import read_grey, read_image, read_mask, write_image
+from stereo_framework.io.images import read_alpha, read_grey, read_image, read_mask, write_image
 from stereo_framework.io.pfm import read_pfm, write_pfm
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "PathLike",
     "check_file",
     "grey_disparity",
+    "read_alpha",
     "read_bytes",
     "read_calibration",
     "read_disparity",

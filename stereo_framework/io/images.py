@@ -17,12 +17,20 @@ from numpy.typing import NDArray
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.netpbm import decode_netpbm
+from stereo_framework.io.numpy_files import read_numpy
+from stereo_framework.io.pfm import read_pfm
 from stereo_framework.scene import Image, Mask
 
 Samples = NDArray[Any]  # uint8 or uint16
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8"
+_WITH_ALPHA = (_PNG, b"II*\0", b"MM\0*")
+"""How files begin that may have an alpha channel: PNG and TIFF."""
+_GREY_AND_ALPHA = 4
+"""A colour type of PNG files, which OpenCV decodes to colour and alpha."""
+_NUMBERS = (b"Pf", b"PF", b"\x93NUMPY", b"PK")
+"""How PFM and numpy files begin."""
 _FORMATS = "PNG, PGM, PPM, JPEG, BMP or TIFF"
 _log_level = threading.Lock()
 
@@ -33,8 +41,8 @@ def read_image(path: PathLike) -> Image:
     Parameters
     ----------
     path : path-like
-        PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, an alpha channel beside colour
-        is dropped, orientation tags and colour profiles are ignored.
+        PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, an alpha channel is dropped (`read_alpha` reads
+        it), orientation tags and colour profiles are ignored. Or intensities 0..255 as numbers, PFM or npy, in which NaN = no data.
 
     Returns
     -------
@@ -45,12 +53,36 @@ def read_image(path: PathLike) -> Image:
     Raises
     ------
     DataError
-        The file is missing, unreadable, truncated, damaged, no image, or has two channels.
+        The file is missing, unreadable, truncated, damaged or no image.
     """
-    samples, largest = _samples(read_bytes(path), path)
+    data = read_bytes(path)
+    if data.startswith(_NUMBERS):
+        values = read_pfm(path) if data[:1] == b"P" and data[1:2] in b"fF" else read_numpy(path)
+        if values.ndim not in (2, 3) or values.shape[2:] not in ((), (3,)) or 0 in values.shape:
+            raise DataError(f"{path}: has shape {values.shape}; an image is (rows, columns[, 3])")
+        return values
+    samples, largest = _samples(data, path)
     if largest == 255:
         return samples
     return (samples / (largest / 255)).astype(np.float32)
+
+
+def read_alpha(path: PathLike) -> Mask | None:
+    """The pixels of an image file that its alpha channel does not make fully transparent, bool ``(rows, columns)``.
+
+    Returns
+    -------
+    ndarray or None
+        None for a file without an alpha channel.
+
+    Raises
+    ------
+    DataError
+        As in `read_image`.
+    """
+    data = read_bytes(path)
+    samples = _decode(data) if data.startswith(_WITH_ALPHA) else None
+    return samples[..., 3] > 0 if samples is not None and samples.ndim == 3 and samples.shape[2] == 4 else None
 
 
 def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
@@ -72,7 +104,8 @@ def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
     if samples.ndim == 3:
         if samples.shape[2] not in (3, 4):
             raise DataError(f"{path}: has {samples.shape[2]} channels; expected grey or RGB")
-        samples = np.ascontiguousarray(samples[..., 2::-1])
+        grey = data.startswith(_PNG) and data[25] == _GREY_AND_ALPHA
+        samples = np.ascontiguousarray(samples[..., 0] if grey else samples[..., 2::-1])
     return samples, int(np.iinfo(samples.dtype).max)
 
 
@@ -129,9 +162,7 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
         if struct.unpack_from(">I", data, end - 4)[0] != zlib.crc32(data[at + 4 : end - 4]):
             raise DataError(f"{path}: is damaged: a checksum in the PNG does not match")
         if kind == b"IHDR" and size == 13:
-            columns, rows, depth, colour = struct.unpack_from(">IIBB", data, at + 8)
-            if colour == 4:
-                raise DataError(f"{path}: has two channels, grey and alpha; expected grey or RGB, with or without alpha")
+            columns, rows, depth = struct.unpack_from(">IIB", data, at + 8)
             # Checked before memory is taken for the pixels: a byte of compressed data makes 1032 at most.
             if rows * columns * depth > 8 * 1032 * len(data):
                 raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")

@@ -1,133 +1,109 @@
 """The cells of a disparity space image that masks and ranges close.
 
-Positions in the match image are counted in fine samples, ``denominator`` to a pixel, as in `Search.first` and `Search.stride`. A position between
-two pixels is closed when one of both is.
+Positions in the match image are counted in fine samples, ``denominator`` to a pixel; `grid` holds the fine disparity of level 0, the fine samples
+from level to level, the samples of a pixel, and the direction, as `Search` defines them. A position between two pixels is closed when one of both is.
+Maps are ``(rows, columns)``: masks of valid pixels, smallest and largest disparities in pixels, infinite where there is no limit.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# Float32 disparities and their bounds are off the grid of levels by rounding alone, by far less than this.
+Mask = NDArray[np.bool_]
+Limits = NDArray[np.float32]
+Grid = tuple[int, int, int, int]
+
+# Float32 disparities and limits are off the levels by rounding alone, by far less than this share of one.
 _ROUNDING = 1e-3
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _open(
-    row_valid: NDArray[np.bool_],
-    match_valid: NDArray[np.bool_],
-    low: float,
-    high: float,
-    x: int,
-    fine: int,
-    denominator: int,
-    d: float,
-) -> bool:
-    """Whether a pixel may have the disparity `d`, with which it meets the fine sample `fine` of the match row."""
-    if not row_valid[x] or d < low - _ROUNDING or d > high + _ROUNDING:
+def _within(low: float, high: float, grid: Grid, levels: int) -> tuple[int, int]:
+    """The first level within a pixel's limits and the one after the last; an empty range starts at 0."""
+    first, stride, denominator, _ = grid
+    start, stop = 0, levels
+    if low > -np.inf:
+        start = max(0, math.ceil(min((low * denominator - first) / stride, levels) - _ROUNDING))
+    if high < np.inf:
+        stop = min(levels, math.floor(max((high * denominator - first) / stride, -1) + _ROUNDING) + 1)
+    return (start, stop) if start < stop else (0, 0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _meets_gap(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
+    """Whether a cell in view meets a masked pixel of the row of the match image."""
+    first, stride, denominator, direction = grid
+    position = x * denominator - direction * (first + stride * level)
+    if position < 0 or position > (match_valid.shape[0] - 1) * denominator:
         return False
-    columns = match_valid.shape[0]
-    if fine < 0 or fine > (columns - 1) * denominator:
-        return True
-    first = fine // denominator
-    return match_valid[first] and match_valid[min(first + (fine % denominator > 0), columns - 1)]
+    left = position // denominator
+    return not match_valid[left] or (position % denominator > 0 and not match_valid[left + 1])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def close_cells(
-    costs: NDArray,
-    valid: NDArray[np.bool_],
-    match_valid: NDArray[np.bool_],
-    low: NDArray[np.float32],
-    high: NDArray[np.float32],
-    grid: tuple[int, int, int, int],
-    value: float,
-) -> None:
-    """Write `value` into closed cells. `grid`: fine position of level 0, fine samples a level, samples a pixel, direction."""
+def close_cells(costs: NDArray, valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, value: float) -> None:
+    """Write `value` into closed cells."""
     rows, columns, levels = costs.shape
-    first, stride, denominator, direction = grid
     for y in range(rows):
+        gaps = not match_valid[y].all()
         for x in range(columns):
-            for level in range(levels):
-                d = first + stride * level
-                position = x * denominator - direction * d
-                if not _open(valid[y], match_valid[y], low[y, x], high[y, x], x, position, denominator, d / denominator):
-                    costs[y, x, level] = value
+            start, stop = _within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            costs[y, x, :start] = value
+            costs[y, x, stop:] = value
+            if gaps:
+                for level in range(start, stop):
+                    if _meets_gap(match_valid[y], x, level, grid):
+                        costs[y, x, level] = value
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def open_levels(
-    valid: NDArray[np.bool_],
-    match_valid: NDArray[np.bool_],
-    low: NDArray[np.float32],
-    high: NDArray[np.float32],
-    grid: tuple[int, int, int, int],
-    levels: int,
-    count: NDArray[np.int32],
-) -> None:
-    """How many open cells each pixel has."""
+def without_open_cell(valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, levels: int, invalid: Mask) -> None:
+    """Mark the pixels all of whose cells are closed."""
     rows, columns = valid.shape
-    first, stride, denominator, direction = grid
     for y in range(rows):
         for x in range(columns):
-            count[y, x] = 0
-            for level in range(levels):
-                d = first + stride * level
-                position = x * denominator - direction * d
-                if _open(valid[y], match_valid[y], low[y, x], high[y, x], x, position, denominator, d / denominator):
-                    count[y, x] += 1
+            start, stop = _within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            while start < stop and _meets_gap(match_valid[y], x, start, grid):
+                start += 1
+            invalid[y, x] = start >= stop
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def closed_labels(
-    labels: NDArray[np.int16],
-    valid: NDArray[np.bool_],
-    match_valid: NDArray[np.bool_],
-    low: NDArray[np.float32],
-    high: NDArray[np.float32],
-    grid: tuple[int, int, int, int],
-    closed: NDArray[np.bool_],
+    labels: NDArray[np.int16], valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, levels: int, closed: Mask
 ) -> None:
     """Mark the pixels whose label, if they have one, lies in a closed cell."""
     rows, columns = labels.shape
-    first, stride, denominator, direction = grid
     for y in range(rows):
         for x in range(columns):
-            d = first + stride * labels[y, x]
-            position = x * denominator - direction * d
-            closed[y, x] = labels[y, x] >= 0 and not _open(
-                valid[y], match_valid[y], low[y, x], high[y, x], x, position, denominator, d / denominator
-            )
+            label = labels[y, x]
+            start, stop = _within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            is_open = start <= label < stop and not _meets_gap(match_valid[y], x, label, grid)
+            closed[y, x] = label >= 0 and not is_open
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def reached(
-    valid: NDArray[np.bool_],
-    match_valid: NDArray[np.bool_],
-    low: NDArray[np.float32],
-    high: NDArray[np.float32],
-    grid: tuple[int, int, int, int],
-    levels: int,
-    least: NDArray[np.float32],
-    most: NDArray[np.float32],
+    valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, levels: int, least: Limits, most: Limits
 ) -> None:
     """For each pixel of the match image the ends of the disparities with which open cells reach it; inf and -inf where none does."""
     rows, columns = valid.shape
     first, stride, denominator, direction = grid
     for y in range(rows):
+        least[y], most[y] = np.inf, -np.inf
         for x in range(columns):
-            least[y, x], most[y, x] = np.inf, -np.inf
-        for x in range(columns):
-            for level in range(levels):
+            start, stop = _within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            for level in range(start, stop):
                 fine = first + stride * level
-                d = fine / denominator
                 position = x * denominator - direction * fine
-                if position < 0 or position > (columns - 1) * denominator:
-                    continue
-                if not _open(valid[y], match_valid[y], low[y, x], high[y, x], x, position, denominator, d):
-                    continue
-                for target in (position // denominator, -((-position) // denominator)):
-                    least[y, target] = min(least[y, target], d)
-                    most[y, target] = max(most[y, target], d)
+                in_view = 0 <= position <= (columns - 1) * denominator
+                if in_view and not _meets_gap(match_valid[y], x, level, grid):
+                    d = np.float32(fine / denominator)
+                    # A position between two pixels reaches both.
+                    for target in (position // denominator, -(-position // denominator)):
+                        least[y, target] = min(least[y, target], d)
+                        most[y, target] = max(most[y, target], d)

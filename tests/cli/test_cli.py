@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import cv2
 import numpy as np
 import pytest
 import yaml
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import size
 from stereo_framework.cli.main import app
-from stereo_framework.io.disparity import write_disparity
+from stereo_framework.io.disparity import read_disparity, write_disparity
 from stereo_framework.io.images import write_image
 
 SCRIPT = {
@@ -128,6 +129,32 @@ def test_own_pair(cli, tmp_path):
     # The pair exchanged: the search looks the wrong way, and the winners pile up at its end.
     exchanged = cli("run", "window", "--left", tmp_path / "r.png", "--right", tmp_path / "l.png", "--disparities", "0:30")
     assert exchanged.exit_code == 0
+
+
+def test_own_pair_with_masks_and_ranges(cli, tmp_path):
+    left = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    alpha = np.full((40, 60), 255, np.uint8)
+    alpha[5:9, 20:30] = 0
+    cv2.imwrite(str(tmp_path / "l.png"), np.dstack([left[..., ::-1], alpha]))
+    write_image(tmp_path / "r.png", np.roll(left, -4, axis=1))
+    mask = np.ones((40, 60), bool)
+    mask[:, :3] = False
+    write_image(tmp_path / "m.png", mask)
+    high = np.full((40, 60), np.nan, np.float32)
+    high[20:] = 2
+    write_disparity(tmp_path / "high.pfm", high)
+    pair = ("--left", tmp_path / "l.png", "--right", tmp_path / "r.png", "--disparities", "0:8")
+    beside = ("--left-mask", tmp_path / "m.png", "--high", tmp_path / "high.pfm")
+    assert cli("run", "window", *pair, *beside, "--out", tmp_path / "out").exit_code == 0
+    found = read_disparity(next((tmp_path / "out" / "maps").glob("*.pfm")))
+    np.testing.assert_array_equal(np.isnan(found), ~mask | (alpha == 0))
+    assert np.nanmedian(found[:20]) == 4
+    assert np.nanmax(found[20:]) <= 2.5  # the parabola moves by half a level at most
+    # Another mask is another result, though nothing else differs.
+    write_image(tmp_path / "m.png", ~mask)
+    cli("run", "window", *pair, *beside, "--out", tmp_path / "out")
+    assert len(list((tmp_path / "out" / "maps").glob("*.pfm"))) == 2
+    _one_line(cli("run", "window", "--scene", "synthetic/planes", *beside), "--left-mask belongs to your own pair")
 
 
 def test_run_measures_something_else(cli, script, tmp_path):

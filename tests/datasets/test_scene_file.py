@@ -8,6 +8,7 @@ import pytest
 from stereo_framework.datasets import load_scene, pair_scene
 from stereo_framework.errors import DataError
 from stereo_framework.io import write_disparity, write_image
+from stereo_framework.pair import Pair
 from stereo_framework.scene import Calibration, Search
 
 LEFT = np.arange(12, dtype=np.uint8).reshape(3, 4)
@@ -112,7 +113,7 @@ FRAMES = "frames: [left.png, right.png]\n"
             FRAMES + "search: {minimum: 0, maximun: 9}",
             [
                 "desk/scene.yaml: search.maximum: is missing",
-                "desk/scene.yaml: search.maximun: unknown key; legal keys: maximum, minimum, step; did you mean 'maximum'?",
+                "desk/scene.yaml: search.maximun: unknown key; legal keys: high, low, maximum, minimum, step; did you mean 'maximum'?",
             ],
         ),
         (FRAMES + "search: 0..9", ["desk/scene.yaml: search: '0..9': expected keys: minimum, maximum, step"]),
@@ -123,9 +124,9 @@ FRAMES = "frames: [left.png, right.png]\n"
         (FRAMES + "search: {minimum: 3, maximum: 3}", ["desk/scene.yaml: search.maximum: 3 is not above search.minimum, 3"]),
         (
             "frames: [left.png, {fil: right.png}]",
-            ["frames.1.file: is missing", "frames.1.fil: unknown key; legal keys: file, position"],
+            ["frames.1.file: is missing", "frames.1.fil: unknown key; legal keys: file, mask, position"],
         ),
-        ("frames: [left.png, 7]", ["desk/scene.yaml: frames.1: 7: expected a file name or keys: file, position"]),
+        ("frames: [left.png, 7]", ["desk/scene.yaml: frames.1: 7: expected a file name or keys: file, position, mask"]),
         (FRAMES + "truth: 7", ["desk/scene.yaml: truth: 7: expected a file name or keys: file, scale, unknown, minimum"]),
         (
             FRAMES + "truth: {file: truth.png, scale: big}",
@@ -176,3 +177,48 @@ def test_pair_of_missing_files(folder):
         pair_scene("desk/left.png", "desk/r.png", None)
     with pytest.raises(DataError, match=r"t\.pfm: no such file"):
         pair_scene("desk/left.png", "desk/right.png", None, truth="t.pfm")
+
+
+def test_masks_of_the_input_and_ranges_of_each_pixel(folder):
+    low = np.array([[0, 1, 2, np.nan]] * 3, np.float32)
+    write_disparity("desk/low.pfm", low)
+    scene = load(
+        folder,
+        """
+        frames: [{file: left.png, mask: mask.png}, right.png]
+        search: {minimum: 0, maximum: 4, low: low.pfm}
+        truth: truth.pfm
+        """,
+    )
+    np.testing.assert_array_equal(scene.valid(0), LEFT > 5)
+    assert scene.valid(1) is None
+    # Row 0 holds nothing, row 1 its last two pixels, of which the first two take the nearer one's intensity.
+    np.testing.assert_array_equal(scene.reference, [[0] * 4, [6, 6, 6, 7], [8, 9, 10, 11]])
+    found_low, found_high = scene.range(0, 1)
+    np.testing.assert_array_equal(found_low, low)
+    assert np.isnan(found_high).all()
+    assert scene.range(1, 0) == (None, None)
+    pair = pair_scene(
+        "desk/left.png", "desk/right.png", Search(0, 4), left_mask="desk/mask.png", low="desk/low.pfm", high="desk/low.pfm"
+    )
+    np.testing.assert_array_equal(pair.valid(0), LEFT > 5)
+    np.testing.assert_array_equal(pair.range(0, 1), [low, low])
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"left_mask": "desk/nothing.png"}, "desk/nothing.png: no such file"),
+        ({"right_mask": "desk/small.png"}, r"the mask of desk/right.png is bool \(1, 2\); expected bool \(3, 4\)"),
+        ({"left_mask": "desk/black.png"}, "desk/left.png has no valid pixel"),
+        ({"low": "desk/small.npy"}, "the map of smallest disparities is 2x1, its images are 4x3"),
+        ({"low": "desk/five.npy", "high": "desk/truth.pfm"}, "smallest disparity at row 0, column 0 is 5, above the largest, 1"),
+    ],
+)
+def test_faults_of_masks_and_ranges(folder, beside, message):
+    write_image("desk/small.png", np.array([[True, False]]))
+    write_image("desk/black.png", np.zeros((3, 4), bool))
+    np.save("desk/small.npy", np.zeros((1, 2), np.float32))
+    np.save("desk/five.npy", np.full((3, 4), 5, np.float32))
+    with pytest.raises(DataError, match=message):
+        Pair.of(pair_scene("desk/left.png", "desk/right.png", Search(0, 4), **beside))

@@ -1,5 +1,6 @@
 """Images against files written by hand and read by naive code."""
 
+import math
 import struct
 
 import cv2
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from stereo_framework.errors import DataError
-from stereo_framework.io import read_grey, read_image, read_mask, write_image
+from stereo_framework.io import read_alpha, read_grey, read_image, read_mask, write_image, write_pfm
 
 
 @pytest.fixture
@@ -102,10 +103,34 @@ def test_content_counts_not_the_name(tmp_path, grey):
     same(read_image(written(tmp_path / "a.jpg", naive_files.png_bytes(grey, colour=0))), grey)
 
 
-def test_grey_with_alpha_is_refused(tmp_path, grey):
-    path = written(tmp_path / "a.png", naive_files.png_bytes(np.dstack([grey, grey]), colour=4))
-    with pytest.raises(DataError, match=r"a\.png: has two channels, grey and alpha"):
-        read_image(path)
+def test_alpha_channels_tell_what_holds_data(tmp_path, grey):
+    alpha = np.where(grey % 3, 255, 0).astype(np.uint8)
+    alpha[0, 0] = 1  # nearly transparent is not fully so
+    path = written(tmp_path / "a.png", naive_files.png_bytes(np.dstack([grey, alpha]), colour=4))
+    same(read_image(path), grey)
+    np.testing.assert_array_equal(read_alpha(path), alpha > 0)
+    for ending in ("png", "tif"):
+        coloured = np.dstack([grey, grey + 1, grey + 2, alpha])
+        path = written(tmp_path / f"b.{ending}", cv2.imencode(f".{ending}", coloured)[1].tobytes())
+        same(read_image(path), np.ascontiguousarray(coloured[..., 2::-1]))
+        np.testing.assert_array_equal(read_alpha(path), alpha > 0)
+    write_image(tmp_path / "c.png", grey)
+    assert read_alpha(tmp_path / "c.png") is None
+    assert read_alpha(written(tmp_path / "d.pgm", b"P5 2 1 255\n\0\1")) is None
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 4, 3)])
+def test_intensities_as_numbers_keep_what_is_unknown(tmp_path, shape):
+    image = np.linspace(0, 255, math.prod(shape), dtype=np.float32).reshape(shape)
+    image[1, 2] = np.nan
+    np.save(tmp_path / "a.npy", image)
+    same(read_image(tmp_path / "a.npy"), image, np.float32)
+    if len(shape) == 2:
+        write_pfm(tmp_path / "a.pfm", image)
+        same(read_image(tmp_path / "a.pfm"), image, np.float32)
+    np.save(tmp_path / "b.npy", image[None, None])
+    with pytest.raises(DataError, match=r"b.npy: has shape .*; an image is \(rows, columns\[, 3\]\)"):
+        read_image(tmp_path / "b.npy")
 
 
 def test_float_samples_are_refused(tmp_path):
