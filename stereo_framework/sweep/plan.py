@@ -56,7 +56,8 @@ class Task:
 
 @functools.cache
 def _protocol_digest(protocol: Protocol) -> str:
-    return hashlib.sha256(str(protocol).encode()).hexdigest()[:8]
+    # Its text leaves out choices that play no part in its measures; all fields cannot leave out too much.
+    return hashlib.sha256(repr(protocol).encode()).hexdigest()[:8]
 
 
 def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
