@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from stereo_framework._compiling import account, on_account
 from stereo_framework.errors import ParameterError
 
 _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
@@ -75,7 +76,8 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
     """
     parts = max(1, min(thread_count(), rows, work // _WORTH_A_THREAD))
     bounds = [rows * i // parts for i in range(parts + 1)]
-    others = [_pool(os.getpid()).submit(kernel, a, b) for a, b in itertools.pairwise(bounds[1:])]
+    own = account()
+    others = [_pool(os.getpid()).submit(on_account, own, kernel, a, b) for a, b in itertools.pairwise(bounds[1:])]
     try:
         kernel(bounds[0], bounds[1])
     finally:

@@ -409,13 +409,11 @@ class Scene:
         pair = replace(
             self, reference_index=reference_index, match_index=match_index, search=search, masks=self.masks if same else {}
         )
-        if search is not None or self.search is None:
-            return pair
-        scale = pair._distance / self._distance
-        if scale == 1:
-            return replace(pair, search=self.search)
-        wide = Search(math.floor(self.search.minimum * scale), math.ceil(self.search.maximum * scale), self.search.step)
-        return replace(pair, search=wide)
+        if search is None and self.search is not None:
+            pair = replace(pair, search=_scaled(self.search, pair._distance / self._distance))
+        # The frames are the same; what was loaded need not be again.
+        pair._images.update(self._images)
+        return pair
 
     @property
     def _distance(self) -> float:
@@ -455,6 +453,13 @@ def fill_invalid(image: Image, valid: Mask) -> Image:
     filled = image[np.arange(valid.shape[0])[:, None], source]
     filled[~valid.any(axis=1)] = 0
     return filled
+
+
+def _scaled(search: Search, scale: float) -> Search:
+    """The range of a pair whose frames are `scale` times as far apart, widened to whole pixels."""
+    if scale == 1:
+        return search
+    return Search(math.floor(search.minimum * scale), math.ceil(search.maximum * scale), search.step)
 
 
 def _read_only(array: NDArray) -> NDArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sys
@@ -85,7 +86,7 @@ def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
 
 
 class Progress:
-    """How far a sweep is: a bar on a terminal, a line every few seconds elsewhere, nothing for a single result.
+    """How far a sweep is: a bar on a terminal, a line every few seconds elsewhere, nothing for a single result; once that kernels are compiled.
 
     Parameters
     ----------
@@ -100,9 +101,13 @@ class Progress:
         self._began: tuple[float, int] | None = None
         self._bar: Any = None
         self._ended = threading.Event()
+        self._listening = contextlib.ExitStack()
         self._teller = threading.Thread(target=self._tell, daemon=True)
 
     def __enter__(self) -> Progress:
+        from stereo_framework._compiling import told
+
+        self._listening.enter_context(told(self._compiling))
         if self.total > 1 and sys.stderr.isatty():
             self._bar = _bar(self.total)
             self._bar.start()
@@ -111,6 +116,7 @@ class Progress:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._listening.close()
         self._ended.set()
         if self._bar:
             self._bar.stop()
@@ -139,6 +145,13 @@ class Progress:
         speed = (self.count - self._began[1]) / (time.monotonic() - self._began[0])
         left = f"{speed:.3g} {self.things}/s" if speed >= 1 else f"{1 / speed:.3g} s a {self.things[:-1]}"
         return f"{left}, about {_duration((self.total - self.count) / speed)} left"
+
+    def _compiling(self) -> None:
+        text = "compiling kernels: first use only; no result counts it as its seconds"
+        if self._bar:
+            self._bar.console.print(text)
+        else:
+            print(text + "\n", end="", file=sys.stderr, flush=True)
 
     def _tell(self) -> None:
         while not self._ended.wait(_EVERY_SECONDS):

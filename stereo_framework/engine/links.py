@@ -57,6 +57,12 @@ class Link:
         return frozenset(self.work.stage.data) if isinstance(self.work, Bound) else frozenset()
 
     @property
+    def declares_halo(self) -> bool:
+        """Whether the step's stages say that they are local; with some parameters they may not be."""
+        parts = self.work.parts if isinstance(self.work, CostSum) else [self.work] if self.bound else []
+        return bool(parts) and all(part.stage.halo is not None for part in parts)
+
+    @property
     def touches_volume(self) -> bool:
         """Whether the step makes or reads a volume."""
         return self.slot in ("matching_cost", RESTORE, "aggregation", "optimization") or not self.data.isdisjoint(

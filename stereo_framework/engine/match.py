@@ -38,7 +38,7 @@ class Match:
     trace : tuple of (float, float)
         Seconds and energy per iteration of the optimizer.
     seconds : dict of str to float
-        Wall-clock time per stage.
+        Wall-clock time per stage, without that in which kernels were compiled or loaded.
     warnings : tuple of str
     volume : CostVolume or None
         The volume the optimizer decided on; only with ``keep_volume=True``.

@@ -7,13 +7,13 @@ A state holds data by the names that stages use. ``protected`` lists arrays that
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from stereo_framework._compiling import working_time
 from stereo_framework.engine.costs import CostSum
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, Link
 from stereo_framework.engine.returned import check_returned
@@ -99,7 +99,7 @@ class Clock:
     Parameters
     ----------
     seconds : dict of Step to float
-        Wall-clock time so far.
+        Wall-clock time so far, without that in which kernels were compiled or loaded.
     notify : callable, optional
         Called with a step before it runs, for each slab again; what it raises ends the chain.
     artefacts : dict
@@ -114,14 +114,14 @@ class Clock:
         """Run a step."""
         if self.notify:
             self.notify(step)
-        start = time.perf_counter()
+        start = working_time()
         try:
             with keeping(self.artefacts):
                 step.run(state)
         except MemoryError as error:
             raise OutOfMemory(step, error) from error
         finally:
-            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+            self.seconds[step] = self.seconds.get(step, 0.0) + working_time() - start
 
 
 class OutOfMemory(Exception):

@@ -50,7 +50,7 @@ def region_masks(scene: Scene, protocol: Protocol) -> Mapping[str, Mask]:
         The scene lacks a mask that the protocol names, other than those of the benchmarks.
     """
     border = scene.border if protocol.border is None else protocol.border
-    key: tuple[Any, ...] = (border, protocol.regions)
+    key: tuple[Any, ...] = (border, protocol.regions, protocol.disparity_gap)
     if protocol.masks == "computed":
         key = (
             border,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Lt
 
 from stereo_framework._checks import check_choice
+from stereo_framework._compiling import working_time
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
@@ -77,7 +77,7 @@ def belief_propagation(
     if not 0 <= damping < 1:
         raise ParameterError(f"belief_propagation.damping: {damping!r} is not a number >= 0 and < 1")
     smoothness = required_smoothness(energy, "belief_propagation")
-    start = time.perf_counter()
+    start = working_time()
     shape = rows, columns, levels = energy.volume.costs.shape
     costs = np.ascontiguousarray(energy.volume.costs).reshape(-1, levels)
     messages: Messages = tuple(np.zeros((rows * columns, levels), np.float32) for _ in range(4))  # type: ignore[assignment]
@@ -88,7 +88,7 @@ def belief_propagation(
     for _ in range(iterations):
         iterate(rows, columns, costs, messages, weights, prior, np.float32(damping))
         over_rows(lambda a, b: decide(a * columns, b * columns, costs, messages, labels.reshape(-1)), rows, 4 * costs.size)
-        trace.append((time.perf_counter() - start, energy.of(labels)))
+        trace.append((working_time() - start, energy.of(labels)))
     # The same sums as the decisions'.
     beliefs, from_right, from_above, from_below = messages
     beliefs += from_right

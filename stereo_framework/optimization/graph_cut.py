@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable
 from typing import Literal
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_choice, check_count
+from stereo_framework._compiling import working_time
 from stereo_framework._parallel import over_rows, thread_count
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._graph_moves import SOLVERS, Move, Moves, Solver
@@ -84,7 +84,7 @@ def graph_cut(
     smoothness = required_smoothness(energy, "graph_cut")
     if move == "expansion":
         _check_metric(smoothness.rho)
-    start = time.perf_counter()
+    start = working_time()
     levels = energy.volume.costs.shape[2]
     moves = Moves(energy.volume.costs, smoothness, winner_take_all(energy).labels, solver)
     if move == "swap":
@@ -103,7 +103,7 @@ def graph_cut(
         if now > lowest:
             # By rounding alone: no move raises the energy.
             moves.labels[:], now = before, lowest
-        trace.append((time.perf_counter() - start, now))
+        trace.append((working_time() - start, now))
         if now >= lowest:
             break
         lowest = now

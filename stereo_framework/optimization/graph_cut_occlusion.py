@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Literal
 
 import numpy as np
 
 from stereo_framework._checks import check_choice, check_count, check_not_negative
+from stereo_framework._compiling import working_time
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
 from stereo_framework.scene import Image
@@ -106,7 +106,7 @@ def graph_cut_occlusion(
     for name, image in (("reference", reference), ("match", match)):
         if image.shape[:2] != costs.shape[:2]:
             raise ParameterError(f"graph_cut_occlusion: {name} has shape {image.shape}; {costs.shape[:2]} fits the volume")
-    start = time.perf_counter()
+    start = working_time()
     moves = OcclusionMoves(energy.volume, reference, match, weight, threshold, gradient_penalty, occlusion_cost)
     draw = np.random.PCG64(seed)
     trace: list[tuple[float, float]] = []
@@ -118,7 +118,7 @@ def graph_cut_occlusion(
         for level in levels.tolist():
             if moves.may_improve(level):
                 moves.expand(level)
-        trace.append((time.perf_counter() - start, energy.of(moves.labels)))
+        trace.append((working_time() - start, energy.of(moves.labels)))
         objective = moves.objective()
     labels = moves.labels.copy()
     chosen = np.take_along_axis(costs, np.maximum(labels, 0)[..., None].astype(np.intp), axis=2)[..., 0]

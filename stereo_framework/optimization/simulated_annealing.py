@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import time
 from typing import Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_choice, check_count, check_positive
+from stereo_framework._compiling import working_time
 from stereo_framework._parallel import over_rows
 from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
@@ -96,7 +96,7 @@ def simulated_annealing(
         check_positive(f"simulated_annealing.{name}", value)
     temperatures = _temperatures(start_temperature, end_temperature, schedule, sweeps)
     smoothness = required_smoothness(energy, "simulated_annealing")
-    start = time.perf_counter()
+    start = working_time()
     rows, columns, levels = energy.volume.costs.shape
     pixels = rows * columns
     costs = np.ascontiguousarray(energy.volume.costs).reshape(pixels, levels)
@@ -137,7 +137,7 @@ def simulated_annealing(
                 part = functools.partial(visit_part, order, first, inverse, key)
                 over_rows(part, stop - first, 4 * (stop - first) * levels)
         now += float(gains.sum())
-        trace.append((time.perf_counter() - start, now))
+        trace.append((working_time() - start, now))
     labels = padded[1:-1].copy()
     chosen = np.take_along_axis(energy.volume.costs, labels[..., None].astype(np.intp), axis=2)[..., 0]
     return Labeling(labels, chosen, trace=tuple(trace))

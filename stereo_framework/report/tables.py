@@ -103,7 +103,7 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     protocol = one_protocol(results)
     axes = list(dict.fromkeys(name for r in results for name in r.axes))
     shown = shown_statistics(results, columns)
-    timed = "seconds" not in shown and any(r.seconds for r in results)
+    timed = "seconds" not in shown and any(r.matching_seconds is not None for r in results)
     header = ("scene", "method", *axes, *shown, *(["seconds"] if timed else []))
     rows = []
     for result in results:

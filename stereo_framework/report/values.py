@@ -65,8 +65,8 @@ def value(result: Result, name: str) -> Any:
     ----------
     result : Result
     name : str
-        A statistic; an axis or parameter; a slot, for its stage; ``scene``, ``method``, ``protocol``, ``energy``; ``seconds`` (in all) or
-        ``seconds.STAGE``.
+        A statistic; an axis or parameter; a slot, for its stage; ``scene``, ``method``, ``protocol``, ``energy``; ``seconds`` (of matching, all
+        stages together) or ``seconds.STAGE``, of measuring the map ``seconds.evaluation``.
     """
     found = setting(result, name)
     return None if found == ABSENT else found
@@ -77,7 +77,7 @@ def setting(result: Result, name: str) -> Any:
     if name in ("scene", "method", "protocol", "energy"):
         return getattr(result, name)
     if name == "seconds":
-        return sum(result.seconds.values()) if result.seconds else None
+        return result.matching_seconds
     if name.startswith("seconds."):
         return result.seconds.get(name.removeprefix("seconds."))
     for values in (result.statistics, result.axes, result.parameters):

@@ -8,13 +8,17 @@ import hashlib
 import json
 import platform
 import sys
+import weakref
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from stereo_framework._parallel import available_cores
-from stereo_framework.scene import Scene
+from stereo_framework.scene import Frame, Scene
 
 _PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
 _NOT_COMPUTING = {"cli", "papers", "report", "submission.py", "sweep", "script"}
@@ -28,12 +32,54 @@ def code_digest(plugins: tuple[str, ...] = ()) -> str:
     return _digest(p.read_bytes() for p in [*files, *map(Path, plugins)])
 
 
+_SHOWN = {(Frame, "name")}
+"""Fields of scenes that messages show and no number depends on; a frame's may be the absolute path of its file."""
+
+_DIGESTS: weakref.WeakKeyDictionary[Scene, str] = weakref.WeakKeyDictionary()
+
+
 def scene_digest(scene: Scene) -> str:
-    """Digest of what a scene feeds into matching and evaluation. Loads its images and truth."""
-    parts = [scene.name, scene.direction, scene.border, scene.reference_index, scene.match_index]
-    parts += [[frame.position for frame in scene.frames], sorted(scene.masks)]
-    arrays = [a for a in (scene.reference, scene.match, scene.truth) if a is not None]
-    return _digest([repr(parts).encode(), *(a.tobytes() for a in arrays)])
+    """Digest of all that a scene feeds into matching and evaluation: every field, arrays by their content. Kept as long as it lives.
+
+    Raises
+    ------
+    DataError
+        Its two images or its truth cannot be loaded. What few runs need, other frames, masks and truths, may be missing: that it cannot
+        be loaded is then part of the digest, and a run that needs it fails.
+    """
+    found = _DIGESTS.get(scene)
+    if found is None:
+        pair = (scene.reference_index, scene.reference), (scene.match_index, scene.match)
+        # Which pixels hold no data is not to be seen in images that were filled there.
+        loaded: dict[int, Any] = {id(scene.frames[index].load): (image, scene.valid(index)) for index, image in pair}
+        if scene.truth is not None:
+            loaded[id(scene.truths[scene.reference_index, scene.match_index])] = scene.truth
+        found = _DIGESTS[scene] = _content(scene, loaded).hex()
+    return found
+
+
+def _content(value: Any, loaded: Mapping[int, Any]) -> bytes:
+    """Digest of a value with all that it holds; `loaded` has what some loaders, by identity, have given already."""
+    # Before all else: a loader may be a dataclass as well.
+    if callable(value):
+        if id(value) in loaded:
+            return _content(loaded[id(value)], loaded)
+        try:
+            result = value()
+        except Exception:  # whatever a loader of the user's raises: no run may ever ask for what it loads
+            return _joined("cannot be loaded")
+        return _content(result, loaded)
+    if is_dataclass(value):
+        names = [f.name for f in fields(value) if (type(value), f.name) not in _SHOWN]
+        return _joined("fields", *(_content(item, loaded) for name in names for item in (name, getattr(value, name))))
+    if isinstance(value, Mapping):
+        pairs = sorted(value.items(), key=lambda pair: repr(pair[0]))
+        return _joined("mapping", *(_content(item, loaded) for pair in pairs for item in pair))
+    if isinstance(value, list | tuple):
+        return _joined("sequence", *(_content(item, loaded) for item in value))
+    if isinstance(value, np.ndarray):
+        return _joined(f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).data)
+    return _joined(repr(value))
 
 
 def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) -> str:
@@ -67,6 +113,14 @@ def versions() -> dict[str, str]:
         with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
+
+
+def _joined(kind: str, *parts: bytes | memoryview) -> bytes:
+    """Digest of a kind of value and its parts, each of known length."""
+    digest = hashlib.sha256(kind.encode() + b"\n")
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -56,7 +56,8 @@ class Task:
 
 @functools.cache
 def _protocol_digest(protocol: Protocol) -> str:
-    return hashlib.sha256(str(protocol).encode()).hexdigest()[:8]
+    # Its text leaves out choices that play no part in its measures; all fields cannot leave out too much.
+    return hashlib.sha256(repr(protocol).encode()).hexdigest()[:8]
 
 
 def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
@@ -228,18 +229,13 @@ class _Kinds:
     def _of(self, link: Link) -> tuple[int, int, Link]:
         number = self.numbers.setdefault((link.work, link.view), len(self.numbers))
         kind, bound = number, link.bound
-        local = link.slot in ("preprocessing", "smoothness") or (link.slot not in _WHOLE and link.work.halo is not None)
-        self.costs[number] = _LOCAL if local else _GLOBAL
+        self.costs[number] = _LOCAL if link.slot in ("preprocessing", "smoothness") or link.declares_halo else _GLOBAL
         if bound is not None and (resume := bound.stage.resume) is not None:
             others = tuple((name, repr(value)) for name, value in bound.parameters.items() if name != resume)
             kind = self.numbers.setdefault((bound.stage.name, link.view, others), len(self.numbers))
             self.costs[number] = _ITERATION * bound.parameters[resume]
         self.known[id(link.work), link.view] = kind, number, link
         return kind, number, link
-
-
-_WHOLE = ("alternatives", "scheme")
-"""Steps that run whole methods."""
 
 
 def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], depth: int, kinds: _Kinds) -> _Branch:

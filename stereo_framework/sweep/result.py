@@ -9,6 +9,9 @@ from typing import Any
 
 from stereo_framework.scene import Disparity
 
+EVALUATION = "evaluation"
+"""What the measuring of a map is called among the seconds of a result."""
+
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -30,7 +33,8 @@ class Result:
     energy : float or None
         Of the optimizer's labels.
     seconds : mapping of str to float
-        Wall-clock time per stage. What several runs of a sweep share is computed once, but told by each of them as if it had been
+        Wall-clock time per stage and, under ``evaluation``, of measuring the map; without that in which images were read and kernels were
+        compiled or loaded. What several runs of a sweep share is computed once, but told by each of them as if it had been
         alone; a stage that was continued from fewer iterations counts these too. Sums over runs therefore exceed the sweep's time.
     warnings : tuple of str
     error : str or None
@@ -63,6 +67,12 @@ class Result:
     _disparity: Disparity | None = None
 
     @property
+    def matching_seconds(self) -> float | None:
+        """What matching took, all stages together; None where nothing was matched."""
+        stages = [seconds for stage, seconds in self.seconds.items() if stage != EVALUATION]
+        return sum(stages) if stages else None
+
+    @property
     def disparity(self) -> Disparity | None:
         """The disparity map in pixels, NaN = no estimate; None when it was not kept."""
         if self._disparity is None and self.map is not None and self.map.is_file():
@@ -82,6 +92,7 @@ class Result:
             "protocol",
             "statistics",
             "energy",
+            "matching_seconds",
             "seconds",
             "warnings",
             "error",

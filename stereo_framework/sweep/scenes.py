@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError
+from stereo_framework.errors import DataError, StereoFrameworkError
 from stereo_framework.scene import Scene
 from stereo_framework.sweep.identity import scene_digest
 
@@ -75,17 +76,37 @@ def send(scene: Scene, data: str | os.PathLike[str] | None) -> SentScene:
 class _Held:
     """A loader of what is there already."""
 
-    array: Any
+    value: Any
 
     def __call__(self) -> Any:
-        return self.array
+        return self.value
 
 
-def _with_arrays(scene: Scene) -> Scene:
-    """The same scene, all of it loaded, that can be pickled."""
-    return replace(
-        scene,
-        frames=tuple(replace(frame, load=_Held(scene.image(i))) for i, frame in enumerate(scene.frames)),
-        truths={pair: _Held(load()) for pair, load in scene.truths.items()},
-        masks={name: _Held(load()) for name, load in scene.masks.items()},
-    )
+@dataclass(frozen=True)
+class _Missing:
+    """A loader of what could not be loaded here either: it says so when it is asked."""
+
+    error: str
+
+    def __call__(self) -> Any:
+        raise DataError(self.error)
+
+
+def _with_arrays(value: Any) -> Any:
+    """The same scene, or part of one, all of it loaded, that can be pickled."""
+    if callable(value):
+        return _held(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _with_arrays(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, Mapping):
+        return {key: _with_arrays(item) for key, item in value.items()}
+    return tuple(map(_with_arrays, value)) if isinstance(value, tuple) else value
+
+
+def _held(load: Callable[[], Any]) -> _Held | _Missing:
+    try:
+        return _Held(load())
+    except StereoFrameworkError as error:
+        return _Missing(str(error))
+    except Exception as error:  # whatever a loader of the user's raises
+        return _Missing(f"{type(error).__name__}: {error}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stereo_framework._compiling import working_time
 from stereo_framework._parallel import threads
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.steps import Step
@@ -19,6 +19,7 @@ from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.stage import load_plugin
 from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.plan import Unit
+from stereo_framework.sweep.result import EVALUATION
 from stereo_framework.sweep.scenes import SentScene
 
 
@@ -31,7 +32,7 @@ class Measured:
     statistics : tuple of dict
         One for each protocol; none after an error.
     seconds : tuple of dict
-        Likewise: wall-clock time per stage and of the evaluation.
+        Likewise: wall-clock time per stage and of the evaluation, as in `Result`.
     energy : float or None
     warnings : tuple of str
     error : str or None
@@ -93,9 +94,9 @@ def failed(error: str) -> Measured:
 def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: bool) -> Measured:
     statistics, seconds = [], []
     for protocol in protocols:
-        start = time.perf_counter()
+        start = working_time()
         statistics.append(evaluate(match.disparity, scene, protocol))
-        seconds.append(match.seconds | {"evaluation": time.perf_counter() - start})
+        seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Measured(
         statistics=tuple(statistics),
         seconds=tuple(seconds),

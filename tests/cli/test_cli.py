@@ -5,11 +5,13 @@ import re
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
 import yaml
+from numba.core import event
 from typer.testing import CliRunner
 
 from stereo_framework.cli import _output
@@ -74,11 +76,15 @@ def test_run_json(cli):
         "protocol",
         "statistics",
         "energy",
+        "matching_seconds",
         "seconds",
         "warnings",
         "error",
     ]
     assert record["method"] == "window"
+    assert "evaluation" in record["seconds"]
+    stages = [seconds for name, seconds in record["seconds"].items() if name != "evaluation"]
+    assert record["matching_seconds"] == pytest.approx(sum(stages))
     assert record["parameters"]["aggregation.box.size"] == 5
     assert 0 < record["statistics"]["bad_pixels_all"] < 30
 
@@ -326,6 +332,15 @@ def test_progress_without_a_terminal(capsys, monkeypatch):
         progress.advance()
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
+
+
+def test_compiling_is_told_once(capsys):
+    kernel = SimpleNamespace(py_func=SimpleNamespace(__module__="stereo_framework.aggregation.box"))
+    with _output.Progress(1):
+        for _ in range(2):
+            with event.trigger_event("numba:compile", data={"dispatcher": kernel}):
+                pass
+    assert re.fullmatch("compiling kernels: first use only; .*\n", capsys.readouterr().err)
 
 
 def test_check_schema_scenes_stages(cli, script):

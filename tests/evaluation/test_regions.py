@@ -252,6 +252,18 @@ def test_visible_pixels_without_a_mask():
         visible(make_scene(image=np.zeros((3, 3), np.uint8)))
 
 
+def test_every_gap_has_visible_pixels_of_its_own():
+    truth = np.array([[1, 1, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0]], np.float32)
+    scene = make_scene(truth)
+    found = set()
+    for gap in (1.0, 3.0, 6.0):
+        protocol = resolve({"base": "middlebury-v3", "regions": ["nonocc"], "disparity_gap": gap})
+        visible_pixels = region_masks(scene, protocol)["nonocc"]
+        np.testing.assert_array_equal(visible_pixels, ~naive_regions.occluded(truth, 1, gap))
+        found.add(visible_pixels.tobytes())
+    assert len(found) == 3
+
+
 @pytest.mark.parametrize(("name", "least"), [("teddy", 0.985), ("cones", 0.98)])
 def test_visible_pixels_are_those_of_middlebury_v2(data, name, least):
     from stereo_framework.datasets import load_scene

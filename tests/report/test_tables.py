@@ -20,7 +20,7 @@ RESULTS = [
         axes={"box.size": i},
         protocol="p",
         statistics={"bad_pixels_all": 10.0 * i, "rms_error_occ": math.nan},
-        seconds={"a": 1.0, "b": 0.5},
+        seconds={"a": 1.0, "b": 0.5, "evaluation": 8.0},
         energy=1.5,
     )
     for i in (1, 2)
@@ -31,6 +31,14 @@ def test_what_distinguishes_results_and_the_usual_statistics():
     header, rows = results_table(RESULTS)
     assert header == ["scene", "method", "box.size", "bad_pixels_all", "seconds"]
     assert rows == [["s", "m", "1", "10.00", "1.50"], ["s", "m", "2", "20.00", "1.50"]]
+
+
+def test_seconds_are_those_of_matching():
+    evaluated = replace(RESULTS[0], seconds={"evaluation": 8.0})
+    assert (RESULTS[0].matching_seconds, evaluated.matching_seconds) == (1.5, None)
+    assert results_table([evaluated])[0][-1] == "bad_pixels_all"
+    header, [row] = results_table(RESULTS[:1], ["seconds", "seconds.evaluation"])
+    assert (header[3:], row[3:]) == (["seconds", "seconds.evaluation"], ["1.50", "8.00"])
 
 
 def test_chosen_columns():

@@ -57,7 +57,7 @@ def _seconds(context: Context, everything: Sequence[Result]) -> Table:
         own = [r for r in everything if r.method == method and r.error is None]
         row = [Cell(f"{method} ({label})"), Cell(str(len({str(r.axes) for r in own})))]
         for scene in SCENES:
-            taken = [sum(v for k, v in r.seconds.items() if k != "evaluation") for r in own if short(r.scene) == scene]
+            taken = [s for r in own if short(r.scene) == scene and (s := r.matching_seconds) is not None]
             row.append(Cell(f"{statistics.median(taken):.2f}", statistics.median(taken)) if taken else Cell("-"))
         rows.append(row)
     machine = environment_text().partition("\n")[0]

@@ -1,0 +1,199 @@
+"""What makes a run the same run: everything that a scene's numbers depend on is in its identity, and travels with it."""
+
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import stereo_framework
+from stereo_framework.errors import DataError
+from stereo_framework.evaluation.protocols import resolve
+from stereo_framework.scene import Calibration, Frame, Scene, Search
+from stereo_framework.script import load
+from stereo_framework.sweep.identity import scene_digest
+from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.scenes import _with_arrays
+
+ROWS, COLUMNS = 6, 9
+
+
+def held(value, dtype):
+    """A loader of an array full of a value."""
+    return lambda: np.full((ROWS, COLUMNS), value, dtype)
+
+
+def missing():
+    raise DataError("somewhere/file.png: no such file")
+
+
+def frame(value, position):
+    return Frame(f"frame{position}", held(value, np.uint8), position)
+
+
+def scene(**changes):
+    """A scene of three frames that has everything."""
+    known = {
+        "name": "made",
+        "frames": (frame(10, 0), frame(20, 1), frame(30, 2)),
+        "search": Search(0, 3),
+        "truths": {(0, 1): held(1, np.float32), (1, 0): held(2, np.float32)},
+        "masks": {"nonocc": held(True, np.bool_)},
+        "calibration": Calibration(100.0, 160.0),
+        "grey_levels": 4.0,
+        "largest_disparity": 60.0,
+    }
+    return Scene(**known | changes)
+
+
+FRAMES = scene().frames
+OTHER = {
+    "name": ["other"],
+    "frames": [
+        (frame(11, 0), *FRAMES[1:]),
+        (FRAMES[0], frame(21, 1), FRAMES[2]),
+        (*FRAMES[:2], frame(31, 2)),
+        (*FRAMES[:2], frame(30, 3)),
+        (*FRAMES[:2], Frame("frame2", held(30, np.float32), 2)),
+        (*FRAMES[:2], Frame("frame2", lambda: np.full((COLUMNS, ROWS), 30, np.uint8), 2)),
+        (*FRAMES[:2], Frame("frame2", missing, 2)),
+        FRAMES[:2],
+    ],
+    "reference_index": [2],
+    "match_index": [2],
+    "search": [None, Search(0, 4), Search(0, 3, 0.5)],
+    "truths": [
+        {},
+        {(0, 1): held(2, np.float32), (1, 0): held(2, np.float32)},
+        {(0, 1): held(1, np.float32), (1, 0): held(3, np.float32)},
+        {(0, 1): held(1, np.float32), (1, 0): missing},
+        {(0, 1): held(1, np.float32)},
+    ],
+    "masks": [{}, {"nonocc": held(False, np.bool_)}, {"all": held(True, np.bool_)}, {"nonocc": missing}],
+    "calibration": [None, Calibration(101.0, 160.0), Calibration(100.0, 161.0), Calibration(100.0, 160.0, 1.0)],
+    "border": [1],
+    "protocol": ["middlebury-v2"],
+    "reduction": [2],
+    "grey_levels": [None, 0.0, 8.0],
+    "largest_disparity": [None, 61.0],
+    "whole_truth": [True],
+    "weight": [0.5],
+    "ranges": [
+        {(0, 1): lambda: (held(0, np.float32)(), held(3, np.float32)())},
+        {(0, 1): lambda: (held(0, np.float32)(), held(2, np.float32)())},
+        {(1, 0): lambda: (held(0, np.float32)(), held(3, np.float32)())},
+    ],
+}
+
+
+def test_every_field_of_a_scene_counts():
+    assert list(OTHER) == [f.name for f in fields(Scene)], "a field was added: say above what another value of it is"
+    found = {scene_digest(scene())}
+    for name, values in OTHER.items():
+        for value in values:
+            found.add(scene_digest(scene(**{name: value})))
+    assert len(found) == 1 + sum(map(len, OTHER.values()))
+
+
+def test_every_field_of_a_frame_counts_but_the_name_that_messages_show():
+    other = {"name": "/another/place/frame2.png", "load": held(31, np.uint8), "position": 2.5, "valid": held(True, np.bool_)}
+    assert list(other) == [f.name for f in fields(Frame)], "a field was added: say above what another value of it is"
+    for name, value in other.items():
+        changed = scene(frames=(*FRAMES[:2], replace(FRAMES[2], **{name: value})))
+        assert (scene_digest(changed) == scene_digest(scene())) == (name == "name")
+
+
+def test_which_pixels_hold_data_counts_even_where_their_intensities_are_those_of_the_fill():
+    def image(hole):
+        found = np.full((ROWS, COLUMNS), 10, np.float32)
+        found[hole] = np.nan
+        return found
+
+    frames = [(Frame("frame0", lambda hole=hole: image(hole), 0), *FRAMES[1:]) for hole in ((0, 0), (2, 3))]
+    masked = [
+        (FRAMES[0], replace(FRAMES[1], valid=lambda x=x: np.arange(COLUMNS) * np.ones((ROWS, 1)) != x), FRAMES[2]) for x in (0, 1)
+    ]
+    assert len({scene_digest(scene(frames=some)) for some in (FRAMES, *frames, *masked)}) == 5
+
+
+def test_what_is_alike_has_one_digest():
+    turned = dict(reversed(scene().truths.items()))
+    assert scene_digest(scene()) == scene_digest(scene()) == scene_digest(scene(truths=turned))
+
+
+def test_a_digest_is_computed_once():
+    calls = []
+    one = scene(masks={"nonocc": lambda: calls.append("mask") or np.ones((ROWS, COLUMNS), bool)})
+    assert scene_digest(one) == scene_digest(one)
+    assert calls == ["mask"]
+
+
+@pytest.mark.parametrize(
+    "needed",
+    [
+        {"frames": (Frame("frame0", missing, 0), *FRAMES[1:])},
+        {"frames": (FRAMES[0], Frame("frame1", missing, 1), FRAMES[2])},
+        {"truths": {(0, 1): missing}},
+    ],
+)
+def test_without_its_images_or_its_truth_a_scene_has_no_digest(needed):
+    with pytest.raises(DataError, match=r"somewhere/file\.png"):
+        scene_digest(scene(**needed))
+
+
+# --- on their way to other processes
+
+
+def sent(one):
+    return pickle.loads(pickle.dumps(_with_arrays(one)))
+
+
+def test_scenes_are_sent_with_everything():
+    for changes in ({}, *({name: value} for name, values in OTHER.items() for value in values)):
+        one = scene(**changes)
+        assert scene_digest(sent(one)) == scene_digest(one)
+
+
+def test_a_file_that_is_missing_is_missed_where_it_is_needed_and_not_before():
+    frames = (*FRAMES[:2], Frame("frame2", missing, 2))
+    arrived = sent(scene(frames=frames, masks={"nonocc": missing}))
+    assert arrived.truth[0, 0] == 1
+    with pytest.raises(DataError, match=r"^somewhere/file\.png: no such file$"):
+        arrived.image(2)
+    with pytest.raises(DataError, match=r"^somewhere/file\.png: no such file$"):
+        arrived.mask("nonocc")
+
+
+# --- and in the store
+
+METHOD = {"name": "m", "matching_cost": "absolute_difference", "optimization": "winner_take_all"}
+
+
+def test_another_mask_gives_another_number(tmp_path):
+    # Level 0 is right in the left half of the picture alone: 0 % of the one, 100 % of the other half are bad.
+    truth = np.zeros((ROWS, COLUMNS + 1), np.float32)
+    half = (COLUMNS + 1) // 2
+    truth[:, half:] = 3
+    flat = np.zeros(truth.shape, np.uint8)
+    found = []
+    for columns in (slice(0, half), slice(half, None)):
+        mask = np.zeros(truth.shape, bool)
+        mask[:, columns] = True
+        one = Scene(
+            "halves",
+            (Frame("l", lambda: flat, 0), Frame("r", lambda: flat, 1)),
+            search=Search(0, 3),
+            truths={(0, 1): lambda: truth},
+            masks={"nonocc": lambda mask=mask: mask},
+        )
+        protocol = {"base": "taxonomy2002", "masks": "scene", "regions": ["nonocc"]}
+        [result] = stereo_framework.run(METHOD | {"evaluation": {"protocol": protocol}}, scenes=one, out=tmp_path)
+        found.append(result.statistics["bad_pixels_nonocc"])
+    assert found == [0, 100]
+
+
+def test_protocols_that_measure_otherwise_have_keys_of_their_own():
+    script = load(METHOD)
+    [task] = plan(script, [scene()])
+    gaps = [replace(resolve("taxonomy2002"), masks="scene", regions=("nonocc",), disparity_gap=gap) for gap in (1.0, 2.0, 3.0)]
+    assert len(set(replace(task, protocols=tuple(gaps)).keys)) == 3
