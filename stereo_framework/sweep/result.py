@@ -33,8 +33,8 @@ class Result:
     energy : float or None
         Of the optimizer's labels.
     seconds : mapping of str to float
-        Wall-clock time per stage and, under ``evaluation``, of measuring the map; without that in which images were read and kernels were
-        compiled or loaded. What several runs of a sweep share is computed once, but told by each of them as if it had been
+        Wall-clock time per stage and, under ``evaluation``, of measuring the map, without that in which kernels were compiled or loaded;
+        the pair's images are read before. What several runs of a sweep share is computed once, but told by each of them as if it had been
         alone; a stage that was continued from fewer iterations counts these too. Sums over runs therefore exceed the sweep's time.
     warnings : tuple of str
     error : str or None
