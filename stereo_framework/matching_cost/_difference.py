@@ -113,10 +113,9 @@ def _positions(columns: int, search: Search) -> tuple[NDArray[np.int64], ...]:
     """
     fine = (columns - 1) * search.denominator + 1
     x = np.arange(columns) * search.denominator
-    # In view: 0 <= x - direction * (first + stride * level) < fine.
-    lowest, highest = (x - fine + 1, x) if search.direction > 0 else (-x, fine - 1 - x)
-    start = np.clip(-((search.first - lowest) // search.stride), 0, search.levels)
-    stop = np.clip((highest - search.first) // search.stride + 1, start, search.levels)
+    seen = search.in_view(columns)
+    start = seen.argmax(axis=1)
+    stop = start + seen.sum(axis=1)
     position = x - search.direction * (search.first + search.stride * start)
     if search.direction > 0:
         position = fine - 1 - position

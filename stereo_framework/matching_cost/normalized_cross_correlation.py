@@ -130,9 +130,9 @@ def _shifts(columns: int, search: Search) -> NDArray[np.int64]:
     """
     position = -search.direction * (search.first + search.stride * np.arange(search.levels))
     shift, phase = np.divmod(position, search.denominator)
-    start = np.clip(-shift, 0, columns)
-    stop = np.clip(columns - (phase > 0) - shift, start, columns)
-    return np.stack([phase, shift, start, stop], axis=1)
+    seen = search.in_view(columns)
+    start = seen.argmax(axis=0)
+    return np.stack([phase, shift, start, start + seen.sum(axis=0)], axis=1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -13,7 +13,7 @@ from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, window_variance
 from stereo_framework.errors import DataError
 from stereo_framework.optimization._one_to_one import check_whole_steps
-from stereo_framework.scene import Image
+from stereo_framework.scene import Image, Mask
 from stereo_framework.volume import CostVolume, Labels
 
 
@@ -54,6 +54,7 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
             turned[start:stop],
             left[start:stop],
             right[start:stop],
+            search.in_view(columns)[turn],
             search.first,
             search.stride,
             rules.alpha,
@@ -72,6 +73,7 @@ def _kernel(
     costs: NDArray[np.float32],
     left_variance: Floats,
     right_variance: Floats,
+    seen: Mask,
     first: int,
     stride: int,
     alpha: float,
@@ -89,7 +91,7 @@ def _kernel(
     crossing = np.empty((2 if ordering else 0, columns + 2, shape[1] + 4), np.float64)
     partner = np.empty(columns, np.int64)
     for y in range(rows):
-        _confidence(costs[y], left_variance[y], right_variance[y], first, stride, alpha, beta, two_sided, low, high)
+        _confidence(costs[y], left_variance[y], right_variance[y], seen, first, stride, alpha, beta, two_sided, low, high)
         partner[:] = -1
         while _match(low, high, crossing, first, ordering, partner):
             _remove(high, first, ordering, partner)
@@ -103,6 +105,7 @@ def _confidence(
     costs: NDArray[np.float32],
     left_variance: Floats,
     right_variance: Floats,
+    seen: Mask,
     first: int,
     stride: int,
     alpha: float,
@@ -117,12 +120,11 @@ def _confidence(
     for x in range(columns):
         for k in range(levels):
             d = k * stride
-            u = x - first - d
-            if 0 <= u < columns and costs[x, k] < np.inf:
+            if seen[x, k] and costs[x, k] < np.inf:
                 similarity = 1 - np.float64(costs[x, k])
                 margin = beta * abs(similarity)
                 if alpha > 0:
-                    variance = left_variance[x] + right_variance[u]
+                    variance = left_variance[x] + right_variance[x - first - d]
                     margin += alpha / variance if variance > 0 else np.inf
                 low[x, d] = similarity - margin
                 high[x, d] = similarity + margin if two_sided else similarity
