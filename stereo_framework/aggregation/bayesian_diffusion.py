@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numba import njit
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stereo_framework._checks import check_count
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
-from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, stage
+from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Costs, CostVolume
 
 _SMALLEST = np.float32(1e-16)
@@ -28,9 +28,9 @@ def bayesian_diffusion(
     partial: CostVolume | None = None,
     *,
     iterations: PositiveInt = 1000,
-    cost_scale: Positive = 0.01,
+    cost_scale: Annotated[Positive, Unit("per grey level")] = 0.01,
     mu: NonNegative = 0.5,
-    sigma: Positive = 0.4,
+    sigma: Annotated[Positive, Unit("levels")] = 0.4,
     epsilon: Fraction01 = 0.01,
 ) -> CostVolume:
     """Mean-field diffusion of disparity probabilities under a contaminated Gaussian prior.

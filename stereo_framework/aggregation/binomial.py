@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from numba import njit
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
@@ -20,7 +21,9 @@ from stereo_framework.volume import CostVolume
     halo=lambda iterations: 2 * iterations,
     resume="iterations",
 )
-def binomial(volume: CostVolume, partial: CostVolume | None = None, *, iterations: PositiveInt = 1) -> CostVolume:
+def binomial(
+    volume: CostVolume, partial: CostVolume | None = None, *, iterations: Annotated[PositiveInt, Unit("passes")] = 1
+) -> CostVolume:
     """Weighted mean of the costs with the kernel 1 4 6 4 1 along rows and columns, level by level.
 
     Parameters

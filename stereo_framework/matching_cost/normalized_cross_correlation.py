@@ -14,7 +14,7 @@ from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, extended, rounded, window_spread, window_sums
 from stereo_framework.matching_cost._difference import Interpolation, check_images, upsample
 from stereo_framework.scene import Image, Search
-from stereo_framework.stage import stage
+from stereo_framework.stage import Unit, stage
 from stereo_framework.volume import CostVolume
 
 Form = Literal["moravec", "standard"]
@@ -29,7 +29,7 @@ def normalized_cross_correlation(
     match: Image,
     search: Search,
     *,
-    size: Annotated[int, Ge(2)] = 5,
+    size: Annotated[int, Ge(2), Unit("pixels")] = 5,
     form: Form = "moravec",
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from stereo_framework._checks import check_not_negative
 from stereo_framework._parallel import over_rows
 from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
 from stereo_framework.scene import Mask
-from stereo_framework.stage import NonNegative, stage
+from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
 # How the best set of matches up to a cell follows from that up to another one.
@@ -18,7 +20,9 @@ _BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3
 
 
 @stage("optimization", source="Cox, Hingorani, Rao & Maggs 1996", halo=lambda: 0)
-def maximum_likelihood_matching(energy: Energy, *, occlusion_cost: NonNegative = 20.0) -> Labeling:
+def maximum_likelihood_matching(
+    energy: Energy, *, occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0
+) -> Labeling:
     """The one-to-one matching of every row that keeps the order of the pixels and costs least, unmatched pixels having one price.
 
     Parameters

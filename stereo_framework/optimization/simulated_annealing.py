@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numba import njit
@@ -16,7 +16,7 @@ from stereo_framework._parallel import over_rows
 from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
-from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, stage
+from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
 RULES = ("metropolis", "flip_gibbs", "full_gibbs")
@@ -31,8 +31,8 @@ def simulated_annealing(
     energy: Energy,
     *,
     rule: Literal["metropolis", "flip_gibbs", "full_gibbs"] = "full_gibbs",
-    start_temperature: Positive = 10.0,
-    end_temperature: Positive = 0.01,
+    start_temperature: Annotated[Positive, Unit("units of the cost")] = 10.0,
+    end_temperature: Annotated[Positive, Unit("units of the cost")] = 0.01,
     schedule: Literal["linear", "logarithmic"] = "linear",
     sweeps: PositiveInt = 100,
     visiting: Literal["random", "raster", "checkerboard"] = "random",

@@ -16,7 +16,7 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._one_to_one import chosen_costs
 from stereo_framework.optimization._stable import Rules, check, stable_labels
 from stereo_framework.scene import Image
-from stereo_framework.stage import NonNegative, stage
+from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Costs, CostVolume, Energy, Labeling
 
 
@@ -27,9 +27,9 @@ def stratified_matching(
     match: Image,
     *,
     threshold: Annotated[float, Ge(-1), Le(1)] = 0.8,
-    alpha: NonNegative = 10.0,
+    alpha: Annotated[NonNegative, Unit("squared grey levels")] = 10.0,
     beta: NonNegative = 0.05,
-    size: Annotated[int, Ge(2)] = 5,
+    size: Annotated[int, Ge(2), Unit("pixels")] = 5,
     ordering: bool = False,
     two_sided: bool = False,
 ) -> Labeling:
