@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
+from stereo_framework._kernel import kernel
 from stereo_framework.aggregation._iterate import iterate
 from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
@@ -61,7 +61,7 @@ def binomial(
     return replace(volume, costs=iterate(_kernel, (partial or volume).costs, iterations))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(costs: NDArray[np.float32], start: int, out: NDArray[np.float32]) -> None:
     rows, columns, levels = costs.shape
     width = columns * levels

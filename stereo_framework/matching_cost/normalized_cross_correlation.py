@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, extended, rounded, window_spread, window_sums
 from stereo_framework.matching_cost._difference import Interpolation, check_images, upsample
@@ -135,7 +135,7 @@ def _shifts(columns: int, search: Search) -> NDArray[np.int64]:
     return np.stack([phase, shift, start, start + seen.sum(axis=0)], axis=1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     left: Floats,
     right: Floats,

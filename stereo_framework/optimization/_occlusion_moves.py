@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
 from stereo_framework.scene import Image, Mask
 from stereo_framework.volume import CostVolume, Labels
@@ -90,7 +90,7 @@ def _flat_edges(image: Image, threshold: float) -> NDArray[np.uint8]:
     return flat
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _weight(
     direction: int,
     y: int,
@@ -116,7 +116,7 @@ def _weight(
     return weights[1] if flat[at, here] & flat_match[at, there] & bit else weights[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _objective(
     labels: NDArray[np.int16],
     costs: NDArray[np.float32],
@@ -148,7 +148,7 @@ def _objective(
 # go together: an edge of infinite capacity.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _build(
     level: int,
     labels: NDArray[np.int16],
@@ -210,14 +210,14 @@ def _build(
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _forbid(there: np.uint64, new: np.uint64, link: int, residual: NDArray[np.float64], links: NDArray[np.int32]) -> None:
     """Join two matches that share a pixel: by link 0 of the one that there was one of the reference, by link 1 one of the match image."""
     links[there, link], links[new, 1 - link] = new, there
     residual[there, LINKS + link] = np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _apply(
     level: int,
     nodes: NDArray[np.intp],

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count, check_not_negative
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, window_variance
 from stereo_framework.errors import DataError
@@ -68,7 +68,7 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     return labels
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     costs: NDArray[np.float32],
     left_variance: Floats,
@@ -100,7 +100,7 @@ def _kernel(
                 labels[y, x] = (x - partner[x] - first) // stride
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _confidence(
     costs: NDArray[np.float32],
     left_variance: Floats,
@@ -130,7 +130,7 @@ def _confidence(
                 high[x, d] = similarity + margin if two_sided else similarity
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _match(low: Floats, high: Floats, crossing: Floats, first: int, ordering: bool, partner: NDArray[np.int64]) -> bool:
     """Match all candidates that beat every competitor there still is; whether there was one."""
     columns, disparities = high.shape
@@ -166,7 +166,7 @@ def _match(low: Floats, high: Floats, crossing: Floats, first: int, ordering: bo
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _highest_crossing(high: Floats, crossing: Floats) -> None:
     """Per cell (x, d), at (x + 1, d + 2): the highest of all cells (x', u') with x' >= x and u' <= u, and of all with x' <= x and u' >= u."""
     columns, disparities = high.shape
@@ -180,7 +180,7 @@ def _highest_crossing(high: Floats, crossing: Floats) -> None:
             below[x + 1, d + 2] = max(high[x, d], below[x, d + 1], below[x + 1, d + 1])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _remove(high: Floats, first: int, ordering: bool, partner: NDArray[np.int64]) -> None:
     """Take away all candidates that compete with a match, and the matches themselves."""
     columns, disparities = high.shape

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_not_negative
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
 from stereo_framework.scene import Mask
@@ -80,7 +80,7 @@ def maximum_likelihood_matching(
     return Labeling(labels, chosen, objective=float(chosen.sum(dtype=np.float64)) + unmatched * occlusion_cost)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(costs: NDArray[np.float32], seen: Mask, stride: int, worth: float, labels: NDArray[np.int16]) -> None:
     """Levels of the matched pixels of every row; `worth`: what a match saves, less its cost. The other labels are left alone.
 

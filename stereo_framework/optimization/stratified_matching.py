@@ -7,9 +7,9 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, rounded
 from stereo_framework.errors import ParameterError
@@ -95,7 +95,7 @@ def _within_components(volume: CostVolume, reference: Image, match: Image, thres
     return replace(volume, costs=costs)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     components: NDArray[np.int32],
     left: Floats,

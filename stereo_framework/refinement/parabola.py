@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import Positive, Unit, stage
@@ -61,7 +61,7 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
     return refined
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     disparity: NDArray[np.float32],
     costs: NDArray[np.float32],
