@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from stereo_framework._kernel import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def ordered(bits: Any) -> Any:
     """The int32 bits of a float32 as an integer of the same order; its own inverse, but for -0, which becomes 0."""
     sign = bits >> np.int32(31)

@@ -7,9 +7,9 @@ for even sizes). Kernels work on the row range ``start..start + out.shape[0] - 1
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 
 _PART = 24576
@@ -33,7 +33,7 @@ def window_minimum(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]
     return minimum
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _box(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.float32]) -> None:
     rows, columns, levels = costs.shape
     before, after = (size - 1) // 2, size // 2
@@ -54,7 +54,7 @@ def _box(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.floa
         _slide_sums(column_sums, before, after, scale, window, out[y])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _slide_sums(
     sums: NDArray[np.float64], before: int, after: int, scale: float, window: NDArray[np.float64], out: NDArray[np.float32]
 ) -> None:
@@ -77,7 +77,7 @@ def _slide_sums(
                 out[at, k] = window[k] * scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _minimum(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.float32]) -> None:
     rows, columns, levels = costs.shape
     before, after = (size - 1) // 2, size // 2
@@ -112,7 +112,7 @@ def _minimum(costs: NDArray[np.float32], start: int, size: int, out: NDArray[np.
             _minimum_along_row(window, one, other, size, levels, target[first * levels : stop * levels])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _enter(
     row: NDArray[np.float32], suffix: NDArray[np.float32], prefix: NDArray[np.float32], minimum: NDArray[np.float32]
 ) -> None:
@@ -121,7 +121,7 @@ def _enter(
         minimum[i] = suffix[i] if suffix[i] < prefix[i] else prefix[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _minimum_along_row(
     line: NDArray[np.float32],
     one: NDArray[np.float32],
@@ -141,14 +141,14 @@ def _minimum_along_row(
     _lowest(line[:width], line[second : second + width], line[third : third + width], out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _lowest(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     for i in range(out.shape[0]):
         least = a[i] if a[i] < b[i] else b[i]
         out[i] = least if least < c[i] else c[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _lower(a: NDArray[np.float32], b: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     for i in range(out.shape[0]):
         out[i] = a[i] if a[i] < b[i] else b[i]

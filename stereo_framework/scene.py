@@ -102,6 +102,33 @@ class Search:
         """Distance of neighbouring levels in units of ``1 / denominator`` pixels."""
         return round(self.step * self.denominator)
 
+    def in_view(self, columns: int) -> Mask:
+        """Which levels of a pixel the match image shows, for each column: ``0 <= x_match <= columns - 1``.
+
+        Parameters
+        ----------
+        columns : int
+            Width of either image in pixels.
+
+        Returns
+        -------
+        ndarray, bool, (columns, levels)
+            The same for every row. A level is in view in consecutive columns, a column has consecutive levels in view.
+
+        Raises
+        ------
+        ParameterError
+            `minimum` is not a multiple of 1/`denominator`.
+
+        Examples
+        --------
+        >>> Search(0, 2).in_view(3).tolist()
+        [[True, False, False], [True, True, False], [True, True, True]]
+        """
+        x = np.arange(columns)[:, None] * self.denominator
+        position = x - self.direction * (self.first + self.stride * np.arange(self.levels))
+        return (position >= 0) & (position <= (columns - 1) * self.denominator)
+
     def __str__(self) -> str:
         return f"{self.minimum:g}..{self.maximum:g} step {self.step:g}"
 

@@ -38,6 +38,21 @@ Fraction01 = Annotated[float, Ge(0), Le(1)]
 
 
 @dataclass(frozen=True)
+class Unit:
+    """Unit of a stage's parameter, in its annotation: ``size: Annotated[PositiveInt, Unit("pixels")] = 9``.
+
+    Plots, pages and the command line take it from there. What is no quantity has none, nor has a count that its name explains (`sweeps`).
+
+    Parameters
+    ----------
+    text : str
+        As it follows a number: ``pixels``, ``grey levels``, ``levels`` (of disparity), ``passes``, ``units of the matching cost``.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Slot:
     """A place in a method: what its stages get first, what they may name after that, and whether several may stand there.
 
@@ -109,6 +124,17 @@ class Stage:
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         """Keyword-only parameters by name, annotations resolved."""
         return _parameters(self.function)
+
+    def unit(self, parameter: str) -> str:
+        """Unit of a parameter as its annotation gives it, empty where it has none.
+
+        Examples
+        --------
+        >>> from stereo_framework.matching_cost import absolute_difference
+        >>> of(absolute_difference).unit("truncation"), of(absolute_difference).unit("interval")
+        ('grey levels', '')
+        """
+        return _unit(self.parameters[parameter].annotation)
 
     @property
     def summary(self) -> str:
@@ -396,6 +422,13 @@ def describe(annotation: Any) -> str:
         return "a list" + (f" of {describe(arguments[0])}" if arguments else "")
     words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", type(None): "null"}
     return words.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def _unit(annotation: Any) -> str:
+    """Of an annotation or one of its alternatives."""
+    if isinstance(annotation, Unit):
+        return annotation.text
+    return next(filter(None, map(_unit, typing.get_args(annotation))), "")
 
 
 def spelled(value: Any) -> str:

@@ -58,11 +58,8 @@ class CostVolume:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Cells in view, bool ``(columns, levels)``, the same for every row: ``0 <= x_match <= columns - 1``."""
-        columns = np.arange(self.costs.shape[1])[:, None] * self.search.denominator
-        fine = self.search.first + self.search.stride * np.arange(self.search.levels)
-        position = columns - self.search.direction * fine
-        return (position >= 0) & (position <= columns[-1])
+        """Cells in view, bool ``(columns, levels)``, the same for every row: `Search.in_view`."""
+        return self.search.in_view(self.costs.shape[1])
 
 
 def restore_outside(volume: CostVolume) -> CostVolume:
@@ -93,11 +90,12 @@ def restore_outside(volume: CostVolume) -> CostVolume:
 def restore_outside_inplace(volume: CostVolume) -> None:
     """`restore_outside` without the copy, for a caller that owns the volume."""
     search = volume.search
+    # At whole steps the cells out of `Search.in_view`. Slices: no mask is as fast.
     last = (volume.costs.shape[1] - 1) * search.denominator
     fine = search.first + search.stride * np.arange(search.levels)
     position = -search.direction * (fine + search.denominator - 1)
     for level, shift in enumerate(position):
-        # In view are the columns x with 0 <= x * denominator + shift <= last.
+        # What stays are the columns x with 0 <= x * denominator + shift <= last.
         start = max(0, -(shift // search.denominator))
         stop = max(0, (last - shift) // search.denominator + 1)
         volume.costs[:, :start, level] = volume.outside

@@ -142,6 +142,15 @@ def test_documents_its_parameters_and_no_others(stage):
 
 
 @every_stage
+def test_units_that_the_docstring_tells_are_declared(stage):
+    for name in stage.parameters:
+        # What is said after the first sentence or clause is about something else.
+        text = re.split(r"[.;:] ", " ".join(documented(stage.function)[name][1].split()))[0]
+        told = re.search(r"\bin (pixels|(?:squared )?grey levels|levels|passes|units of the (?:matching )?cost)\b", text)
+        assert not told or stage.unit(name).startswith(told[1]), f"{name}: Annotated[..., Unit({told[1]!r})]"
+
+
+@every_stage
 @both_kinds
 def test_keeps_shape_and_type(stage, kind, worlds):
     world = worlds[kind]

@@ -70,6 +70,25 @@ def test_first_level_in_fine_units():
     assert Search(2 / 3, 4, 1 / 3).first == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "in_view"),
+    [
+        # x_match = x - d for levels 0, 1, 2 and columns 0..3.
+        ((0, 2), ["x..", "xx.", "xxx", "xxx"]),
+        # x_match = x + d.
+        ((0, 2, 1, -1), ["xxx", "xxx", "xx.", "x.."]),
+        # Levels -2, 0, 2.
+        ((-2, 2, 2), ["xx.", "xx.", ".xx", ".xx"]),
+        # Levels -1/2, 0, 1/2: positions between the outermost pixels are in view, beyond them not.
+        ((-0.5, 0.5, 0.5), ["xx.", "xxx", "xxx", ".xx"]),
+        ((-0.5, 0.5, 0.5, -1), [".xx", "xxx", "xxx", "xx."]),
+        ((9, 10), ["..", "..", "..", ".."]),
+    ],
+)
+def test_levels_in_view(arguments, in_view):
+    assert Search(*arguments).in_view(4).tolist() == [[c == "x" for c in levels] for levels in in_view]
+
+
 def test_first_level_off_the_grid_is_refused():
     with pytest.raises(ParameterError, match=r"search.minimum: 0.5 is not a multiple of 1/1 pixel; choose a minimum on the grid"):
         _ = Search(0.5, 4).first

@@ -20,6 +20,7 @@ from stereo_framework.stage import (
     NonNegativeInt,
     Positive,
     PositiveInt,
+    Unit,
     describe,
     faults,
     find,
@@ -196,6 +197,36 @@ def test_what_is_no_stage_is_refused(thing, name):
 
 
 # --- parameters -------------------------------------------------------------------------------------------------------
+
+
+Size = Annotated[PositiveInt, Unit("pixels")]
+
+
+def with_units(
+    volume,
+    *,
+    size: Size = 3,
+    widest: Size | None = None,
+    limit: Annotated[Positive | None, Unit("grey levels")] = None,
+    odd: Annotated[Size, Lt(9)] = 3,
+    sizes: list[Size] = [3],  # noqa: B006
+    beta: Positive = 0.5,
+): ...
+
+
+def test_units_stand_in_annotations(registry):
+    record = of(aggregation()(with_units))
+    units = {name: record.unit(name) for name in record.parameters}
+    expected = {"size": "pixels", "widest": "pixels", "limit": "grey levels", "odd": "pixels", "sizes": "pixels", "beta": ""}
+    assert units == expected
+
+
+def test_units_change_nothing_about_what_is_legal():
+    assert describe(Size | None) == "a whole number >= 1 or null"
+    assert resolve(with_units, {"size": 4, "widest": 5})["widest"] == 5
+    assert faults(with_units, {"size": 0, "odd": 9, "limit": 0}).keys() == {"size", "odd", "limit"}
+    about = model(with_units).model_json_schema()["properties"]
+    assert about["size"] == {"default": 3, "minimum": 1, "title": "Size", "type": "integer"}
 
 
 def every_kind(

@@ -12,7 +12,17 @@ from stereo_framework.volume import fill_labels, restore_outside, restore_outsid
 @settings(max_examples=60)
 @given(volume=volumes())
 def test_inside_agrees_with_twin(volume):
-    np.testing.assert_array_equal(volume.inside, naive.inside(volume.costs.shape[1], volume.search))
+    expected = naive.inside(volume.costs.shape[1], volume.search)
+    np.testing.assert_array_equal(volume.search.in_view(volume.costs.shape[1]), expected)
+    np.testing.assert_array_equal(volume.inside, expected)
+
+
+@settings(max_examples=60)
+@given(volume=volumes(searches([1, 2, 3])))
+def test_restore_outside_clears_what_is_out_of_view_at_whole_steps(volume):
+    seen = volume.search.in_view(volume.costs.shape[1])
+    expected = np.where(seen, volume.costs, np.float32(volume.outside))
+    np.testing.assert_array_equal(restore_outside(volume).costs, expected)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -5,11 +5,12 @@ parameters, and its results are stored and resumed like all others.
 """
 
 import math
+from typing import Annotated
 
 import cv2
 import numpy as np
 
-from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, stage
+from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
 
 
 @stage("refinement", source="Hirschmueller 2008, in the form of OpenCV's StereoSGBM")
@@ -19,11 +20,11 @@ def sgbm(
     match,
     search,
     *,
-    window: PositiveInt = 3,
-    small_change: NonNegative = 72.0,
-    large_change: NonNegative = 288.0,
-    uniqueness: NonNegativeInt = 10,
-    speckle_size: NonNegativeInt = 100,
+    window: Annotated[PositiveInt, Unit("pixels")] = 3,
+    small_change: Annotated[NonNegative, Unit("units of the matching cost")] = 72.0,
+    large_change: Annotated[NonNegative, Unit("units of the matching cost")] = 288.0,
+    uniqueness: Annotated[NonNegativeInt, Unit("%")] = 10,
+    speckle_size: Annotated[NonNegativeInt, Unit("pixels")] = 100,
 ):
     """Match with OpenCV's StereoSGBM, whatever the map so far.
 

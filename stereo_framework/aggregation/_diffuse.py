@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
+from stereo_framework._kernel import kernel
 from stereo_framework.aggregation._iterate import iterate
 from stereo_framework.errors import ParameterError
 from stereo_framework.volume import CostVolume
@@ -36,7 +36,7 @@ def diffuse(volume: CostVolume, partial: CostVolume | None, stage: str, iteratio
     return replace(volume, costs=iterate(step, original if partial is None else partial.costs, iterations))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     costs: NDArray[np.float32],
     original: NDArray[np.float32],

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
-from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, stage
+from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Costs, CostVolume
 
 _SMALLEST = np.float32(1e-16)
@@ -28,9 +28,9 @@ def bayesian_diffusion(
     partial: CostVolume | None = None,
     *,
     iterations: PositiveInt = 1000,
-    cost_scale: Positive = 0.01,
+    cost_scale: Annotated[Positive, Unit("per grey level")] = 0.01,
     mu: NonNegative = 0.5,
-    sigma: Positive = 0.4,
+    sigma: Annotated[Positive, Unit("levels")] = 0.4,
     epsilon: Fraction01 = 0.01,
 ) -> CostVolume:
     """Mean-field diffusion of disparity probabilities under a contaminated Gaussian prior.
@@ -124,7 +124,7 @@ def _prior(levels: int, sigma: float, epsilon: float) -> tuple[NDArray[np.float3
     return taps.astype(np.float32), np.float32(epsilon), (1 / table.sum(axis=1)).astype(np.float32)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     costs: NDArray[np.float32],
     support: NDArray[np.float32],
@@ -169,7 +169,7 @@ def _kernel(
 # stay the same.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _to_energy(
     data: NDArray[np.float32],
     here: NDArray[np.float32],
@@ -189,14 +189,14 @@ def _to_energy(
         least[x] = energy[x] if energy[x] < least[x] else least[x]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _to_probability(energy: NDArray[np.float32], least: NDArray[np.float32], total: NDArray[np.float32]) -> None:
     for x in range(energy.shape[0]):
         energy[x] = _exp(least[x] - energy[x])
         total[x] += energy[x]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _start_blur(
     here: NDArray[np.float32], total: NDArray[np.float32], tap: float, floor: float, blurred: NDArray[np.float32]
 ) -> None:
@@ -204,20 +204,20 @@ def _start_blur(
         blurred[x] = floor * total[x] + tap * here[x]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _add_neighbours(below: NDArray[np.float32], above: NDArray[np.float32], tap: float, blurred: NDArray[np.float32]) -> None:
     for x in range(blurred.shape[0]):
         blurred[x] += tap * (below[x] + above[x])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _to_support(blurred: NDArray[np.float32], total: NDArray[np.float32], norm: float, out: NDArray[np.float32]) -> None:
     for x in range(out.shape[0]):
         probability = blurred[x] / total[x] * norm
         out[x] = -_log(probability if probability > _SMALLEST else _SMALLEST)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _exp(x: Any) -> Any:
     """e^x of a float32 x <= 0; 0 below -87."""
     x = x if x > np.float32(-88) else np.float32(-88)
@@ -232,7 +232,7 @@ def _exp(x: Any) -> Any:
     return p * np.int32((n + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _log(x: Any) -> Any:
     """Natural logarithm of a normal, positive float32."""
     bits = np.float32(x).view(np.int32)

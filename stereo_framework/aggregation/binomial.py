@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
+from stereo_framework._kernel import kernel
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
@@ -20,7 +21,9 @@ from stereo_framework.volume import CostVolume
     halo=lambda iterations: 2 * iterations,
     resume="iterations",
 )
-def binomial(volume: CostVolume, partial: CostVolume | None = None, *, iterations: PositiveInt = 1) -> CostVolume:
+def binomial(
+    volume: CostVolume, partial: CostVolume | None = None, *, iterations: Annotated[PositiveInt, Unit("passes")] = 1
+) -> CostVolume:
     """Weighted mean of the costs with the kernel 1 4 6 4 1 along rows and columns, level by level.
 
     Parameters
@@ -59,7 +62,7 @@ def binomial(volume: CostVolume, partial: CostVolume | None = None, *, iteration
     return replace(volume, costs=iterate(_kernel, (partial or volume).costs, iterations))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(costs: NDArray[np.float32], start: int, out: NDArray[np.float32]) -> None:
     rows, columns, levels = costs.shape
     width = columns * levels

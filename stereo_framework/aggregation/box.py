@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 from stereo_framework._checks import check_count
 from stereo_framework._windows import box_mean
-from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
 @stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size, iterations: iterations * (size // 2))
-def box(volume: CostVolume, *, size: PositiveInt = 9, iterations: PositiveInt = 1) -> CostVolume:
+def box(
+    volume: CostVolume,
+    *,
+    size: Annotated[PositiveInt, Unit("pixels")] = 9,
+    iterations: Annotated[PositiveInt, Unit("passes")] = 1,
+) -> CostVolume:
     """Mean of the costs in a square window around each pixel, level by level.
 
     Parameters

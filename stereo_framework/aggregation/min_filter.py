@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 from stereo_framework._checks import check_count
 from stereo_framework._windows import window_minimum
-from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
 @stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size: size // 2)
-def min_filter(volume: CostVolume, *, size: PositiveInt = 9) -> CostVolume:
+def min_filter(volume: CostVolume, *, size: Annotated[PositiveInt, Unit("pixels")] = 9) -> CostVolume:
     """Smallest cost in a square window around each pixel, level by level.
 
     After a box filter of the same size every pixel gets the best of all windows that contain it: a shiftable window.

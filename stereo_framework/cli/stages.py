@@ -46,7 +46,10 @@ def stages(
 def _record(stage: Stage) -> dict[str, Any]:
     from stereo_framework.stage import describe
 
-    parameters = {n: {"default": p.default, "legal": describe(p.annotation)} for n, p in stage.parameters.items()}
+    parameters = {
+        name: {"default": parameter.default, "legal": describe(parameter.annotation), "unit": stage.unit(name)}
+        for name, parameter in stage.parameters.items()
+    }
     return {"slot": stage.slot, "name": stage.name, "summary": stage.summary, "source": stage.source, "parameters": parameters}
 
 
@@ -56,5 +59,6 @@ def _page(stage: Stage) -> str:
     lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source}", ""]
     for name, parameter in stage.parameters.items():
         default = parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
-        lines.append(f"  {name} = {default}   ({describe(parameter.annotation)})")
+        legal = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))
+        lines.append(f"  {name} = {default}   ({legal})")
     return "\n".join([*lines, "", inspect.getdoc(stage.function) or ""])

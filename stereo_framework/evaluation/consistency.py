@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.rendering import round_half_away
@@ -100,7 +100,7 @@ def inconsistent_pixels(
     return 100 * (count - int(np.count_nonzero(confirmed & estimated))) / count if count else math.nan
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _difference_kernel(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
     rows, columns = disparity.shape
     for y in range(rows):

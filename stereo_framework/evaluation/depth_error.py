@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from stereo_framework._kernel import kernel
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.scene import Disparity, Mask
 
@@ -88,7 +88,7 @@ def sigma_z_error(
     return total / count if mean else total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _sum_kernel(disparity, truth, mask, scale, mu, absent):  # type: ignore[no-untyped-def]
     total, count = 0.0, 0
     for y in range(disparity.shape[0]):

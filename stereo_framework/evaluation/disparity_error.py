@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from stereo_framework._kernel import kernel
 from stereo_framework.scene import Disparity, Mask
 
 
@@ -101,7 +101,7 @@ def fraction_matched(disparity: Disparity, mask: Mask) -> float:
     return int(np.count_nonzero(np.isfinite(disparity) & mask)) / count if count else math.nan
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _good_kernel(disparity, truth, mask, threshold, relative):  # type: ignore[no-untyped-def]
     good, estimated = 0, 0
     for y in range(disparity.shape[0]):
@@ -113,7 +113,7 @@ def _good_kernel(disparity, truth, mask, threshold, relative):  # type: ignore[n
     return good, estimated
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _squares_kernel(disparity, truth, mask):  # type: ignore[no-untyped-def]
     total, count = 0.0, 0
     for y in range(disparity.shape[0]):

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework.evaluation.rendering import render
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
@@ -143,7 +143,7 @@ def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: f
     return float(np.sqrt(total / count)) if count else float("nan")
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _sum_of_squared_gaps(
     low: NDArray, high: NDArray, other_low: NDArray, other_high: NDArray, counted: Mask
 ) -> tuple[float, int]:
@@ -178,7 +178,7 @@ def _finish(drawn: NDArray[np.float32]) -> Prediction:
     return Prediction(image.reshape(drawn.shape), visible)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _to_bytes(drawn: NDArray[np.float32], empty: NDArray[np.uint8], image: NDArray[np.uint8], visible: Mask) -> None:
     rows, columns, channels = drawn.shape
     for y in range(rows):
@@ -189,7 +189,7 @@ def _to_bytes(drawn: NDArray[np.float32], empty: NDArray[np.uint8], image: NDArr
                 image[y, x, c] = min(max(value, 0.0), 255.0) if visible[y, x] else empty[c]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _fetch(frame: NDArray, moved: NDArray, arrived: NDArray, gap: float, drawn: NDArray) -> None:
     """Sample each row of `frame` at ``x - moved``, where the pixel is visible."""
     rows, columns, channels = frame.shape

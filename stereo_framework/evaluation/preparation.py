@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation._protocol import Protocol
 from stereo_framework.scene import Disparity, Scene
@@ -95,7 +95,7 @@ def interpolated(disparity: Disparity) -> Disparity:
     return np.ascontiguousarray(across.T)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_rows(disparity: Disparity) -> None:
     rows, columns = disparity.shape
     for y in range(rows):

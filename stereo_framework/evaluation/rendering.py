@@ -8,9 +8,9 @@ Scharstein & Szeliski 2002, section 5.1; the rules that the paper leaves open ar
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.scene import Disparity
 
@@ -57,13 +57,13 @@ def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 
     return drawn.reshape(values.shape)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def round_half_away(value):  # type: ignore[no-untyped-def]
     """To the nearest whole number, halves away from zero; float64, because float32 would round 0.49999997 + 0.5 up."""
     return np.copysign(np.floor(np.abs(np.float64(value)) + 0.5), np.float64(value))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _render_kernel(values, disparity, shift, gap, drawn):  # type: ignore[no-untyped-def]
     rows, columns, channels = values.shape
     backwards = shift < 0

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stereo_framework._kernel import kernel
 
 Mask = NDArray[np.bool_]
 Limits = NDArray[np.float32]
@@ -21,7 +22,7 @@ Grid = tuple[int, int, int, int]
 _ROUNDING = 1e-3
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _within(low: float, high: float, grid: Grid, levels: int) -> tuple[int, int]:
     """The first level within a pixel's limits and the one after the last; an empty range starts at 0."""
     first, stride, denominator, _ = grid
@@ -33,18 +34,19 @@ def _within(low: float, high: float, grid: Grid, levels: int) -> tuple[int, int]
     return (start, stop) if start < stop else (0, 0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _meets_gap(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
     """Whether a cell in view meets a masked pixel of the row of the match image."""
     first, stride, denominator, direction = grid
     position = x * denominator - direction * (first + stride * level)
+    # In view as in `Search.in_view`, inline for speed.
     if position < 0 or position > (match_valid.shape[0] - 1) * denominator:
         return False
     left = position // denominator
     return not match_valid[left] or (position % denominator > 0 and not match_valid[left + 1])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def close_cells(costs: NDArray, valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, value: float) -> None:
     """Write `value` into closed cells."""
     rows, columns, levels = costs.shape
@@ -60,7 +62,7 @@ def close_cells(costs: NDArray, valid: Mask, match_valid: Mask, low: Limits, hig
                         costs[y, x, level] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def without_open_cell(valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, levels: int, invalid: Mask) -> None:
     """Mark the pixels all of whose cells are closed."""
     rows, columns = valid.shape
@@ -72,7 +74,7 @@ def without_open_cell(valid: Mask, match_valid: Mask, low: Limits, high: Limits,
             invalid[y, x] = start >= stop
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def closed_labels(
     labels: NDArray[np.int16], valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, levels: int, closed: Mask
 ) -> None:
@@ -86,7 +88,7 @@ def closed_labels(
             closed[y, x] = label >= 0 and not is_open
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def reached(
     valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, levels: int, least: Limits, most: Limits
 ) -> None:

@@ -7,9 +7,9 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost._lanes import LANES, store_costs
@@ -113,10 +113,9 @@ def _positions(columns: int, search: Search) -> tuple[NDArray[np.int64], ...]:
     """
     fine = (columns - 1) * search.denominator + 1
     x = np.arange(columns) * search.denominator
-    # In view: 0 <= x - direction * (first + stride * level) < fine.
-    lowest, highest = (x - fine + 1, x) if search.direction > 0 else (-x, fine - 1 - x)
-    start = np.clip(-((search.first - lowest) // search.stride), 0, search.levels)
-    stop = np.clip((highest - search.first) // search.stride + 1, start, search.levels)
+    seen = search.in_view(columns)
+    start = seen.argmax(axis=1)
+    stop = start + seen.sum(axis=1)
     position = x - search.direction * (search.first + search.stride * start)
     if search.direction > 0:
         position = fine - 1 - position
@@ -127,7 +126,7 @@ def _positions(columns: int, search: Search) -> tuple[NDArray[np.int64], ...]:
     return start, stop, np.where(start < stop, origin - start + search.levels, 0), clipped
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _sample_row(
     row: NDArray,
     denominator: int,
@@ -180,7 +179,7 @@ def _sample_row(
             _arrange(bound, reverse, stride, high[c, margin:stop] if upper else low[c, margin:stop])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _split(row: NDArray, reverse: bool, red: NDArray, green: NDArray, blue: NDArray) -> None:
     """Copy the channels of a flat row apart, reversed or not."""
     columns = red.shape[0]
@@ -189,7 +188,7 @@ def _split(row: NDArray, reverse: bool, red: NDArray, green: NDArray, blue: NDAr
         red[at], green[at], blue[at] = row[3 * x], row[3 * x + 1], row[3 * x + 2]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def upsample(row: NDArray, denominator: int, cubic: bool, whole: bool, line: NDArray[np.float32]) -> None:
     """Sample a row between its pixels; integer images are truncated toward zero and not clipped, as in the original.
 
@@ -211,7 +210,7 @@ def upsample(row: NDArray, denominator: int, cubic: bool, whole: bool, line: NDA
     line[(columns - 1) * denominator] = row[columns - 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray) -> None:
     """Copy a fine row so that samples `stride` apart stand side by side, reversed where levels meet them from right to left."""
     last = line.shape[0] - 1
@@ -226,7 +225,7 @@ def _arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray
             at += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     reference: NDArray,
     match: NDArray,
@@ -281,7 +280,7 @@ def _kernel(
 # reference count costs more than the arithmetic) nor an index that numba would have to check for wraparound: hence unsigned ones.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _colour_row_to_points(
     row: NDArray, line: NDArray, origins: NDArray, cutoff: float, squared: bool, colours: NDArray, levels: int, costs: NDArray
 ) -> None:
@@ -299,7 +298,7 @@ def _colour_row_to_points(
             k = min(k + LANES, levels - LANES)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _colour_row_to_intervals(
     row: NDArray, low: NDArray, high: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray
 ) -> None:
@@ -314,7 +313,7 @@ def _colour_row_to_intervals(
             costs[at, k] = cost if cost < cutoff else cutoff
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _grey_row(row: NDArray, low: NDArray, high: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
     columns, levels = costs.shape
     for x in range(columns):
@@ -327,7 +326,7 @@ def _grey_row(row: NDArray, low: NDArray, high: NDArray, origins: NDArray, cutof
             costs[at, k] = cost if cost < cutoff else cutoff
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _gap(value: Any, low: Any, high: Any) -> Any:
     """Distance of a value to the interval low..high; 0 inside."""
     below, above = low - value, value - high

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from stereo_framework.matching_cost._difference import Interpolation, difference_volume
 from stereo_framework.scene import Image, Search
-from stereo_framework.stage import Positive, stage
+from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
@@ -14,7 +16,7 @@ def absolute_difference(
     match: Image,
     search: Search,
     *,
-    truncation: Positive | None = None,
+    truncation: Annotated[Positive, Unit("grey levels")] | None = None,
     interval: bool = False,
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:

@@ -6,15 +6,15 @@ from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, extended, rounded, window_spread, window_sums
 from stereo_framework.matching_cost._difference import Interpolation, check_images, upsample
 from stereo_framework.scene import Image, Search
-from stereo_framework.stage import stage
+from stereo_framework.stage import Unit, stage
 from stereo_framework.volume import CostVolume
 
 Form = Literal["moravec", "standard"]
@@ -29,7 +29,7 @@ def normalized_cross_correlation(
     match: Image,
     search: Search,
     *,
-    size: Annotated[int, Ge(2)] = 5,
+    size: Annotated[int, Ge(2), Unit("pixels")] = 5,
     form: Form = "moravec",
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
@@ -130,12 +130,12 @@ def _shifts(columns: int, search: Search) -> NDArray[np.int64]:
     """
     position = -search.direction * (search.first + search.stride * np.arange(search.levels))
     shift, phase = np.divmod(position, search.denominator)
-    start = np.clip(-shift, 0, columns)
-    stop = np.clip(columns - (phase > 0) - shift, start, columns)
-    return np.stack([phase, shift, start, stop], axis=1)
+    seen = search.in_view(columns)
+    start = seen.argmax(axis=0)
+    return np.stack([phase, shift, start, start + seen.sum(axis=0)], axis=1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     left: Floats,
     right: Floats,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework.optimization._max_flow import Graph, empty_graph, neighbour, sink_side, sink_side_by_pymaxflow
 from stereo_framework.optimization._smoothness import edge_weights
 from stereo_framework.volume import Costs, Labels, Smoothness
@@ -99,7 +99,7 @@ class Moves:
 # a capacity, the same in both directions, and a share of each end's excess.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _build_swap(
     nodes: NDArray[np.intp],
     a: int,
@@ -128,7 +128,7 @@ def _build_swap(
         excess[i] = more
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _build_expansion(
     nodes: NDArray[np.intp],
     a: int,

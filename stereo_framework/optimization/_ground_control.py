@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count, check_not_negative
+from stereo_framework._kernel import kernel
 from stereo_framework._windows import box_mean, window_minimum
 from stereo_framework.volume import CostVolume, Labels
 
@@ -84,7 +84,7 @@ def _has_neighbour(points: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return around > 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _keep_ordered(points: Labels, denominator: int, stride: int) -> None:
     """Drop as few points of each row as are needed for match positions to increase from left to right."""
     rows, columns = points.shape

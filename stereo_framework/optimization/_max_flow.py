@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stereo_framework._kernel import kernel
 
 FREE, SOURCE, SINK = 0, 1, 2
 """Trees that a node may belong to."""
@@ -121,7 +122,7 @@ def sink_side(nodes: NDArray[np.intp], graph: Graph) -> NDArray[np.bool_]:
     return side
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def neighbour(node: np.uint64, direction: int, columns: int, links: NDArray[np.int32] | None = None) -> np.uint64:
     """The neighbour of a node; unsigned, which saves the check for negative indices."""
     if links is not None and direction >= LINKS:
@@ -130,7 +131,7 @@ def neighbour(node: np.uint64, direction: int, columns: int, links: NDArray[np.i
     return np.uint64(np.int64(node) + offset)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _directions(links: NDArray[np.int32] | None) -> int:
     """How many there are: known when the solver is compiled, for graphs with links and without."""
     if links is None:
@@ -138,7 +139,7 @@ def _directions(links: NDArray[np.int32] | None) -> int:
     return LINKS + 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) -> None:
     columns, excess, residual, tree, parent, distance, stamp, active, orphans, links = graph
     _push_to_neighbours(nodes, columns, excess, residual, links)
@@ -200,7 +201,7 @@ def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) ->
             residual[i, d] = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _push_to_neighbours(
     nodes: NDArray[np.intp],
     columns: int,
@@ -228,7 +229,7 @@ def _push_to_neighbours(
             residual[j, d ^ 1] += flow
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _append(links: NDArray[np.int32], first: np.uint64, last: np.uint64, node: np.uint64) -> tuple[np.uint64, np.uint64]:
     links[node] = node
     if last == 0:
@@ -237,7 +238,7 @@ def _append(links: NDArray[np.int32], first: np.uint64, last: np.uint64, node: n
     return first, node
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _augment(
     source_end: np.uint64,
     sink_end: np.uint64,
@@ -288,7 +289,7 @@ def _augment(
     return orphan
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _adopt(orphan: np.uint64, time: int, first: np.uint64, last: np.uint64, graph: Graph) -> tuple[np.uint64, np.uint64]:
     """Give each orphan a parent connected to its root, the nearest one, or set it free, which makes orphans of its children."""
     columns, _, residual, tree, parent, distance, stamp, active, orphans, links = graph
@@ -323,7 +324,7 @@ def _adopt(orphan: np.uint64, time: int, first: np.uint64, last: np.uint64, grap
     return first, last
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _distance_to_root(
     node: np.uint64,
     time: int,

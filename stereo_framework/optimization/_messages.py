@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._bits import ordered
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.optimization._smoothness import reach_of
 
@@ -92,7 +92,7 @@ def synchronous(
     over_rows(blocks, first.size, 4 * costs.size * (1 if prior.linear else prior.reach))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _send(of_level: Values, weight: float, prior: Prior, damping: float, message: Values) -> None:
     """Replace a message by the one from a pixel that has to bear `of_level`, which is used up; `damping` of the old one stays."""
     levels = of_level.shape[0]
@@ -130,7 +130,7 @@ def _send(of_level: Values, weight: float, prior: Prior, damping: float, message
             message[k] = of_level[k] if of_level[k] < cap else cap
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _sweep(
     first: int,
     outer: tuple[int, int],
@@ -176,7 +176,7 @@ def _sweep(
             _send(total, weights[np.uint64(min(pixel, pixel + step))], prior, damping, behind[np.uint64(pixel + step)])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _exchange(
     start: int,
     stop: int,
@@ -244,7 +244,7 @@ def _exchange(
                 _send(total, down[q], prior, damping, to_above[q])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def decide(start: int, stop: int, costs: Values, messages: Messages, labels: NDArray[np.int16]) -> None:
     """The level that every pixel believes in, the lowest of equals, from the costs and all its messages."""
     levels = costs.shape[1]

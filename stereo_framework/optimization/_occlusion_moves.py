@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
-from stereo_framework.scene import Image
+from stereo_framework.scene import Image, Mask
 from stereo_framework.volume import CostVolume, Labels
 
 RIGHT, DOWN = 1, 2
@@ -51,6 +51,7 @@ class OcclusionMoves:
         self.labels: Labels = self._padded[1:-1]
         # The reference column that each pixel of the match image is matched with, -1 without one.
         self._owners = np.full((rows, columns), -1, np.int32)
+        self._seen = search.in_view(columns)
         self._problem = costs, shifts, *flat, weights, 2.0 * occlusion_cost
         # Two layers: the matches that there are above, all that the move may add below.
         self._graph = empty_graph(2 * rows + 1, columns, linked=True)
@@ -72,7 +73,7 @@ class OcclusionMoves:
 
     def expand(self, level: int) -> None:
         """Add any matches of a level and drop any others; of equal sets the one with fewest of the level and most of the others."""
-        count = _build(level, self._padded, self._owners, *self._problem, self._graph, self._links, self._nodes)
+        count = _build(level, self._padded, self._owners, self._seen, *self._problem, self._graph, self._links, self._nodes)
         nodes = self._nodes[:count]
         self._changes += _apply(level, nodes, sink_side(nodes, self._graph), self._problem[1], self._padded, self._owners)
         self._settled[level] = self._changes
@@ -89,7 +90,7 @@ def _flat_edges(image: Image, threshold: float) -> NDArray[np.uint8]:
     return flat
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _weight(
     direction: int,
     y: int,
@@ -101,6 +102,7 @@ def _weight(
 ) -> float:
     """Of the edge from a match to its right, left, lower or upper neighbour of equal disparity; 0 if one of its pixels is out of view."""
     rows, columns = flat.shape
+    # Whether the neighbours are pixels of either image; asked of a cell, that is `Search.in_view`.
     step = (0, -1, 0, 0)[direction]
     first, first_match = x + step, match + step
     row = y - (direction == 3)
@@ -114,7 +116,7 @@ def _weight(
     return weights[1] if flat[at, here] & flat_match[at, there] & bit else weights[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _objective(
     labels: NDArray[np.int16],
     costs: NDArray[np.float32],
@@ -146,11 +148,12 @@ def _objective(
 # go together: an edge of infinite capacity.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _build(
     level: int,
     labels: NDArray[np.int16],
     owners: NDArray[np.int32],
+    seen: Mask,
     costs: NDArray[np.float32],
     shifts: NDArray[np.int64],
     flat: NDArray[np.uint8],
@@ -187,7 +190,9 @@ def _build(
             links[i, 0] = links[i, 1] = 0
             nodes[count] = i
             count += 1
-        for x in range(max(0, -shifts[level]), min(columns, columns - shifts[level])):
+        for x in range(columns):
+            if not seen[x, level]:
+                continue
             own, match = labels[y + 1, x], x + shifts[level]
             above = (y + 1) * columns
             i = np.uint64(below + above + x)
@@ -205,14 +210,14 @@ def _build(
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _forbid(there: np.uint64, new: np.uint64, link: int, residual: NDArray[np.float64], links: NDArray[np.int32]) -> None:
     """Join two matches that share a pixel: by link 0 of the one that there was one of the reference, by link 1 one of the match image."""
     links[there, link], links[new, 1 - link] = new, there
     residual[there, LINKS + link] = np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _apply(
     level: int,
     nodes: NDArray[np.intp],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stereo_framework._kernel import kernel
 
 LANES = 16
 """Rows worked on side by side: arrays hold one level of 16 rows, then the next level. The scan over the levels is sequential in every
@@ -15,7 +16,7 @@ row, so that a single row would wait for each addition in turn."""
 _FROM_RISE, _FROM_DROP, _LONGER_RUN, _LONGER_DROP = 1, 2, 4, 8
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def occlusion_paths(
     costs: NDArray[np.float32],
     weights: NDArray[np.float32],
@@ -81,7 +82,7 @@ def occlusion_paths(
             )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _forward(
     costs: NDArray[np.float32],
     weights: NDArray[np.float32],
@@ -147,7 +148,7 @@ def _forward(
     ends.reshape(-1)[:] = match
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _slide(
     match: NDArray[np.float32],
     run: NDArray[np.float32],
@@ -168,7 +169,7 @@ def _slide(
             risen[i] = rise if rise < risen[i] else risen[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _gather_costs(costs: NDArray[np.float32], y: int, column: int, data: NDArray[np.float32]) -> None:
     """Costs of one column, side by side for `LANES` rows; the last row repeats below the image."""
     rows, _, levels = costs.shape
@@ -179,7 +180,7 @@ def _gather_costs(costs: NDArray[np.float32], y: int, column: int, data: NDArray
             data[np.uint64((levels - 1 - k) * LANES + lane)] = costs[row, at, k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _side_by_side(weights: NDArray[np.float32], y: int) -> NDArray[np.float32]:
     """Weights of `LANES` rows as (columns, LANES); the last row repeats below the image."""
     rows, columns = weights.shape
@@ -191,7 +192,7 @@ def _side_by_side(weights: NDArray[np.float32], y: int) -> NDArray[np.float32]:
     return beside
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _pin(
     pins: NDArray[np.int16],
     y: int,
@@ -215,7 +216,7 @@ def _pin(
             run[lane::LANES] = np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _backward(
     costs: NDArray[np.float32],
     weights: NDArray[np.float32],

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count, check_not_negative
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, window_variance
 from stereo_framework.errors import DataError
 from stereo_framework.optimization._one_to_one import check_whole_steps
-from stereo_framework.scene import Image
+from stereo_framework.scene import Image, Mask
 from stereo_framework.volume import CostVolume, Labels
 
 
@@ -54,6 +54,7 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
             turned[start:stop],
             left[start:stop],
             right[start:stop],
+            search.in_view(columns)[turn],
             search.first,
             search.stride,
             rules.alpha,
@@ -67,11 +68,12 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     return labels
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     costs: NDArray[np.float32],
     left_variance: Floats,
     right_variance: Floats,
+    seen: Mask,
     first: int,
     stride: int,
     alpha: float,
@@ -89,7 +91,7 @@ def _kernel(
     crossing = np.empty((2 if ordering else 0, columns + 2, shape[1] + 4), np.float64)
     partner = np.empty(columns, np.int64)
     for y in range(rows):
-        _confidence(costs[y], left_variance[y], right_variance[y], first, stride, alpha, beta, two_sided, low, high)
+        _confidence(costs[y], left_variance[y], right_variance[y], seen, first, stride, alpha, beta, two_sided, low, high)
         partner[:] = -1
         while _match(low, high, crossing, first, ordering, partner):
             _remove(high, first, ordering, partner)
@@ -98,11 +100,12 @@ def _kernel(
                 labels[y, x] = (x - partner[x] - first) // stride
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _confidence(
     costs: NDArray[np.float32],
     left_variance: Floats,
     right_variance: Floats,
+    seen: Mask,
     first: int,
     stride: int,
     alpha: float,
@@ -117,18 +120,17 @@ def _confidence(
     for x in range(columns):
         for k in range(levels):
             d = k * stride
-            u = x - first - d
-            if 0 <= u < columns and costs[x, k] < np.inf:
+            if seen[x, k] and costs[x, k] < np.inf:
                 similarity = 1 - np.float64(costs[x, k])
                 margin = beta * abs(similarity)
                 if alpha > 0:
-                    variance = left_variance[x] + right_variance[u]
+                    variance = left_variance[x] + right_variance[x - first - d]
                     margin += alpha / variance if variance > 0 else np.inf
                 low[x, d] = similarity - margin
                 high[x, d] = similarity + margin if two_sided else similarity
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _match(low: Floats, high: Floats, crossing: Floats, first: int, ordering: bool, partner: NDArray[np.int64]) -> bool:
     """Match all candidates that beat every competitor there still is; whether there was one."""
     columns, disparities = high.shape
@@ -164,7 +166,7 @@ def _match(low: Floats, high: Floats, crossing: Floats, first: int, ordering: bo
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _highest_crossing(high: Floats, crossing: Floats) -> None:
     """Per cell (x, d), at (x + 1, d + 2): the highest of all cells (x', u') with x' >= x and u' <= u, and of all with x' <= x and u' >= u."""
     columns, disparities = high.shape
@@ -178,7 +180,7 @@ def _highest_crossing(high: Floats, crossing: Floats) -> None:
             below[x + 1, d + 2] = max(high[x, d], below[x, d + 1], below[x + 1, d + 1])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _remove(high: Floats, first: int, ordering: bool, partner: NDArray[np.int64]) -> None:
     """Take away all candidates that compete with a match, and the matches themselves."""
     columns, disparities = high.shape

@@ -7,8 +7,9 @@ the rounds one after the other amounts to visiting the pixels one by one in the 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stereo_framework._kernel import kernel
 
 _LAST = np.int32(0x7FFFFFFF)
 """A priority after all others, of which there are 2**30."""
@@ -26,7 +27,7 @@ def fixed_rounds(visiting: str, rows: int, columns: int) -> tuple[NDArray[np.int
     return np.argsort(number, kind="stable").astype(np.int32), np.append(0, np.cumsum(np.bincount(number)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def random_rounds(rows: int, columns: int, key: int, other: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """All pixels in a random order, another one for each pair of keys; returns what `fixed_rounds` does."""
     pixels = rows * columns
@@ -37,7 +38,7 @@ def random_rounds(rows: int, columns: int, key: int, other: int) -> tuple[NDArra
     return rounds_by_priority(priorities, columns)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def rounds_by_priority(priorities: NDArray[np.int32], columns: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The pixels by `priorities`, which have one more row at either end; of equal neighbours the first comes first."""
     pixels = priorities.shape[0] - 2 * columns
@@ -52,7 +53,7 @@ def rounds_by_priority(priorities: NDArray[np.int32], columns: int) -> tuple[NDA
     return order, _sort(number[columns : columns + pixels], order)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _compare(
     priorities: NDArray[np.int32],
     columns: int,
@@ -72,7 +73,7 @@ def _compare(
         down[p] = _EARLIER if below[p] < own[p] else _LATER
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _advance(
     number: NDArray[np.uint8],
     columns: int,
@@ -102,17 +103,17 @@ def _advance(
 # Arithmetic that stays in 8 bits, so that a register holds as many pixels as it can.
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _after(number: np.uint8, mask: np.uint8) -> np.uint8:
     return np.uint8((number + np.uint8(1)) & mask)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _later(number: np.uint8, other: np.uint8) -> np.uint8:
     return number if number > other else other
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _sort(number: NDArray[np.uint8], order: NDArray[np.int32]) -> NDArray[np.int64]:
     """Sort the pixels by their rounds; where each round begins."""
     bounds = np.zeros(int(number.max()) + 2, np.int64)
@@ -127,7 +128,7 @@ def _sort(number: NDArray[np.uint8], order: NDArray[np.int32]) -> NDArray[np.int
     return bounds
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def random_number(counter: int, key: int, other: int) -> int:
     """A random number 0 <= r < 2**32 for each counter below 2**32: two rounds of a multiply-and-shift hash."""
     for word in (key, other):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from stereo_framework._checks import check_not_negative
@@ -10,7 +12,7 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._ground_control import control_points
 from stereo_framework.optimization._occlusion_path import occlusion_paths
 from stereo_framework.optimization._smoothness import required_smoothness
-from stereo_framework.stage import NonNegative, PositiveInt, stage
+from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
 
@@ -22,10 +24,10 @@ from stereo_framework.volume import Energy, Labeling
 def dynamic_programming(
     energy: Energy,
     *,
-    occlusion_cost: NonNegative = 20.0,
+    occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
     ground_control_points: bool = False,
-    control_window: PositiveInt = 9,
-    control_margin: NonNegative = 2.0,
+    control_window: Annotated[PositiveInt, Unit("pixels")] = 9,
+    control_margin: Annotated[NonNegative, Unit("units of the matching cost")] = 2.0,
 ) -> Labeling:
     """The cheapest ordered matching of every row, in which pixels of either image may be occluded.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from stereo_framework._compiling import working_time
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
 from stereo_framework.scene import Image
-from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, stage
+from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
 
@@ -21,10 +21,10 @@ def graph_cut_occlusion(
     reference: Image,
     match: Image,
     *,
-    weight: NonNegative = 8.0,
-    gradient_threshold: NonNegative | None = 8.0,
+    weight: Annotated[NonNegative, Unit("units of the matching cost")] = 8.0,
+    gradient_threshold: Annotated[NonNegative, Unit("grey levels")] | None = 8.0,
     gradient_penalty: NonNegative = 3.0,
-    occlusion_cost: NonNegative = 10.0,
+    occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 10.0,
     order: Literal["random", "fixed"] = "random",
     max_cycles: PositiveInt = 100,
     seed: NonNegativeInt = 0,

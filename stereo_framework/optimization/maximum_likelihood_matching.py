@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_not_negative
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
-from stereo_framework.stage import NonNegative, stage
+from stereo_framework.scene import Mask
+from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
 # How the best set of matches up to a cell follows from that up to another one.
@@ -17,7 +20,9 @@ _BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3
 
 
 @stage("optimization", source="Cox, Hingorani, Rao & Maggs 1996", halo=lambda: 0)
-def maximum_likelihood_matching(energy: Energy, *, occlusion_cost: NonNegative = 20.0) -> Labeling:
+def maximum_likelihood_matching(
+    energy: Energy, *, occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0
+) -> Labeling:
     """The one-to-one matching of every row that keeps the order of the pixels and costs least, unmatched pixels having one price.
 
     Parameters
@@ -65,9 +70,10 @@ def maximum_likelihood_matching(energy: Energy, *, occlusion_cost: NonNegative =
     labels = np.full((rows, columns), -1, np.int16)
     # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
     turned, result = (a[:, :: search.direction] for a in (costs, labels))
+    seen = search.in_view(columns)[:: search.direction]
 
     def run(start: int, stop: int) -> None:
-        _kernel(turned[start:stop], search.first, search.stride, 2 * occlusion_cost, result[start:stop])
+        _kernel(turned[start:stop], seen, search.stride, 2 * occlusion_cost, result[start:stop])
 
     over_rows(run, rows, costs.size)
     chosen = chosen_costs(volume, labels)
@@ -75,8 +81,8 @@ def maximum_likelihood_matching(energy: Energy, *, occlusion_cost: NonNegative =
     return Labeling(labels, chosen, objective=float(chosen.sum(dtype=np.float64)) + unmatched * occlusion_cost)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _kernel(costs: NDArray[np.float32], first: int, stride: int, worth: float, labels: NDArray[np.int16]) -> None:
+@kernel
+def _kernel(costs: NDArray[np.float32], seen: Mask, stride: int, worth: float, labels: NDArray[np.int16]) -> None:
     """Levels of the matched pixels of every row; `worth`: what a match saves, less its cost. The other labels are left alone.
 
     Best savings are kept for sets of cells (x', u') with x' <= x and u' <= u = x - d, for every whole disparity d of the range. Beyond
@@ -90,7 +96,6 @@ def _kernel(costs: NDArray[np.float32], first: int, stride: int, worth: float, l
         saved[:] = 0
         for x in range(columns):
             choice = choices[x]
-            in_view = x - first, x - first - columns  # u >= 0 up to the first, u < columns above the second
             above = 0.0
             for d in range(disparities - 1, -1, -1):
                 best, what = saved[d], _BOTH
@@ -98,7 +103,7 @@ def _kernel(costs: NDArray[np.float32], first: int, stride: int, worth: float, l
                     best, what = above, _OTHER
                 if d > 0 and saved[d - 1] >= best:
                     best, what = saved[d - 1], _REFERENCE
-                if in_view[1] < d <= in_view[0] and d % stride == 0:
+                if d % stride == 0 and seen[x, d // stride]:
                     gain = worth - np.float64(costs[y, x, d // stride])
                     if gain > 0 and saved[d] + gain >= best:
                         best, what = saved[d] + gain, _MATCH

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._bits import ordered
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.optimization._smoothness import reach_of, required_smoothness
 from stereo_framework.stage import stage
@@ -75,7 +75,7 @@ def scanline_optimization(energy: Energy) -> Labeling:
     return Labeling(labels, chosen, objective=float(totals.sum()))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     costs: NDArray[np.float32],
     weights: NDArray[np.float32],
@@ -117,7 +117,7 @@ def _kernel(
 # reading back what was just stored into `paths` takes longer than writing twice. Minima run over the bits of the costs.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _potts_forward(
     costs: NDArray[np.float32],
     weights: NDArray[np.float32],
@@ -147,7 +147,7 @@ def _potts_forward(
             least = key if key < least else least
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _forward(
     costs: NDArray[np.float32],
     weights: NDArray[np.float32],
@@ -185,7 +185,7 @@ def _forward(
             current[k] = paths[at, k] = following[k] + costs[at, k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _previous(paths: NDArray[np.float32], x: int, level: int, weight: float, rho: NDArray[np.float32]) -> int:
     """The lowest level of column x from which a best path to `level` of column x + 1 comes."""
     winner, best = 0, np.float32(np.inf)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_choice, check_count, check_positive
 from stereo_framework._compiling import working_time
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
-from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, stage
+from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
 RULES = ("metropolis", "flip_gibbs", "full_gibbs")
@@ -31,8 +31,8 @@ def simulated_annealing(
     energy: Energy,
     *,
     rule: Literal["metropolis", "flip_gibbs", "full_gibbs"] = "full_gibbs",
-    start_temperature: Positive = 10.0,
-    end_temperature: Positive = 0.01,
+    start_temperature: Annotated[Positive, Unit("units of the cost")] = 10.0,
+    end_temperature: Annotated[Positive, Unit("units of the cost")] = 0.01,
     schedule: Literal["linear", "logarithmic"] = "linear",
     sweeps: PositiveInt = 100,
     visiting: Literal["random", "raster", "checkerboard"] = "random",
@@ -156,7 +156,7 @@ def _temperatures(start: float, end: float, schedule: str, sweeps: int) -> NDArr
 # on nothing but the sweep and the pixel.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _draw_labels(
     order: NDArray[np.int32],
     bounds: NDArray[np.int64],
@@ -192,7 +192,7 @@ def _draw_labels(
     return read
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _read_ahead(pixels: NDArray[np.int32], costs: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
     """Read a little at each pixel, so that memory delivers what all of them need at once and not when each is visited."""
     read, last = 0.0, np.uint64(costs.shape[1] - 1)
@@ -202,7 +202,7 @@ def _read_ahead(pixels: NDArray[np.int32], costs: NDArray[np.float32], weights: 
     return read
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _choose(
     local: NDArray[np.float32],
     chances: NDArray[np.float32],
@@ -236,7 +236,7 @@ def _choose(
             chosen[n] += chance[n] <= wanted[n]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _local_energies(
     pixels: NDArray[np.int32],
     columns: int,
@@ -259,7 +259,7 @@ def _local_energies(
             local[m, k] = costs[p, k] + beside + w2 * differences[down + k] + w3 * differences[up + k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _try_labels(
     order: NDArray[np.int32],
     bounds: NDArray[np.int64],
@@ -299,7 +299,7 @@ def _try_labels(
             gains[n] = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _exponential(x: np.float32) -> np.float32:
     """exp(x) for x <= 0 in float32, by operations that every platform rounds alike; 0 below -86."""
     power = x * np.float32(1.4426950408889634)

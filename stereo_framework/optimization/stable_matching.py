@@ -9,7 +9,7 @@ from annotated_types import Ge
 from stereo_framework.optimization._one_to_one import chosen_costs
 from stereo_framework.optimization._stable import Rules, check, stable_labels
 from stereo_framework.scene import Image
-from stereo_framework.stage import NonNegative, stage
+from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
 
@@ -19,9 +19,9 @@ def stable_matching(
     reference: Image,
     match: Image,
     *,
-    alpha: NonNegative = 10.0,
+    alpha: Annotated[NonNegative, Unit("squared grey levels")] = 10.0,
     beta: NonNegative = 0.05,
-    size: Annotated[int, Ge(2)] = 5,
+    size: Annotated[int, Ge(2), Unit("pixels")] = 5,
     ordering: bool = False,
     two_sided: bool = False,
 ) -> Labeling:

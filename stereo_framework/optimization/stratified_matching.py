@@ -7,16 +7,16 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework._window_statistics import Floats, rounded
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._one_to_one import chosen_costs
 from stereo_framework.optimization._stable import Rules, check, stable_labels
 from stereo_framework.scene import Image
-from stereo_framework.stage import NonNegative, stage
+from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Costs, CostVolume, Energy, Labeling
 
 
@@ -27,9 +27,9 @@ def stratified_matching(
     match: Image,
     *,
     threshold: Annotated[float, Ge(-1), Le(1)] = 0.8,
-    alpha: NonNegative = 10.0,
+    alpha: Annotated[NonNegative, Unit("squared grey levels")] = 10.0,
     beta: NonNegative = 0.05,
-    size: Annotated[int, Ge(2)] = 5,
+    size: Annotated[int, Ge(2), Unit("pixels")] = 5,
     ordering: bool = False,
     two_sided: bool = False,
 ) -> Labeling:
@@ -96,7 +96,7 @@ def _within_components(volume: CostVolume, reference: Image, match: Image, thres
     return replace(volume, costs=costs)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     components: NDArray[np.int32],
     left: Floats,

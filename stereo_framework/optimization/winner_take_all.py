@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._bits import ordered
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.stage import stage
 from stereo_framework.volume import Energy, Labeling
@@ -47,7 +47,7 @@ def winner_take_all(energy: Energy) -> Labeling:
     return Labeling(labels, lowest)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(costs: NDArray[np.float32], bits: NDArray[np.int32], labels: NDArray[np.int16], lowest: NDArray[np.float32]) -> None:
     """The lowest cost is sought among the costs' bit patterns: LLVM vectorizes minima of integers, but not of floats."""
     rows, columns, levels = bits.shape

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from stereo_framework._checks import check_count
 from stereo_framework.scene import Image
-from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.stage import PositiveInt, Unit, stage
 
 
 @stage("preprocessing", source="Scharstein & Szeliski 2002, section 5.2 (experiment on sub-pixel accuracy)")
-def binomial_blur(image: Image, *, iterations: PositiveInt = 1) -> Image:
+def binomial_blur(image: Image, *, iterations: Annotated[PositiveInt, Unit("passes")] = 1) -> Image:
     """Smooth an image with the kernel 1 2 1 along rows and columns.
 
     Parameters

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_choice
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import stage
@@ -57,7 +57,7 @@ def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"]
     return filled
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(from_left: bool, disparity: NDArray[np.float32]) -> None:
     rows, columns = disparity.shape
     for y in range(rows):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.scene import Disparity
-from stereo_framework.stage import Positive, stage
+from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0)
-def parabola(disparity: Disparity, volume: CostVolume, *, limit: Positive = 0.5) -> Disparity:
+def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Positive, Unit("levels")] = 0.5) -> Disparity:
     """Move each disparity to the vertex of the parabola through its cost and those of its two neighbouring levels.
 
     Parameters
@@ -60,7 +62,7 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Positive = 0.5)
     return refined
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     disparity: NDArray[np.float32],
     costs: NDArray[np.float32],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +9,12 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.report.values import ABSENT, word
 from stereo_framework.script.result_names import STATISTIC
-from stereo_framework.script.schema import parameter_texts
 from stereo_framework.stage import SLOTS, stages
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
 
 _NOTHING: Mapping[str, str] = {}
-_UNIT = re.compile(r"\bin (pixels|grey levels|levels|passes|seconds|units of the (?:averaged )?(?:matching )?cost)\b")
 
 
 def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
@@ -108,7 +105,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def unit(name: str) -> str:
-    """Unit of a statistic or parameter, as its metric or the docstring of its stage gives it; empty where there is none.
+    """Unit of a statistic or parameter, as its metric or the annotation of its stage gives it; empty where there is none.
 
     Examples
     --------
@@ -127,11 +124,8 @@ def unit(name: str) -> str:
         return ""
     stage, _, parameter = rest.rpartition(".")
     # Of a slot with one stage any that has the parameter may be meant.
-    texts = [
-        parameter_texts(s.function).get(parameter, "") for s in stages(head) if not stage or s.name == stage or stage.isdecimal()
-    ]
-    # What is said after the first sentence or clause is about something else.
-    found = {match[1] for text in texts if (match := _UNIT.search(re.split(r"[.;:] ", text)[0]))}
+    meant = [s for s in stages(head) if parameter in s.parameters and (not stage or s.name == stage or stage.isdecimal())]
+    found = {s.unit(parameter) for s in meant} - {""}
     return found.pop() if len(found) == 1 else ""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_not_negative
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.scene import Image
 from stereo_framework.volume import Smoothness
@@ -47,7 +47,7 @@ def weighted(
     return Smoothness(right, down, rho.astype(np.float32))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _kernel(
     image: NDArray, limit: float, flat: float, steep: float, right: NDArray[np.float32], down: NDArray[np.float32]
 ) -> None:
@@ -61,7 +61,7 @@ def _kernel(
                 down[y, x] = flat if _squared_distance(image, y, x, y + 1, x) < limit else steep
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _squared_distance(image: NDArray, y: int, x: int, other_y: int, other_x: int) -> float:
     total = 0.0
     for c in range(image.shape[2]):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from stereo_framework.scene import Image, Search
 from stereo_framework.smoothness._gradient import weighted
-from stereo_framework.stage import NonNegative, stage
+from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Smoothness
 
 
@@ -15,8 +17,8 @@ def potts(
     reference: Image,
     search: Search,
     *,
-    weight: NonNegative = 20.0,
-    gradient_threshold: NonNegative | None = None,
+    weight: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
+    gradient_threshold: Annotated[NonNegative, Unit("grey levels")] | None = None,
     gradient_penalty: NonNegative = 2.0,
 ) -> Smoothness:
     """Neighbours of different disparity pay the weight of their edge, whatever the difference.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from stereo_framework._checks import check_positive
 from stereo_framework.scene import Image, Search
 from stereo_framework.smoothness._gradient import weighted
-from stereo_framework.stage import NonNegative, Positive, stage
+from stereo_framework.stage import NonNegative, Positive, Unit, stage
 from stereo_framework.volume import Smoothness
 
 
@@ -16,9 +18,9 @@ def truncated_linear(
     reference: Image,
     search: Search,
     *,
-    weight: NonNegative = 20.0,
-    truncation: Positive = 2.0,
-    gradient_threshold: NonNegative | None = None,
+    weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
+    truncation: Annotated[Positive, Unit("pixels")] = 2.0,
+    gradient_threshold: Annotated[NonNegative, Unit("grey levels")] | None = None,
     gradient_penalty: NonNegative = 2.0,
 ) -> Smoothness:
     """Neighbours pay the weight of their edge for every pixel of difference, but for no more than `truncation` pixels.

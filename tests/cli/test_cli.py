@@ -349,7 +349,14 @@ def test_check_schema_scenes_stages(cli, script):
     assert "synthetic/planes" in cli("scenes").stdout.split()
     assert "320x240 colour" in cli("scenes", "synthetic/planes").stdout
     assert {"box", "min_filter", "winner_take_all"} <= {s["name"] for s in json.loads(cli("stages", "--json").stdout)}
-    assert "size = 9   (a whole number >= 1)" in cli("stages", "box").stdout
+    assert "size = 9   (a whole number >= 1; pixels)" in cli("stages", "box").stdout
+    assert "  beta = 0.5   (a number >= 0)\n" in cli("stages", "membrane_diffusion").stdout
+    [found] = json.loads(cli("stages", "absolute_difference", "--json").stdout)
+    assert {name: about["unit"] for name, about in found["parameters"].items()} == {
+        "truncation": "grey levels",
+        "interval": "",
+        "interpolation": "",
+    }
 
 
 def test_import(cli, script):

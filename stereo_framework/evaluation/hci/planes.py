@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
 from stereo_framework.evaluation.hci.parameters import Parameters
@@ -172,7 +172,7 @@ def _least_squares(x: NDArray[np.integer], y: NDArray[np.integer], d: NDArray[np
     return a, b, cd - a * cx - b * cy
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _best_plane(x: NDArray, y: NDArray, d: NDArray, triples: NDArray, tolerance: float) -> tuple[float, float, float]:
     """Of the planes through three pixels each, the first with the most pixels within the tolerance."""
     best, most = (0.0, 0.0, np.inf), 0

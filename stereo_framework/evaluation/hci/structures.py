@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.scene import Disparity, Mask
 
@@ -62,7 +62,7 @@ def find_structures(truth: Disparity, evaluated: Mask, parameters: Parameters) -
     return Structures(structures, neighbourhood, disparity)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _mark_runs(truth: Disparity, jump: float, widest: float, runs: Mask) -> None:
     rows, columns = truth.shape
     for y in range(rows):
@@ -81,7 +81,7 @@ def _mark_runs(truth: Disparity, jump: float, widest: float, runs: Mask) -> None
             last = x
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _mark_neighbourhood(
     truth: Disparity, structures: NDArray, jump: float, least: float, neighbourhood: Mask, disparity: Disparity
 ) -> None:

@@ -8,9 +8,9 @@ gives the groups that they print; their listing of an algorithm does not, and de
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.ranking.average_ranks import checked
@@ -98,7 +98,7 @@ def _table(values: ArrayLike) -> NDArray[np.float64]:
     return scores
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _dominates(p, q):  # type: ignore[no-untyped-def]
     better = False
     for k in range(p.shape[0]):
@@ -108,14 +108,14 @@ def _dominates(p, q):  # type: ignore[no-untyped-def]
     return better
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _dominance_kernel(scores, start, found):  # type: ignore[no-untyped-def]
     for i in range(found.shape[0]):
         for j in range(found.shape[1]):
             found[i, j] = _dominates(scores[start + i], scores[j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _groups_kernel(scores):  # type: ignore[no-untyped-def]
     """Efficient non-dominated sort with binary search (Zhang et al. 2015): rows in lexicographic order go to the first group that holds
     nobody who dominates them. If a group holds one, so do all groups before it.

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED, UNKNOWN, VISIBLE, MatchingTable, column_of
@@ -109,7 +109,7 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
     return MapErrors(mismatches, false_positives, false_negatives, correspondences, depth.size)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _near_end(ends, target, x, j, radius):  # type: ignore[no-untyped-def]
     for k in range(max(x - radius, 0), min(x + radius + 1, ends.shape[0])):  # noqa: SIM110  generators do not compile
         if ends[k] and np.abs(target[k] - j) <= radius:
@@ -117,7 +117,7 @@ def _near_end(ends, target, x, j, radius):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _count_kernel(disparity, truth, target, reference_status, match_status, ends, radius, counts):  # type: ignore[no-untyped-def]
     rows, columns = disparity.shape
     matched = np.empty(columns, np.bool_)

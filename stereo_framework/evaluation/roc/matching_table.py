@@ -12,9 +12,9 @@ import weakref
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
@@ -170,13 +170,13 @@ def matching_table(
     return MatchingTable(depth, target, reference_status, match_status, ends, radius, direction)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def column_of(x, disparity):  # type: ignore[no-untyped-def]
     """The column nearest to ``x - disparity``, halves to the right, so that equal steps stay equal; what lies far out of view is clipped."""
     return int(min(max(np.floor(x - np.float64(disparity) + 0.5), -1e9), 1e9))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _from_one(truth, target, reference_status, match_status):  # type: ignore[no-untyped-def]
     rows, columns = truth.shape
     nearest = np.empty(columns, np.float32)
@@ -205,7 +205,7 @@ def _from_one(truth, target, reference_status, match_status):  # type: ignore[no
                 target[y, x] = place[x]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _unknown_columns(truth, place, match_status):  # type: ignore[no-untyped-def]
     """Columns that nothing known falls on, between those of the known pixels around an unknown stretch."""
     columns = truth.shape[0]
@@ -221,7 +221,7 @@ def _unknown_columns(truth, place, match_status):  # type: ignore[no-untyped-def
             first = place[x] + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _from_both(truth, match_truth, target, reference_status, match_status):  # type: ignore[no-untyped-def]
     rows, columns = truth.shape
     for y in range(rows):
@@ -243,7 +243,7 @@ def _from_both(truth, match_truth, target, reference_status, match_status):  # t
                     match_status[y, j] = VISIBLE
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _find_ends(truth, reference_status, ends):  # type: ignore[no-untyped-def]
     rows, columns = truth.shape
     for y in range(rows):
