@@ -97,7 +97,7 @@ def in_lock_step(steps: Sequence[tuple[str, Any]], *, both: bool) -> list[Link]:
 def _between(links: Sequence[Link]) -> Iterator[Link]:
     """Steps between two stages that look across, for both views. Images are prepared once for both."""
     images = [link for link in links if link.slot in ("alternatives", "preprocessing")]
-    yield from images
+    yield from (Link(link.address, link.work, BOTH) if link.slot == "alternatives" else link for link in images)
     links = links[len(images) :]
     volumes = max((i + 1 for i, link in enumerate(links) if link.touches_volume or link.slot in ("matcher", "scheme")), default=0)
     for view in (REFERENCE, MATCH):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from stereo_framework.engine.links import BOTH
 from stereo_framework.engine.slabs import groups, slab_rows
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Node, Tree
@@ -60,7 +61,7 @@ def peak_memory(node: Node, shape: tuple[int, ...], levels: int, held: int = 0, 
 def _working(step: Step, shape: tuple[int, ...], levels: int) -> int:
     """Bytes of volumes that a step that sees the whole holds while it works."""
     if step.link.slot == "alternatives":
-        return peak_memory(Tree([method for _, method in step.link.work], both=True).root, shape, levels)
+        return peak_memory(Tree([method for _, method in step.link.work], both=step.view == BOTH).root, shape, levels)
     if step.link.slot == "scheme":
         # A scheme may hand the whole pair on.
         return peak_memory(Tree([step.link.work[1]]).root, shape, levels)

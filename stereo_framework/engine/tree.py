@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from stereo_framework.engine.links import MATCH, REFERENCE, Link
+from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link
 from stereo_framework.engine.match import Match, warnings
 from stereo_framework.engine.returned import place
 from stereo_framework.engine.slabs import advance, needed_before
@@ -253,7 +253,7 @@ class Tree:
 def _step(link: Link, *, integer: bool) -> Step:
     """The step that runs a link; those that run whole pipelines are made here."""
     if link.slot == "alternatives":
-        return Step(link, functools.partial(_run_alternatives, link.work), None, frozenset())
+        return Step(link, functools.partial(_run_alternatives, link.work, link.view == BOTH), None, frozenset())
     if link.slot == "scheme":
         return Step(link, functools.partial(_run_scheme, link.work, link.view), None, frozenset())
     return make_step(link, integer=integer)
@@ -291,16 +291,16 @@ def _pair_of(state: State) -> Pair:
     return Pair(state["reference"], state["match"], state["search"], state["domain"], state["scene"])
 
 
-def _run_alternatives(alternatives: Sequence[tuple[str, Method]], views: list[State | None]) -> None:
-    """Match the pair, both its views, by other methods; what stays are maps, status and confidence."""
+def _run_alternatives(alternatives: Sequence[tuple[str, Method]], both: bool, views: list[State | None]) -> None:
+    """Match the pair, or both its views, by other methods; what stays are maps, status and confidence."""
     state = view_of(views, REFERENCE)
-    for index, outcome in Tree([method for _, method in alternatives], both=True).walk(_pair_of(state)):
+    for index, outcome in Tree([method for _, method in alternatives], both=both).walk(_pair_of(state)):
         name = alternatives[index][0]
         if isinstance(outcome, Exception):
             raise outcome
         state["alternatives"] = {
             **state["alternatives"],
-            name: tuple(View(m.disparity, m.status, m.search, m.confidence) for m in outcome),
+            name: tuple(View(m.disparity, m.status, m.search, m.confidence) for m in (outcome if both else [outcome])),
         }
 
 
