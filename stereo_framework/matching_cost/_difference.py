@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.matching_cost._lanes import LANES, store_costs
 from stereo_framework.scene import Image, Search
 from stereo_framework.volume import Costs, CostVolume
 
@@ -46,9 +45,6 @@ def difference_volume(
     outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
     costs = _empty(rows, columns, search.levels)
     starts, stops, origins, clipped = _positions(columns, search)
-    # Whole numbers at whole pixels, the usual case, need but 16 bits.
-    narrow = reference.dtype == np.uint8 and reference.ndim == 3 and search.denominator == 1 and not interval
-    prototype = np.empty(0, np.int16 if narrow else np.float32)
     left, right = reference.reshape(rows, columns, -1), match.reshape(rows, columns, -1)
 
     def run(start: int, stop: int) -> None:
@@ -68,7 +64,6 @@ def difference_volume(
             interval,
             interpolation == "cubic",
             reference.dtype == np.uint8,
-            prototype,
             costs[start:stop],
         )
 
@@ -242,19 +237,14 @@ def _kernel(
     interval: bool,
     cubic: bool,
     whole: bool,
-    prototype: NDArray,
     costs: NDArray[np.float32],
 ) -> None:
-    """Differences of the rows of two images ``(rows, columns, channels)``.
-
-    `clipped`: columns with levels out of view; `prototype`: an array of the type in which samples are kept.
-    """
+    """Differences of the rows of two images ``(rows, columns, channels)``; `clipped`: columns with levels out of view."""
     rows, columns, channels = reference.shape
     levels = costs.shape[2]
     fine = (columns - 1) * denominator + 1
-    room = fine + 2 * levels + LANES
-    low, high = np.zeros((channels, room), prototype.dtype), np.zeros((channels, room), prototype.dtype)
-    colours, spare = np.empty(columns * channels, prototype.dtype), np.empty(columns * LANES, np.float32)
+    room = fine + 2 * levels
+    low, high = np.zeros((channels, room), np.float32), np.zeros((channels, room), np.float32)
     scratch = np.empty((3, fine), np.float32)
     for y in range(rows):
         _sample_row(match[y], denominator, cubic, whole, interval, reverse, stride, scratch, levels, low, high)
@@ -263,13 +253,7 @@ def _kernel(
         elif interval:
             _colour_row_to_intervals(reference[y], low, high, origins, cutoff, squared, costs[y])
         else:
-            # Few levels are written together with levels of the next pixels, which come later; the last pixel needs room for that.
-            flat = costs[y].reshape(-1)
-            out = spare if levels < LANES else flat
-            _colour_row_to_points(reference[y].reshape(-1), low, origins, cutoff, squared, colours, levels, out)
-            if levels < LANES:
-                for i in range(flat.shape[0]):
-                    flat[i] = spare[i]
+            _colour_row_to_points(reference[y], low, origins, cutoff, squared, costs[y])
         for x in clipped:
             pixel = costs[y, x]
             pixel[: starts[x]] = outside
@@ -281,21 +265,16 @@ def _kernel(
 
 
 @kernel
-def _colour_row_to_points(
-    row: NDArray, line: NDArray, origins: NDArray, cutoff: float, squared: bool, colours: NDArray, levels: int, costs: NDArray
-) -> None:
-    """Fill the flat `costs` of a flat row; `colours` is room for the row in the type of `line`."""
-    for i in range(colours.shape[0]):
-        colours[i] = row[i]
-    samples, plane = line.reshape(-1), line.shape[1]
-    for x in range(origins.shape[0]):
-        origin, k = origins[x], 0
-        while True:
-            store_costs(samples, origin + k, plane, colours, 3 * x, squared, cutoff, costs, x * levels + k)
-            if k >= levels - LANES:
-                break
-            # The last of many levels are written together with some of those before.
-            k = min(k + LANES, levels - LANES)
+def _colour_row_to_points(row: NDArray, line: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
+    columns, levels = costs.shape
+    for x in range(columns):
+        at, origin = np.uint64(x), np.uint64(origins[x])
+        r0, r1, r2 = np.float32(row[at, 0]), np.float32(row[at, 1]), np.float32(row[at, 2])
+        for k in range(levels):
+            i = origin + np.uint64(k)
+            d0, d1, d2 = r0 - line[0, i], r1 - line[1, i], r2 - line[2, i]
+            cost = d0 * d0 + d1 * d1 + d2 * d2 if squared else abs(d0) + abs(d1) + abs(d2)
+            costs[at, k] = cost if cost < cutoff else cutoff
 
 
 @kernel
