@@ -188,3 +188,38 @@ def fill_labels(labels):
             right = [v for v in labels[y, x + 1 :] if v >= 0][:1]
             filled[y, x] = min([*left, *right], default=0)
     return filled
+
+
+def round_half_away(value):
+    """To the nearest whole number, halves away from zero."""
+    whole = math.floor(abs(Fraction(float(value))) + Fraction(1, 2))
+    return whole if value > 0 else -whole
+
+
+def left_right_check(disparity, other, status, direction, tolerance):
+    """The map without what the other one contradicts, and the status of what was taken away: 1 occluded, 2 mismatched."""
+    checked, judged = disparity.copy(), status.copy()
+    columns = disparity.shape[1]
+    for y, x in np.ndindex(disparity.shape):
+        if math.isnan(disparity[y, x]):
+            continue
+        target = x - direction * round_half_away(disparity[y, x])
+        if 0 <= target < columns and abs(float(other[y, target]) - float(disparity[y, x])) <= tolerance:
+            continue
+        checked[y, x] = math.nan
+        # The other frame's pixels are on the line of this one's disparities at the column x - direction * d.
+        seen = (q for q in range(columns) if not math.isnan(other[y, q]))
+        judged[y, x] = 2 if any(round_half_away(other[y, q]) == direction * (x - q) for q in seen) else 1
+    return checked, judged
+
+
+def median(disparity, size):
+    """Median of the known disparities in a window; of an even number the lower of the two in the middle. Holes stay."""
+    filtered = disparity.copy()
+    rows, columns = disparity.shape
+    for y, x in np.ndindex(disparity.shape):
+        if not math.isnan(disparity[y, x]):
+            values = [disparity[j, i] for j in window(y, size, rows) for i in window(x, size, columns)]
+            known = sorted(v for v in values if not math.isnan(v))
+            filtered[y, x] = known[(len(known) - 1) // 2]
+    return filtered

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -137,10 +137,11 @@ def make_step(link: Link, *, integer: bool) -> Step:
     names = (link.data & VOLUMES) | ({"volume"} if link.slot in ("aggregation", "optimization", RESTORE) else set())
     needed = {(view, name) for view in ((REFERENCE, MATCH) if link.view == BOTH else (link.view,)) for name in names}
     bound = link.bound
-    converts = integer and bool(needed) and bound is not None and not bound.stage.integer
     if bound is not None and "other" in link.data:
         looked_at = (REFERENCE, MATCH) if link.view == BOTH else (1 - link.view,)
         needed |= {(view, name) for view in looked_at for name in bound.stage.other_needs}
+    converts = integer and bool(needed) and bound is not None and not bound.stage.integer
+    if bound is not None and "other" in link.data:
         return Step(link, functools.partial(_look_across, bound, link.view), None, frozenset(needed), converts)
     if link.slot == "matcher":
         return Step(link, functools.partial(_match, link.work, link.view), None, frozenset())
@@ -179,18 +180,21 @@ def given(bound: Bound | CostSum, state: State) -> State:
     """The data of a state as a stage gets it: costs that it takes, alternatives of its view, confidence by name."""
     data = bound.data if isinstance(bound, CostSum) else frozenset(bound.stage.data)
     if isinstance(bound, Bound) and not bound.stage.integer:
-        # What is converted stays so: the next stage would convert it again.
-        wanted = state.keys() & VOLUMES & (data | {"volume"} if "energy" in data else data)
-        same = state.get("raw") is state.get("volume")
-        state.update({name: state[name].floats() for name in wanted})
-        if same and wanted == VOLUMES:
-            state["raw"] = state["volume"]
+        _convert(state, state.keys() & VOLUMES & (data | {"volume"} if "energy" in data else data))
     found = dict(state)
     if "alternatives" in data:
         found["alternatives"] = {name: views[0] for name, views in state["alternatives"].items()}
     if "confidence" in data:
         found["confidence"] = confidences(state)
     return found
+
+
+def _convert(state: State, names: Collection[str]) -> None:
+    """Give volumes of a state float32 costs. What is converted stays so: the next stage would convert it again."""
+    same = state.get("raw") is state.get("volume")
+    state.update({name: state[name].floats() for name in names})
+    if same and VOLUMES.issubset(names):
+        state["raw"] = state["volume"]
 
 
 def confidences(state: State) -> dict[str, Any]:
@@ -340,10 +344,10 @@ def _refine(bound: Bound, state: State) -> None:
 def _look_across(bound: Bound, view: int, views: list[State | None]) -> None:
     """Run a stage that names ``other`` for one view or both; each sees the other as it was before."""
     states = [view_of(views, i) for i in (REFERENCE, MATCH)]
-    seen = [_seen(state, bound) for state in states]
     changed: dict[int, State] = {}
     for i in (REFERENCE, MATCH) if view == BOTH else (view,):
-        changed[i] = {**states[i], "other": seen[1 - i]}
+        # The states themselves change only when both views have had their turn.
+        changed[i] = {**states[i], "other": _seen(states[1 - i], bound)}
         _RUNNERS[bound.stage.slot](bound, changed[i])
         del changed[i]["other"]
     for i, state in changed.items():
@@ -351,6 +355,8 @@ def _look_across(bound: Bound, view: int, views: list[State | None]) -> None:
 
 
 def _seen(state: State, bound: Bound) -> View:
+    if not bound.stage.integer:
+        _convert(state, bound.stage.other_needs)
     volumes = {name: state[name] for name in bound.stage.other_needs}
     return View(state["disparity"], state["status"], state["search"], confidences(state), volumes)
 
