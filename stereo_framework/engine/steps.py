@@ -18,7 +18,7 @@ from stereo_framework.engine.costs import CostSum
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, Link
 from stereo_framework.engine.returned import check_returned
 from stereo_framework.per_image import keeping
-from stereo_framework.scene import Search
+from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Bound
 from stereo_framework.view import View, Views
 from stereo_framework.volume import (
@@ -27,7 +27,6 @@ from stereo_framework.volume import (
     Labeling,
     Status,
     fill_labels,
-    restore_outside,
     restore_outside_inplace,
 )
 
@@ -166,6 +165,13 @@ def exchanged(state: State) -> State:
     return found | {"invalid": found["domain"] and found["domain"].invalid(found["search"], found["reference"].shape[:2])}
 
 
+def frozen(image: Image) -> Image:
+    """An image as stages get it: in C order, as their kernels expect it, and read-only, so that what is kept of it stays true."""
+    view: Any = np.ascontiguousarray(image).view()
+    view.flags.writeable = False
+    return view
+
+
 def view_of(views: list[State | None], view: int) -> State:
     """The state of a view; that of the match image's is made when it is first asked for."""
     state = views[view]
@@ -213,23 +219,16 @@ def _preprocess(bound: Bound, views: list[State | None]) -> None:
         reference, match = state["corrected"]
         result = bound(given(bound, {**state, "reference": reference, "match": match}))
         check_returned(stage, result, state)
-        state["corrected"] = tuple(map(_frozen, result))
+        state["corrected"] = tuple(map(frozen, result))
         return
     changed: dict[int, Any] = {}
     for image in (state["reference"], state["match"], *state["corrected"]):
         if id(image) not in changed:
             result = bound({**state, "image": image})
             check_returned(stage, result, {**state, "image": image})
-            changed[id(image)] = _frozen(result)
+            changed[id(image)] = frozen(result)
     state["corrected"] = tuple(changed[id(image)] for image in state["corrected"])
     state["reference"], state["match"] = changed[id(state["reference"])], changed[id(state["match"])]
-
-
-def _frozen(image: Any) -> Any:
-    """A read-only view of an image: stages must leave it as it is, and what is kept of it stays true."""
-    image = image.view()
-    image.flags.writeable = False
-    return image
 
 
 def _smoothness(bound: Bound, state: State) -> None:
@@ -257,23 +256,29 @@ def _aggregate(bound: Bound, state: State) -> None:
 
 
 def _restore(_: None, state: State) -> None:
+    """Reset the cells that aggregation has mixed with others: those out of view, and closed ones."""
+    _reset(state, out_of_view=True)
+    state["restored"] = True
+
+
+def _reset(state: State, *, out_of_view: bool) -> None:
     volume, others = state["volume"], [*state["protected"], *([state["raw"].costs] if "raw" in state else [])]
     domain = state["domain"]
     if domain is not None and volume.costs.dtype == np.uint8:
         volume = replace(volume, costs=volume.costs.astype(np.uint16))
-    if any(np.may_share_memory(volume.costs, other) for other in others):
-        volume = restore_outside(volume)
-    else:
+    elif any(np.may_share_memory(volume.costs, other) for other in others):
+        volume = replace(volume, costs=volume.costs.copy())
+    if out_of_view:
         restore_outside_inplace(volume)
     if domain is not None:
         domain.close(volume, _CLOSED[volume.costs.dtype])
         volume.costs[state["invalid"]] = 0
-    state["volume"], state["restored"] = volume, True
+    state["volume"] = volume
 
 
 def _optimize(bound: Bound, state: State) -> None:
     if state["domain"] is not None and not state.pop("restored", False):
-        _restore(None, state)
+        _reset(state, out_of_view=False)
     data = given(bound, state)
     volume: CostVolume = data["volume"]
     labeling: Labeling = bound({**data, "energy": Energy(volume, state.get("smoothness"))})
