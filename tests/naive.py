@@ -188,3 +188,69 @@ def fill_labels(labels):
             right = [v for v in labels[y, x + 1 :] if v >= 0][:1]
             filled[y, x] = min([*left, *right], default=0)
     return filled
+
+
+def round_half_away(value):
+    """To the nearest whole number, halves away from zero."""
+    whole = math.floor(abs(Fraction(float(value))) + Fraction(1, 2))
+    return whole if value > 0 else -whole
+
+
+def left_right_check(disparity, other, status, direction, tolerance):
+    """The map without what the other one contradicts, and the status of what was taken away: 1 occluded, 2 mismatched."""
+    checked, judged = disparity.copy(), status.copy()
+    columns = disparity.shape[1]
+    for y, x in np.ndindex(disparity.shape):
+        if math.isnan(disparity[y, x]):
+            continue
+        target = x - direction * round_half_away(disparity[y, x])
+        if 0 <= target < columns and abs(float(other[y, target]) - float(disparity[y, x])) <= tolerance:
+            continue
+        checked[y, x] = math.nan
+        # The other frame's pixels are on the line of this one's disparities at the column x - direction * d.
+        seen = (q for q in range(columns) if not math.isnan(other[y, q]))
+        judged[y, x] = 2 if any(round_half_away(other[y, q]) == direction * (x - q) for q in seen) else 1
+    return checked, judged
+
+
+def median(disparity, size):
+    """Median of the known disparities in a window; of an even number the lower of the two in the middle. Holes stay."""
+    filtered = disparity.copy()
+    rows, columns = disparity.shape
+    for y, x in np.ndindex(disparity.shape):
+        if not math.isnan(disparity[y, x]):
+            values = [disparity[j, i] for j in window(y, size, rows) for i in window(x, size, columns)]
+            known = sorted(v for v in values if not math.isnan(v))
+            filtered[y, x] = known[(len(known) - 1) // 2]
+    return filtered
+
+
+def open_cells(domain, search, shape):
+    """The cells that may be chosen: both pixels valid, the disparity within the pixel's range; bool (rows, columns, levels)."""
+    found = np.zeros((*shape, search.levels), bool)
+    for y, x, k in np.ndindex(found.shape):
+        d = Fraction(round((search.minimum + k * search.step) * search.denominator), search.denominator)
+        position = x - search.direction * d
+        # A position between two pixels needs both; out of the image there is no pixel to be masked.
+        seen = {math.floor(position), math.ceil(position)} if 0 <= position <= shape[1] - 1 else set()
+        found[y, x, k] = (
+            (domain.valid is None or domain.valid[y, x])
+            and (domain.match_valid is None or all(domain.match_valid[y, q] for q in seen))
+            # Float32 limits and levels of 1/3 are off each other by rounding alone.
+            and (domain.low is None or not float(domain.low[y, x]) > d + Fraction(1, 1000))
+            and (domain.high is None or not float(domain.high[y, x]) < d - Fraction(1, 1000))
+        )
+    return found
+
+
+def reached(is_open, search):
+    """Smallest and largest disparity with which an open cell reaches each match pixel; inf and -inf where none does."""
+    rows, columns = is_open.shape[:2]
+    low, high = np.full((rows, columns), np.inf, np.float32), np.full((rows, columns), -np.inf, np.float32)
+    for y, x, k in np.argwhere(is_open):
+        d = Fraction(round((search.minimum + int(k) * search.step) * search.denominator), search.denominator)
+        position = int(x) - search.direction * d
+        if 0 <= position <= columns - 1:
+            for q in {math.floor(position), math.ceil(position)}:
+                low[y, q], high[y, q] = min(low[y, q], np.float32(float(d))), max(high[y, q], np.float32(float(d)))
+    return low, high

@@ -50,12 +50,10 @@ def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch
 
 
 def test_the_stage_of_contributing_works(tmp_path):
-    example = next(block for block in _blocks("CONTRIBUTING.md", "python") if "left_right_check" in block)
-    (tmp_path / "left_right_check.py").write_text(example)
+    example = next(block for block in _blocks("CONTRIBUTING.md", "python") if "cross_check" in block)
+    (tmp_path / "cross_check.py").write_text(example)
     script = tmp_path / "checked.yaml"
-    script.write_text(
-        yaml.safe_dump({"include": "window", "plugins": ["left_right_check.py"], "refinement": ["left_right_check"]})
-    )
+    script.write_text(yaml.safe_dump({"include": "window", "plugins": ["cross_check.py"], "refinement": ["cross_check"]}))
     scene = load_scene("synthetic/planes")
     for one in (scene, scene.pair(scene.match_index, scene.reference_index)):
         [plain], [checked] = run("window", scenes=one), run(script, scenes=one)

@@ -29,7 +29,7 @@ class Match:
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
     labels : ndarray, int16, (rows, columns), or None
-        The optimizer's levels, -1 = unassigned; None of a matcher and under a scheme.
+        The optimizer's levels, -1 = unassigned; None of a matcher, and where a scheme puts maps together.
     search : Search
     energy : float or None
         Data costs plus smoothness of the labels, unassigned pixels filled from the background; None where there are no labels.

@@ -7,7 +7,7 @@ A state holds data by the names that stages use. ``protected`` lists arrays that
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from stereo_framework.engine.costs import CostSum
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, Link
 from stereo_framework.engine.returned import check_returned
 from stereo_framework.per_image import keeping
-from stereo_framework.scene import Search
+from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Bound
 from stereo_framework.view import View, Views
 from stereo_framework.volume import (
@@ -27,7 +27,6 @@ from stereo_framework.volume import (
     Labeling,
     Status,
     fill_labels,
-    restore_outside,
     restore_outside_inplace,
 )
 
@@ -137,10 +136,11 @@ def make_step(link: Link, *, integer: bool) -> Step:
     names = (link.data & VOLUMES) | ({"volume"} if link.slot in ("aggregation", "optimization", RESTORE) else set())
     needed = {(view, name) for view in ((REFERENCE, MATCH) if link.view == BOTH else (link.view,)) for name in names}
     bound = link.bound
-    converts = integer and bool(needed) and bound is not None and not bound.stage.integer
     if bound is not None and "other" in link.data:
         looked_at = (REFERENCE, MATCH) if link.view == BOTH else (1 - link.view,)
         needed |= {(view, name) for view in looked_at for name in bound.stage.other_needs}
+    converts = integer and bool(needed) and bound is not None and not bound.stage.integer
+    if bound is not None and "other" in link.data:
         return Step(link, functools.partial(_look_across, bound, link.view), None, frozenset(needed), converts)
     if link.slot == "matcher":
         return Step(link, functools.partial(_match, link.work, link.view), None, frozenset())
@@ -165,6 +165,13 @@ def exchanged(state: State) -> State:
     return found | {"invalid": found["domain"] and found["domain"].invalid(found["search"], found["reference"].shape[:2])}
 
 
+def frozen(image: Image) -> Image:
+    """An image as stages get it: in C order, as their kernels expect it, and read-only, so that what is kept of it stays true."""
+    view: Any = np.ascontiguousarray(image).view()
+    view.flags.writeable = False
+    return view
+
+
 def view_of(views: list[State | None], view: int) -> State:
     """The state of a view; that of the match image's is made when it is first asked for."""
     state = views[view]
@@ -179,18 +186,21 @@ def given(bound: Bound | CostSum, state: State) -> State:
     """The data of a state as a stage gets it: costs that it takes, alternatives of its view, confidence by name."""
     data = bound.data if isinstance(bound, CostSum) else frozenset(bound.stage.data)
     if isinstance(bound, Bound) and not bound.stage.integer:
-        # What is converted stays so: the next stage would convert it again.
-        wanted = state.keys() & VOLUMES & (data | {"volume"} if "energy" in data else data)
-        same = state.get("raw") is state.get("volume")
-        state.update({name: state[name].floats() for name in wanted})
-        if same and wanted == VOLUMES:
-            state["raw"] = state["volume"]
+        _convert(state, state.keys() & VOLUMES & (data | {"volume"} if "energy" in data else data))
     found = dict(state)
     if "alternatives" in data:
         found["alternatives"] = {name: views[0] for name, views in state["alternatives"].items()}
     if "confidence" in data:
         found["confidence"] = confidences(state)
     return found
+
+
+def _convert(state: State, names: Collection[str]) -> None:
+    """Give volumes of a state float32 costs. What is converted stays so: the next stage would convert it again."""
+    same = state.get("raw") is state.get("volume")
+    state.update({name: state[name].floats() for name in names})
+    if same and VOLUMES.issubset(names):
+        state["raw"] = state["volume"]
 
 
 def confidences(state: State) -> dict[str, Any]:
@@ -209,23 +219,16 @@ def _preprocess(bound: Bound, views: list[State | None]) -> None:
         reference, match = state["corrected"]
         result = bound(given(bound, {**state, "reference": reference, "match": match}))
         check_returned(stage, result, state)
-        state["corrected"] = tuple(map(_frozen, result))
+        state["corrected"] = tuple(map(frozen, result))
         return
     changed: dict[int, Any] = {}
     for image in (state["reference"], state["match"], *state["corrected"]):
         if id(image) not in changed:
             result = bound({**state, "image": image})
             check_returned(stage, result, {**state, "image": image})
-            changed[id(image)] = _frozen(result)
+            changed[id(image)] = frozen(result)
     state["corrected"] = tuple(changed[id(image)] for image in state["corrected"])
     state["reference"], state["match"] = changed[id(state["reference"])], changed[id(state["match"])]
-
-
-def _frozen(image: Any) -> Any:
-    """A read-only view of an image: stages must leave it as it is, and what is kept of it stays true."""
-    image = image.view()
-    image.flags.writeable = False
-    return image
 
 
 def _smoothness(bound: Bound, state: State) -> None:
@@ -253,23 +256,29 @@ def _aggregate(bound: Bound, state: State) -> None:
 
 
 def _restore(_: None, state: State) -> None:
+    """Reset the cells that aggregation has mixed with others: those out of view, and closed ones."""
+    _reset(state, out_of_view=True)
+    state["restored"] = True
+
+
+def _reset(state: State, *, out_of_view: bool) -> None:
     volume, others = state["volume"], [*state["protected"], *([state["raw"].costs] if "raw" in state else [])]
     domain = state["domain"]
     if domain is not None and volume.costs.dtype == np.uint8:
         volume = replace(volume, costs=volume.costs.astype(np.uint16))
-    if any(np.may_share_memory(volume.costs, other) for other in others):
-        volume = restore_outside(volume)
-    else:
+    elif any(np.may_share_memory(volume.costs, other) for other in others):
+        volume = replace(volume, costs=volume.costs.copy())
+    if out_of_view:
         restore_outside_inplace(volume)
     if domain is not None:
         domain.close(volume, _CLOSED[volume.costs.dtype])
         volume.costs[state["invalid"]] = 0
-    state["volume"], state["restored"] = volume, True
+    state["volume"] = volume
 
 
 def _optimize(bound: Bound, state: State) -> None:
     if state["domain"] is not None and not state.pop("restored", False):
-        _restore(None, state)
+        _reset(state, out_of_view=False)
     data = given(bound, state)
     volume: CostVolume = data["volume"]
     labeling: Labeling = bound({**data, "energy": Energy(volume, state.get("smoothness"))})
@@ -340,10 +349,10 @@ def _refine(bound: Bound, state: State) -> None:
 def _look_across(bound: Bound, view: int, views: list[State | None]) -> None:
     """Run a stage that names ``other`` for one view or both; each sees the other as it was before."""
     states = [view_of(views, i) for i in (REFERENCE, MATCH)]
-    seen = [_seen(state, bound) for state in states]
     changed: dict[int, State] = {}
     for i in (REFERENCE, MATCH) if view == BOTH else (view,):
-        changed[i] = {**states[i], "other": seen[1 - i]}
+        # The states themselves change only when both views have had their turn.
+        changed[i] = {**states[i], "other": _seen(states[1 - i], bound)}
         _RUNNERS[bound.stage.slot](bound, changed[i])
         del changed[i]["other"]
     for i, state in changed.items():
@@ -351,6 +360,8 @@ def _look_across(bound: Bound, view: int, views: list[State | None]) -> None:
 
 
 def _seen(state: State, bound: Bound) -> View:
+    if not bound.stage.integer:
+        _convert(state, bound.stage.other_needs)
     volumes = {name: state[name] for name in bound.stage.other_needs}
     return View(state["disparity"], state["status"], state["search"], confidences(state), volumes)
 

@@ -18,7 +18,7 @@ from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link
 from stereo_framework.engine.match import Match, warnings
 from stereo_framework.engine.returned import place
 from stereo_framework.engine.slabs import advance, needed_before
-from stereo_framework.engine.steps import Clock, Name, OutOfMemory, State, Step, confidences, make_step, view_of
+from stereo_framework.engine.steps import Clock, Name, OutOfMemory, State, Step, confidences, frozen, make_step, view_of
 from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.pair import Pair
 from stereo_framework.scene import Scene, Search
@@ -268,11 +268,7 @@ def _stays_integer(link: Link, integer: bool) -> bool:
 
 def _start(pair: Pair) -> State:
     """The state of the reference image's view before the first step."""
-    images = []
-    for image in (pair.reference, pair.match):
-        view = image.view()
-        view.flags.writeable = False
-        images.append(view)
+    images = [frozen(image) for image in (pair.reference, pair.match)]
     return {
         "reference": images[0],
         "match": images[1],

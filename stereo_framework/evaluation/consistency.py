@@ -13,7 +13,7 @@ import numpy as np
 from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.evaluation.rendering import round_half_away
+from stereo_framework.kernels.rounding import round_half_away
 from stereo_framework.scene import Disparity, Mask
 
 

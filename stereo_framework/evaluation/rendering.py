@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stereo_framework._kernel import kernel
 from stereo_framework._parallel import over_rows
+from stereo_framework.kernels.rounding import round_half_away
 from stereo_framework.scene import Disparity
 
 
@@ -55,12 +56,6 @@ def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 
         lambda a, b: _render_kernel(layers[a:b], depth[a:b], np.float32(shift), np.float32(gap), drawn[a:b]), rows, drawn.size
     )
     return drawn.reshape(values.shape)
-
-
-@kernel
-def round_half_away(value):  # type: ignore[no-untyped-def]
-    """To the nearest whole number, halves away from zero; float64, because float32 would round 0.49999997 + 0.5 up."""
-    return np.copysign(np.floor(np.abs(np.float64(value)) + 0.5), np.float64(value))
 
 
 @kernel

@@ -1,3 +1,6 @@
-"""Whole matchers, which make a disparity map without a cost volume."""
+"""Whole matchers, which make disparities without a volume of ours."""
 
-__all__: list[str] = []
+from stereo_framework.matcher.opencv_bm import opencv_bm
+from stereo_framework.matcher.opencv_sgbm import opencv_sgbm
+
+__all__ = ["opencv_bm", "opencv_sgbm"]

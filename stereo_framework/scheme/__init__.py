@@ -1,3 +1,5 @@
 """Schemes: what makes the pairs that a method is run on."""
 
-__all__: list[str] = []
+from stereo_framework.scheme.pyramid import pyramid
+
+__all__ = ["pyramid"]

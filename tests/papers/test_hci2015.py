@@ -5,14 +5,12 @@ import made_results
 import numpy as np
 import pytest
 
-from stereo_framework import Search, stage
 from stereo_framework.io import write_image, write_pfm
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.hci2015 import figure5, figure11, orderings
 from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, dense
 from stereo_framework.papers.published import published_table
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.script import load
 
 ROWS, COLUMNS_OF_IMAGE, LEVELS = 150, 240, 24
 
@@ -143,43 +141,6 @@ def test_flat_pieces_and_fractions():
 def test_a_method_with_one_sparse_map_is_not_dense():
     found = [made("Pipes", "a"), made("Adirondack", "a", matched=0.9), made("Pipes", "b")]
     assert [r.method for r in dense(found)] == ["b"]
-
-
-# OpenCV's matcher as a stage
-
-
-@pytest.fixture(scope="module")
-def sgbm():
-    load("hci2015/fast")  # its plug-in
-    return stage.find("refinement", "sgbm").function
-
-
-def shifted(shift):
-    """A texture, and the same `shift` columns to the left."""
-    random = np.random.default_rng(0)
-    wide = cv2.GaussianBlur(random.integers(0, 256, (60, 200)).astype(np.float32), (0, 0), 1)
-    wide = np.clip(4 * (wide - 128) + 128, 0, 255).astype(np.uint8)
-    return wide[:, 40:160].copy(), wide[:, 40 + shift : 160 + shift].copy()
-
-
-@pytest.mark.parametrize("shift", [0, 7, -5])
-def test_sgbm_finds_a_shift(sgbm, shift):
-    left, right = shifted(shift)
-    nothing = np.zeros(left.shape, np.float32)
-    found = sgbm(nothing, left, right, Search(-8, 8))
-    inner = found[5:-5, 20:-20]
-    assert found.dtype == np.float32
-    assert np.isfinite(inner).mean() > 0.95
-    # Sixteenths, interpolated between whole pixels.
-    assert np.nanmax(np.abs(inner - shift)) < 0.2
-    mirrored = sgbm(nothing, left[:, ::-1].copy(), right[:, ::-1].copy(), Search(-8, 8, direction=-1))
-    np.testing.assert_array_equal(mirrored[:, ::-1], found)
-
-
-def test_sgbm_looks_from_the_first_column_on(sgbm):
-    left, right = shifted(7)
-    found = sgbm(np.zeros(left.shape, np.float32), left, right, Search(0, 63))
-    assert np.isfinite(found[5:-5, 10:30]).mean() > 0.9  # of 64 columns that OpenCV alone leaves out
 
 
 # The page

@@ -1,0 +1,80 @@
+"""What OpenCV's block matchers have in common: how they are handed a pair, and how their maps are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import cv2
+import numpy as np
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.scene import Disparity, Image, Search
+
+SIXTEENTHS = 16
+"""Units of a pixel in OpenCV's maps; it searches a multiple of as many disparities."""
+
+
+def check_odd(parameter: str, value: int) -> None:
+    """Refuse windows without a middle pixel."""
+    if value % 2 == 0:
+        raise ParameterError(f"{parameter}: {value} is not odd")
+
+
+def widest_difference(tolerance: int | None, search: Search) -> int:
+    """OpenCV's ``disp12MaxDiff`` for a tolerance; for none at all one that every disparity meets."""
+    return _levels(search)[1] if tolerance is None else tolerance
+
+
+def _levels(search: Search) -> tuple[int, int]:
+    """The smallest disparity and the number of disparities that OpenCV searches."""
+    least = math.floor(search.minimum)
+    return least, SIXTEENTHS * math.ceil((math.ceil(search.maximum) - least + 1) / SIXTEENTHS)
+
+
+def compute(
+    reference: Image,
+    match: Image,
+    search: Search,
+    window: int,
+    make: Callable[[int, int], Any],
+    *,
+    margin: int = 0,
+    grey: bool = False,
+) -> Disparity:
+    """The map of one of OpenCV's matchers, with an estimate in every column that shows one.
+
+    OpenCV leaves out as many columns at a border as there are disparities, and half a window all around; here the images are continued beyond by copies
+    of their outermost pixels.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+    search : Search
+    window : int
+        Side in pixels of the windows that are matched; OpenCV refuses images that have no room for half of one.
+    make : callable
+        Gives the matcher for the smallest disparity and the number of disparities.
+    margin : int
+        Pixels to continue the images by on all sides besides.
+    grey : bool
+        The matcher takes grey images alone.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Sixteenths of pixels, NaN = no estimate.
+    """
+    images = [np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in (reference, match)]
+    if grey and reference.ndim == 3:
+        images = [cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in images]
+    if search.direction < 0:
+        images = [image[:, ::-1] for image in images]
+    least, levels = _levels(search)
+    rows, columns = reference.shape[:2]
+    before, after = max(least + levels, 0) + margin, max(-least, window // 2 + 1 - columns, 0) + margin
+    left, right = (cv2.copyMakeBorder(image, margin, margin, before, after, cv2.BORDER_REPLICATE) for image in images)
+    found = make(least, levels).compute(left, right)[margin : margin + rows, before : before + columns].astype(np.float32)
+    disparity = np.where(found < SIXTEENTHS * least, np.float32(np.nan), found / np.float32(SIXTEENTHS))
+    return disparity[:, ::-1].copy() if search.direction < 0 else disparity

@@ -1,0 +1,98 @@
+"""OpenCV's block matching."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import cv2
+from annotated_types import Ge, Le
+
+from stereo_framework._checks import check_choice
+from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute, widest_difference
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
+
+_FILTERS = {"sobel": cv2.STEREO_BM_PREFILTER_XSOBEL, "normalized": cv2.STEREO_BM_PREFILTER_NORMALIZED_RESPONSE}
+
+Odd = Annotated[int, Ge(5), Le(255)]
+
+
+@stage("matcher", source="Konolige 1997, in the form of OpenCV's StereoBM")
+def opencv_bm(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    window: Annotated[Odd, Unit("pixels")] = 21,
+    filter: Literal["sobel", "normalized"] = "sobel",
+    filter_size: Annotated[Odd, Unit("pixels")] = 9,
+    filter_cap: Annotated[int, Ge(1), Le(63), Unit("grey levels")] = 31,
+    texture: Annotated[NonNegativeInt, Unit("grey levels")] = 10,
+    uniqueness: Annotated[NonNegativeInt, Unit("percent")] = 15,
+    tolerance: Annotated[NonNegativeInt, Unit("pixels")] | None = None,
+    speckle_size: Annotated[NonNegativeInt, Unit("pixels")] = 0,
+    speckle_range: Annotated[Positive, Unit("pixels")] = 1.0,
+) -> Disparity:
+    """Match with OpenCV's StereoBM: the sum of absolute differences over square windows of filtered grey images.
+
+    The defaults are OpenCV's.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255; fractions are rounded, and colours are matched as grey.
+    search : Search
+        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16. The step has no influence.
+    window : int
+        Side in pixels of the windows that are matched; odd, 5 to 255.
+    filter : str
+        What is matched. "sobel": horizontal derivatives; "normalized": intensities less their mean over a window.
+    filter_size : int
+        Side in pixels of the window whose mean "normalized" takes off; odd, 5 to 255. The other filter does not use it.
+    filter_cap : int
+        Where filtered intensities are cut off, in grey levels; 1 to 63.
+    texture : int
+        Smallest sum of filtered intensities, in grey levels without their sign, over a window that is matched.
+    uniqueness : int
+        Percent by which the best sum must undercut all that lie more than a pixel away.
+    tolerance : int or None
+        Largest accepted difference in pixels to the other frame's map; null: no such check.
+    speckle_size : int
+        Regions of one surface with no more pixels than this are taken out; 0: none.
+    speckle_range : float
+        Largest difference in pixels, to a sixteenth, between neighbours of one surface.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Sixteenths of pixels; NaN where a window has too little texture, no match is unique, agrees with the other frame's or belongs to a
+        region large enough.
+
+    Raises
+    ------
+    ParameterError
+        Another filter, or an even size of a window.
+
+    Notes
+    -----
+    OpenCV leaves out half a window all around and as many columns at the border as there are disparities; here the images are continued by so many copies
+    of their outermost pixels.
+    """
+    check_choice("opencv_bm.filter", filter, _FILTERS)
+    check_odd("opencv_bm.window", window)
+    check_odd("opencv_bm.filter_size", filter_size)
+
+    def make(least: int, levels: int) -> Any:
+        matcher = cv2.StereoBM.create(levels, window)
+        matcher.setMinDisparity(least)
+        matcher.setPreFilterType(_FILTERS[filter])
+        matcher.setPreFilterSize(filter_size)
+        matcher.setPreFilterCap(filter_cap)
+        matcher.setTextureThreshold(texture)
+        matcher.setUniquenessRatio(uniqueness)
+        matcher.setDisp12MaxDiff(widest_difference(tolerance, search))
+        matcher.setSpeckleWindowSize(speckle_size)
+        matcher.setSpeckleRange(round(SIXTEENTHS * speckle_range))
+        return matcher
+
+    return compute(reference, match, search, window, make, margin=window, grey=True)

@@ -1,0 +1,101 @@
+"""OpenCV's semi-global block matching."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import cv2
+from annotated_types import Ge, Le
+
+from stereo_framework._checks import check_choice
+from stereo_framework.matcher._opencv import check_odd, compute, widest_difference
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import NonNegativeInt, PositiveInt, Unit, stage
+
+_MODES = {
+    "sgbm": cv2.STEREO_SGBM_MODE_SGBM,
+    "hh": cv2.STEREO_SGBM_MODE_HH,
+    "3way": cv2.STEREO_SGBM_MODE_SGBM_3WAY,
+    "hh4": cv2.STEREO_SGBM_MODE_HH4,
+}
+
+
+@stage("matcher", source="Hirschmueller 2008, in the form of OpenCV's StereoSGBM")
+def opencv_sgbm(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    mode: Literal["sgbm", "hh", "3way", "hh4"] = "sgbm",
+    window: Annotated[PositiveInt, Unit("pixels")] = 3,
+    small_change: Annotated[PositiveInt, Unit("units of the matching cost")] = 72,
+    large_change: Annotated[PositiveInt, Unit("units of the matching cost")] = 288,
+    tolerance: Annotated[PositiveInt, Unit("pixels")] | None = 1,
+    filter_cap: Annotated[int, Ge(15), Le(127), Unit("grey levels")] = 63,
+    uniqueness: Annotated[NonNegativeInt, Unit("percent")] = 10,
+    speckle_size: Annotated[NonNegativeInt, Unit("pixels")] = 100,
+    speckle_range: Annotated[PositiveInt, Unit("pixels")] = 1,
+) -> Disparity:
+    """Match with OpenCV's StereoSGBM.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255; fractions are rounded.
+    search : Search
+        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16. The step has no influence.
+    mode : str
+        The paths along which costs are summed up. "sgbm": five, in one pass over the image; "hh": eight, in two passes; "3way": three, in one pass, the
+        fastest; "hh4": four, in two passes.
+    window : int
+        Side in pixels of the windows that are matched; odd.
+    small_change, large_change : int
+        Penalties, in units of the matching cost, for neighbours whose disparities differ by one pixel and by more. The defaults are 8 and 32
+        times the 9 pixels of a window; OpenCV's examples multiply by the channels too. A large change counts as at least 1 more than a small one.
+    tolerance : int or None
+        Largest accepted difference in pixels to the other frame's map; null: no such check.
+    filter_cap : int
+        Where horizontal derivatives, which are matched, are cut off, in grey levels; even values count as 1 more.
+    uniqueness : int
+        Percent by which the best cost must undercut all that lie more than a pixel away.
+    speckle_size : int
+        Regions of one surface with no more pixels than this are taken out; 0: none.
+    speckle_range : int
+        Largest difference in pixels between neighbours of one surface.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Sixteenths of pixels; NaN where no match is unique, agrees with the other frame's or belongs to a region large enough.
+
+    Raises
+    ------
+    ParameterError
+        Another mode, or an even window.
+
+    Notes
+    -----
+    Hirschmueller 2008 sums mutual information; OpenCV matches derivatives and intensities as Birchfield & Tomasi 1998 do, over windows. It always
+    takes medians over 3x3 pixels at the end. OpenCV 5.0 checks with a tolerance of 1 where its documentation promises no check; null asks for
+    a tolerance as large as the range, which leaves out nothing. It leaves out as many columns at the border as there are disparities; here the images
+    are continued by so many copies of their outermost columns, as they are to the left of a cost volume's.
+    """
+    check_choice("opencv_sgbm.mode", mode, _MODES)
+    check_odd("opencv_sgbm.window", window)
+
+    def make(least: int, levels: int) -> Any:
+        return cv2.StereoSGBM.create(
+            minDisparity=least,
+            numDisparities=levels,
+            blockSize=window,
+            P1=small_change,
+            P2=large_change,
+            disp12MaxDiff=widest_difference(tolerance, search),
+            preFilterCap=filter_cap,
+            uniquenessRatio=uniqueness,
+            speckleWindowSize=speckle_size,
+            speckleRange=speckle_range,
+            mode=_MODES[mode],
+        )
+
+    return compute(reference, match, search, window, make)

@@ -1,0 +1,107 @@
+"""Left-right check: only what the match frame's own map confirms stays."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework._checks import check_not_negative
+from stereo_framework._kernel import kernel
+from stereo_framework._parallel import over_rows
+from stereo_framework.kernels.rounding import round_half_away
+from stereo_framework.scene import Disparity, Search
+from stereo_framework.stage import NonNegative, Unit, stage
+from stereo_framework.view import View
+from stereo_framework.volume import Status
+
+_OCCLUDED, _MISMATCHED = int(Status.OCCLUDED), int(Status.MISMATCHED)
+
+
+@stage("refinement", source="Fua 1993, section 2.1; Hirschmueller 2008, section 2.5")
+def left_right_check(
+    disparity: Disparity,
+    other: View,
+    search: Search,
+    status: NDArray[np.uint8],
+    *,
+    tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
+) -> tuple[Disparity, NDArray[np.uint8]]:
+    """Take away the disparities that the match frame's own map contradicts, and tell occluded pixels from mismatched ones.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    other : View
+        The match frame's map and status.
+    search : Search
+        Its direction says where the match frame lies.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`.
+    tolerance : float
+        Largest accepted difference in pixels.
+
+    Returns
+    -------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN where the other map contradicts, has no estimate, or shows nothing.
+    status : ndarray, uint8, (rows, columns)
+        Of what was taken away: mismatched where some pixel of the match frame points to it, which another disparity would have found; else occluded. All
+        other pixels keep theirs, those without an estimate too.
+
+    Raises
+    ------
+    ParameterError
+        A negative tolerance.
+
+    Notes
+    -----
+    The pixel nearest to ``x - direction * d`` is asked; `d` is rounded with halves away from zero. Hirschmueller calls a pixel occluded if the line of
+    all its disparities does not meet the surface that the other map describes; here it meets the surface where a pixel of the match frame
+    has the very disparity, rounded, that leads to it, whatever the tolerance.
+
+    Examples
+    --------
+    A near surface of two pixels hides two of the far one, which has the disparity 0.
+
+    >>> import numpy as np
+    >>> left, right = np.float32([[0, 0, 0, 2, 2, 0]]), np.float32([[0, 2, 2, 0, 0, 0]])
+    >>> matched = np.zeros((1, 6), np.uint8)
+    >>> other = View(right, matched, Search(0, 2, direction=-1))
+    >>> checked, status = left_right_check(left, other, Search(0, 2), matched)
+    >>> checked.tolist(), status.tolist()
+    ([[0.0, nan, nan, 2.0, 2.0, 0.0]], [[0, 1, 1, 0, 0, 0]])
+    """
+    check_not_negative("left_right_check.tolerance", tolerance)
+    checked, judged = disparity.copy(), status.copy()
+    limit = np.float32(tolerance)
+
+    def run(start: int, stop: int) -> None:
+        _kernel(other.disparity[start:stop], search.direction, limit, checked[start:stop], judged[start:stop])
+
+    over_rows(run, disparity.shape[0], 10 * disparity.size)
+    return checked, judged
+
+
+@kernel
+def _kernel(
+    other: NDArray[np.float32], direction: int, tolerance: float, disparity: NDArray[np.float32], status: NDArray[np.uint8]
+) -> None:
+    rows, columns = disparity.shape
+    met = np.empty(columns, np.bool_)
+    for y in range(rows):
+        met[:] = False
+        for x in range(columns):
+            target = x + direction * round_half_away(other[y, x])
+            if 0 <= target < columns:
+                met[int(target)] = True
+        for x in range(columns):
+            if np.isnan(disparity[y, x]):
+                continue
+            target = x - direction * round_half_away(disparity[y, x])
+            if 0 <= target < columns and abs(other[y, int(target)] - disparity[y, x]) <= tolerance:
+                continue
+            disparity[y, x] = np.nan
+            status[y, x] = _MISMATCHED if met[x] else _OCCLUDED

@@ -1,0 +1,100 @@
+"""Median filter of a disparity map."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework._checks import check_count
+from stereo_framework._kernel import kernel
+from stereo_framework._parallel import over_rows
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import PositiveInt, Unit, stage
+
+
+@stage("refinement", source="Tukey 1977, chapter 7", halo=lambda size: size // 2)
+def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")] = 3) -> Disparity:
+    """Give every pixel the median of the estimates in a square window around it.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    size : int
+        Width and height of the window in pixels. An even window reaches one pixel further right and down.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels. What has no estimate keeps none, and neighbours without one are left out.
+
+    Raises
+    ------
+    ParameterError
+        `size` below 1.
+
+    Notes
+    -----
+    Filling is a stage of its own, whose pixels the status tells; a median that filled would hide them. Of an even number of estimates the lower
+    middle one is taken, the background's, so that no value appears that was not there. Image borders are replicated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> median(np.float32([[1, 9, 1, 1, np.nan, 2, 2]])).tolist()
+    [[1.0, 1.0, 1.0, 1.0, nan, 2.0, 2.0]]
+    """
+    check_count("median.size", size)
+    filtered = np.empty_like(disparity)
+
+    def run(start: int, stop: int) -> None:
+        _kernel(disparity, start, size, filtered[start:stop])
+
+    over_rows(run, disparity.shape[0], 4 * size * size * disparity.size)
+    return filtered
+
+
+@kernel
+def _kernel(disparity: NDArray[np.float32], start: int, size: int, filtered: NDArray[np.float32]) -> None:
+    rows, columns = disparity.shape
+    before, after = (size - 1) // 2, size // 2
+    values = np.empty(size * size, np.float32)
+    for y in range(filtered.shape[0]):
+        for x in range(columns):
+            filtered[y, x] = np.nan
+            if np.isnan(disparity[start + y, x]):
+                continue
+            count = 0
+            for j in range(start + y - before, start + y + after + 1):
+                row = disparity[min(max(j, 0), rows - 1)]
+                for i in range(x - before, x + after + 1):
+                    value = row[min(max(i, 0), columns - 1)]
+                    if not np.isnan(value):
+                        values[count] = value
+                        count += 1
+            filtered[y, x] = _selected(values[:count], (count - 1) // 2)
+
+
+@kernel
+def _selected(values: NDArray[np.float32], rank: int) -> float:
+    """The value of a rank, 0 the lowest, by Hoare's selection; `values` are put into another order."""
+    low, high = 0, values.shape[0] - 1
+    while low < high:
+        pivot = values[rank]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if j < rank:
+            low = i
+        if rank < i:
+            high = j
+    return values[rank]

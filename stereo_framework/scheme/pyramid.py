@@ -1,0 +1,111 @@
+"""Coarse to fine: a map of the pair at half the size says where to search at the full one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from stereo_framework._checks import check_count, check_not_negative
+from stereo_framework._windows import window_minimum
+from stereo_framework.pair import Pair
+from stereo_framework.scene import Disparity, Search
+from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
+from stereo_framework.volume import Domain
+
+
+@stage("scheme", source="Quam 1987")
+def pyramid(
+    solve: Callable[[Pair], Any],
+    pair: Pair,
+    *,
+    levels: PositiveInt = 3,
+    margin: Annotated[NonNegative, Unit("pixels")] = 2.0,
+    window: Annotated[PositiveInt, Unit("pixels")] = 9,
+) -> Any:
+    """Match the pair at half the size first, and search each pixel near the disparities found there.
+
+    Parameters
+    ----------
+    solve : callable
+        Matches a pair.
+    pair : Pair
+        Its domain, if it has one, holds at every size.
+    levels : int
+        Sizes at which the pair is matched, in halvings plus the full size; 1: no coarser one.
+    margin : float
+        How far beyond the disparities found at half the size a pixel is searched, in pixels of the larger image.
+    window : int
+        Width and height, in pixels of the smaller image, of the window whose smallest and largest disparity limit the search.
+
+    Returns
+    -------
+    Match
+        That of the full size.
+
+    Raises
+    ------
+    ParameterError
+        `levels` or `window` below 1, or a negative margin.
+
+    Notes
+    -----
+    Quam 1987 warps one image by the map of the next smaller size and searches for what is left; here the range of each pixel's own is narrowed, so that the
+    levels stay those of the search range. Ranges end at whole levels. The pixels that a window shows nothing of are searched in the pair's own range, and so are
+    those whose own range the window does not reach. Thin objects that vanish at half the size stay lost unless the margin reaches them. Costs are
+    computed at all levels of the search, and closed where they lie out of a pixel's range: the scheme serves accuracy, not speed.
+    """
+    check_count("pyramid.levels", levels)
+    check_count("pyramid.window", window)
+    check_not_negative("pyramid.margin", margin)
+    if levels > 1:
+        coarse = pyramid(solve, pair.reduced(2), levels=levels - 1, margin=margin, window=window)
+        pair = narrowed(pair, *spread(coarse.disparity, pair.search, pair.shape, margin, window))
+    return solve(pair)
+
+
+def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: float, window: int) -> tuple[Disparity, Disparity]:
+    """The range of each pixel of a pair, from the map of the pair at half the size.
+
+    Parameters
+    ----------
+    coarse : ndarray, float32
+        Pixels of the smaller image, NaN = no estimate.
+    search : Search
+        Of the larger pair.
+    shape : (rows, columns)
+        Of the larger pair.
+    margin, window
+        As of `pyramid`.
+
+    Returns
+    -------
+    low, high : ndarray, float32, (rows, columns)
+        Pixels, on levels of the search; NaN where the window holds no estimate.
+    """
+    known = ~np.isnan(coarse)
+    lowest = window_minimum(np.where(known, coarse, np.float32(np.inf))[..., None], window)[..., 0]
+    highest = -window_minimum(np.where(known, -coarse, np.float32(np.inf))[..., None], window)[..., 0]
+    seen = np.isfinite(lowest)
+    # What is rounded outwards in levels stays within the search.
+    first = np.floor((2 * lowest - margin - search.minimum) / search.step)
+    last = np.ceil((2 * highest + margin - search.minimum) / search.step)
+    found = []
+    for level in (first, last):
+        limit = np.where(seen, search.minimum + search.step * np.clip(level, 0, search.levels - 1), np.nan).astype(np.float32)
+        found.append(limit.repeat(2, axis=0).repeat(2, axis=1)[: shape[0], : shape[1]])
+    return found[0], found[1]
+
+
+def narrowed(pair: Pair, low: Disparity, high: Disparity) -> Pair:
+    """A pair whose pixels are searched from `low` to `high` alone, as far as their own ranges allow; NaN = no limit."""
+    domain = pair.domain or Domain()
+    own_low, own_high = (
+        np.full(pair.shape, np.nan, np.float32) if limit is None else limit for limit in (domain.low, domain.high)
+    )
+    new_low, new_high = np.fmax(low, own_low), np.fmin(high, own_high)
+    empty = new_low > new_high
+    new_low[empty], new_high[empty] = own_low[empty], own_high[empty]
+    return replace(pair, domain=replace(domain, low=new_low, high=new_high))

@@ -1,0 +1,182 @@
+"""OpenCV's matchers as stages. What they compute is OpenCV's; here: what reaches them, and what is made of their maps."""
+
+import types
+
+import cv2
+import numpy as np
+import pytest
+from pipeline_parts import make_scene
+
+from stereo_framework import Bound, Pipeline, Search
+from stereo_framework.errors import ParameterError
+from stereo_framework.matcher import opencv_bm, opencv_sgbm
+from stereo_framework.pair import Pair
+from stereo_framework.volume import Domain, Status
+
+both = pytest.mark.parametrize("matcher", [opencv_sgbm, opencv_bm])
+
+
+def shifted(shift):
+    """A texture, and the same `shift` columns to the left."""
+    random = np.random.default_rng(0)
+    wide = cv2.GaussianBlur(random.integers(0, 256, (60, 200)).astype(np.float32), (0, 0), 1)
+    wide = np.clip(4 * (wide - 128) + 128, 0, 255).astype(np.uint8)
+    return wide[:, 40:160].copy(), wide[:, 40 + shift : 160 + shift].copy()
+
+
+@both
+@pytest.mark.parametrize("shift", [0, 7, -5])
+def test_finds_a_shift(matcher, shift):
+    left, right = shifted(shift)
+    found = matcher(left, right, Search(-8, 8))
+    inner = found[5:-5, 20:-20]
+    assert found.dtype == np.float32
+    assert np.isfinite(inner).mean() > 0.95
+    # Sixteenths, interpolated between whole pixels.
+    assert np.nanmax(np.abs(inner - shift)) < 0.2
+    mirrored = matcher(left[:, ::-1].copy(), right[:, ::-1].copy(), Search(-8, 8, direction=-1))
+    np.testing.assert_array_equal(mirrored[:, ::-1], found)
+
+
+@both
+def test_looks_from_the_first_column_and_row_on(matcher):
+    left, right = shifted(7)
+    found = matcher(left, right, Search(0, 63))
+    assert np.isfinite(found[:, 10:30]).mean() > 0.9  # of 64 columns, and of half a window of rows, that OpenCV alone leaves out
+
+
+@both
+def test_colours_and_fractions(matcher):
+    left, right = shifted(7)
+    expected = matcher(left, right, Search(0, 8))
+    np.testing.assert_array_equal(matcher(left + np.float32(0.25), right.astype(np.float32), Search(0, 8)), expected)
+    coloured = matcher(*(np.repeat(image[..., None], 3, axis=2) for image in (left, right)), Search(0, 8))
+    # Three equal channels cost three times as much as one, which only the penalties of paths notice.
+    assert np.isclose(coloured, expected, atol=0.2).mean() > 0.9
+    if matcher is opencv_bm:
+        # Red, green and blue weigh differently in grey: of the red alone 30 % are left, which is less than a window's texture must be.
+        red = [np.stack([image, *2 * [np.zeros_like(image)]], axis=2) for image in (left, right)]
+        assert (
+            np.isfinite(matcher(*red, Search(0, 8), texture=10_000)).sum()
+            < np.isfinite(matcher(left, right, Search(0, 8), texture=10_000)).sum()
+        )
+
+
+@both
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (3, 1), (2, 9)])
+@pytest.mark.parametrize("search", [Search(0, 3), Search(-2, 2), Search(5, 9), Search(-19, -15), Search(0, 2, 0.5, -1)])
+def test_tiny_images_and_ranges_out_of_view(matcher, shape, search):
+    image = np.random.default_rng(1).integers(0, 256, shape, dtype=np.uint8)
+    found = matcher(image, image, search)
+    assert (found.shape, found.dtype) == (shape, np.float32)
+    assert not np.isinf(found).any()
+
+
+class Spy:
+    """Keeps the matcher that a stage makes."""
+
+    def __init__(self, monkeypatch, name):
+        self.made, make = [], getattr(cv2, name).create
+
+        def keep(*arguments, **others):
+            self.made.append(make(*arguments, **others))
+            return self.made[-1]
+
+        monkeypatch.setattr(cv2, name, types.SimpleNamespace(create=keep))
+
+    def __getattr__(self, name):
+        return getattr(self.made[-1], f"get{name}")()
+
+
+def test_parameters_reach_sgbm(monkeypatch):
+    spy = Spy(monkeypatch, "StereoSGBM")
+    left, right = shifted(3)
+    for number, mode in enumerate(["sgbm", "hh", "3way", "hh4"]):
+        opencv_sgbm(
+            left,
+            right,
+            Search(-2.5, 20),
+            mode=mode,
+            window=5,
+            small_change=11,
+            large_change=22,
+            tolerance=4,
+            filter_cap=31,
+            uniqueness=6,
+            speckle_size=7,
+            speckle_range=2,
+        )
+        # OpenCV's numbers of the modes, as its documentation lists them. From -3 to 20 are 24 disparities: 32.
+        assert (spy.Mode, spy.MinDisparity, spy.NumDisparities, spy.BlockSize) == (number, -3, 32, 5)
+        assert (spy.P1, spy.P2, spy.Disp12MaxDiff, spy.PreFilterCap) == (11, 22, 4, 31)
+        assert (spy.UniquenessRatio, spy.SpeckleWindowSize, spy.SpeckleRange) == (6, 7, 2)
+
+
+def test_parameters_reach_bm(monkeypatch):
+    spy = Spy(monkeypatch, "StereoBM")
+    left, right = shifted(3)
+    for number, filtered in enumerate(["normalized", "sobel"]):
+        opencv_bm(
+            left,
+            right,
+            Search(0, 16),
+            window=7,
+            filter=filtered,
+            filter_size=11,
+            filter_cap=20,
+            texture=5,
+            uniqueness=6,
+            tolerance=0,
+            speckle_size=8,
+            speckle_range=1.5,
+        )
+        assert (spy.PreFilterType, spy.PreFilterSize, spy.PreFilterCap) == (number, 11, 20)
+        assert (spy.MinDisparity, spy.NumDisparities, spy.BlockSize, spy.TextureThreshold) == (0, 32, 7, 5)
+        # Its speckles are counted in sixteenths of pixels.
+        assert (spy.UniquenessRatio, spy.Disp12MaxDiff, spy.SpeckleWindowSize, spy.SpeckleRange) == (6, 0, 8, 24)
+
+
+@both
+def test_without_a_tolerance_nothing_is_checked(matcher):
+    left, right = shifted(7)
+    # Columns that one frame alone shows, and rows of another texture.
+    left[20:40, 40:60] = np.random.default_rng(2).integers(0, 256, (20, 20))
+    known = {
+        tolerance: np.isfinite(matcher(left, right, Search(0, 15), tolerance=tolerance, uniqueness=0, speckle_size=0)).sum()
+        for tolerance in (1, 5, None)
+    }
+    assert known[1] < known[5] < known[None]
+
+
+@both
+@pytest.mark.parametrize("name", ["window", "filter_size"])
+def test_even_windows_are_refused(matcher, name):
+    if name not in Bound(matcher).parameters:
+        return
+    left, right = shifted(3)
+    with pytest.raises(ParameterError, match=f"^{matcher.__name__}.{name}: 8 is not odd$"):
+        matcher(left, right, Search(0, 8), **{name: 8})
+
+
+def test_unknown_choices_are_refused():
+    left, right = shifted(3)
+    with pytest.raises(ParameterError, match=r"^opencv_sgbm.mode: 'h' is not legal; legal: 3way, hh, hh4, sgbm"):
+        opencv_sgbm(left, right, Search(0, 8), mode="h")
+    with pytest.raises(ParameterError, match=r"^opencv_bm.filter: 'sobol' is not legal; .*did you mean 'sobel'"):
+        opencv_bm(left, right, Search(0, 8), filter="sobol")
+
+
+@both
+def test_in_a_method_without_a_volume(matcher):
+    left, right = shifted(7)
+    match = Pipeline(matcher=Bound(matcher))(make_scene(left, right, Search(0, 15)))
+    np.testing.assert_array_equal(match.disparity, matcher(left, right, Search(0, 15)))
+    np.testing.assert_array_equal(match.status, np.where(np.isnan(match.disparity), Status.OCCLUDED, Status.MATCHED))
+    assert (match.labels, match.energy, match.objective, match.volume) == (None, None, None, None)
+    assert list(match.seconds) == ["matcher"]
+    valid = np.ones(left.shape, bool)
+    valid[:, 50:60] = False
+    masked = Pipeline(matcher=Bound(matcher))(Pair(left, right, Search(0, 15), Domain(valid=valid)))
+    assert np.isnan(masked.disparity[:, 50:60]).all()
+    assert (masked.status[:, 50:60] == Status.INVALID).all()
+    np.testing.assert_array_equal(masked.disparity[valid], match.disparity[valid])

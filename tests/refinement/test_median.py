@@ -1,0 +1,50 @@
+import cv2
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from kernel_inputs import in_threads, shapes
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.refinement import median
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data(), shape=shapes, size=st.integers(1, 6), threads=st.integers(1, 3))
+def test_agrees_with_twin(data, shape, size, threads):
+    values = st.sampled_from([np.nan, 3, -2, 0.5, 7, 7.25, 9, 11]).map(np.float32)
+    disparity = data.draw(hnp.arrays(np.float32, shape, elements=values))
+    before = disparity.copy()
+    with in_threads(threads):
+        filtered = median(disparity, size=size)
+    np.testing.assert_array_equal(filtered, naive.median(disparity, size), strict=True)
+    np.testing.assert_array_equal(disparity, before)
+
+
+@pytest.mark.parametrize("size", [3, 5])
+def test_agrees_with_opencv_where_nothing_is_missing(size):
+    disparity = np.random.default_rng(0).normal(20, 9, (40, 60)).astype(np.float32)
+    np.testing.assert_array_equal(median(disparity, size=size), cv2.medianBlur(disparity, size), strict=True)
+
+
+@pytest.mark.parametrize("order", [np.sort, lambda a: np.sort(a)[::-1], np.random.default_rng(1).permutation])
+def test_large_windows_in_any_order(order):
+    # 21x21 pixels hold 441 values; the one in the middle has 220 below it.
+    disparity = order(np.arange(441, dtype=np.float32)).reshape(21, 21)
+    assert median(disparity, size=21)[10, 10] == 220
+
+
+def test_holes_stay_and_do_not_count():
+    hole = np.nan
+    disparity = np.array([[5, hole, 9], [hole, hole, 9]], np.float32)
+    # Windows of 3x3 about the corners hold 5 four times (its own and three replicated), 9 four or more times.
+    np.testing.assert_array_equal(median(disparity), np.array([[5, hole, 9], [hole, hole, 9]], np.float32))
+    # Of two values the lower.
+    np.testing.assert_array_equal(median(np.array([[4, 2]], np.float32), size=2), np.array([[2, 2]], np.float32))
+
+
+def test_refuses_a_window_without_a_pixel():
+    with pytest.raises(ParameterError, match="^median.size: 0 is not a whole number >= 1$"):
+        median(np.zeros((1, 1), np.float32), size=0)

@@ -1,0 +1,194 @@
+import math
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from kernel_inputs import image_pairs, searches, shapes
+
+from stereo_framework import Bound, Pipeline, Search, load_scene
+from stereo_framework.aggregation import box
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.pair import Pair
+from stereo_framework.refinement import left_right_check, parabola
+from stereo_framework.scheme.pyramid import narrowed, pyramid, spread
+from stereo_framework.volume import Domain, Status
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    data=st.data(),
+    shape=shapes,
+    search=searches(),
+    margin=st.sampled_from([0.0, 1.0, 0.4, 3.0]),
+    window=st.sampled_from([1, 3, 2, 4]),
+)
+def test_ranges_agree_with_twin(data, shape, search, margin, window):
+    small = tuple(-(-n // 2) for n in shape)
+    values = st.sampled_from([np.nan, search.minimum / 2, search.maximum / 2, 0.25, -1.5, search.maximum]).map(np.float32)
+    coarse = data.draw(hnp.arrays(np.float32, small, elements=values))
+    low, high = spread(coarse, search, shape, margin, window)
+    for y, x in np.ndindex(*shape):
+        around = [coarse[j, i] for j in naive.window(y // 2, window, small[0]) for i in naive.window(x // 2, window, small[1])]
+        known = [float(d) for d in around if not math.isnan(d)]
+        if not known:
+            assert math.isnan(low[y, x])
+            assert math.isnan(high[y, x])
+            continue
+        # The range holds what was found, widened, as far as the search does, and ends at levels next to it.
+        levels = search.disparities.astype(float)
+        least, most = 2 * min(known) - margin, 2 * max(known) + margin
+        assert low[y, x] == pytest.approx(max([d for d in levels if d <= least + 1e-6] or [levels[0]]), abs=1e-5)
+        assert high[y, x] == pytest.approx(min([d for d in levels if d >= most - 1e-6] or [levels[-1]]), abs=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(images=image_pairs(), search=searches(), levels=st.integers(1, 4), window=st.integers(1, 4))
+def test_a_margin_that_covers_the_range_changes_nothing(images, search, levels, window):
+    pair = Pair(*images, search)
+    plain = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[parabola])
+    scheme = Bound(pyramid, {"levels": levels, "window": window, "margin": 2.0 * (abs(search.minimum) + abs(search.maximum))})
+    match = Pipeline(
+        absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[parabola], scheme=scheme
+    )(pair)
+    expected = plain(pair)
+    np.testing.assert_array_equal(match.disparity, expected.disparity)
+    np.testing.assert_array_equal(match.status, expected.status)
+    assert match.energy == expected.energy
+
+
+def two_surfaces(rows=32, columns=64):
+    """A wall at disparity 4 and a block at 12 before it, of a smooth texture, with the true map."""
+    rng = np.random.default_rng(8)
+    texture = rng.integers(0, 256, (rows // 2, columns, 2)).repeat(2, axis=0).astype(np.uint8)
+    reference, match = texture[:, :columns, 0].copy(), np.roll(texture[:, :, 0], -4, axis=1)
+    reference[8:24, 28:52] = texture[8:24, 28:52, 1]
+    match[8:24, 16:40] = texture[8:24, 28:52, 1]
+    truth = np.full((rows, columns), 4, np.float32)
+    truth[8:24, 28:52] = 12
+    return Pair(reference, match, Search(0, 20)), truth
+
+
+def solved_by(disparity_of):
+    """A method that notes its pairs and returns made maps."""
+    seen = []
+
+    class Found:
+        def __init__(self, disparity):
+            self.disparity = disparity
+
+    def solve(pair):
+        seen.append(pair)
+        return Found(disparity_of(pair))
+
+    return seen, solve
+
+
+def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
+    pair, _ = two_surfaces()
+    seen, solve = solved_by(lambda pair: np.full(pair.shape, pair.shape[0] / 8, np.float32))
+    found = pyramid(solve, pair, levels=3, margin=1.0, window=1)
+    # From 8 rows, where disparity 1 is found, by 16 rows, where it is 2, to 32 rows.
+    assert [p.shape for p in seen] == [(8, 16), (16, 32), (32, 64)]
+    assert [p.search for p in seen] == [Search(0, 5), Search(0, 10), Search(0, 20)]
+    assert seen[0].domain is None
+    for i, disparity in ((1, 2), (2, 4)):
+        assert (seen[i].domain.low == disparity - 1).all()
+        assert (seen[i].domain.high == disparity + 1).all()
+    np.testing.assert_array_equal(found.disparity, np.full((32, 64), 4, np.float32))
+    seen.clear()
+    pyramid(solve, pair, levels=1)
+    assert seen == [pair]
+
+
+def test_where_nothing_is_known_nothing_is_limited():
+    pair, _ = two_surfaces()
+    half = np.full((16, 32), np.nan, np.float32)
+    half[:, :8] = 3
+    seen, solve = solved_by(lambda pair: half)
+    pyramid(solve, pair, levels=2, margin=0.0, window=3)
+    domain = seen[1].domain
+    # Window 3: the column right of the known ones is reached too.
+    assert (domain.low[:, :18] == 6).all()
+    assert (domain.high[:, :18] == 6).all()
+    assert np.isnan(domain.low[:, 18:]).all()
+    assert np.isnan(domain.high[:, 18:]).all()
+
+
+def test_the_pairs_own_domain_is_respected():
+    pair, _ = two_surfaces()
+    valid = np.ones(pair.shape, bool)
+    valid[:, 40:44] = False
+    low, high = np.full(pair.shape, 3, np.float32), np.full(pair.shape, np.nan, np.float32)
+    high[:, :20] = 8
+    low[:, 60:] = 15
+    own = Domain(valid=valid, match_valid=np.ones(pair.shape, bool), low=low, high=high)
+    limited = Pair(pair.reference, pair.match, pair.search, own)
+    two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 9, np.float32)).domain
+    assert two.valid is own.valid
+    assert (two.low[:, :60] == 5).all()
+    assert (two.high[:, :20] == 8).all()
+    assert (two.high[:, 20:60] == 9).all()
+    # Ranges that do not meet: the pair's own.
+    assert (two.low[:, 60:] == 15).all()
+    assert np.isnan(two.high[:, 60:]).all()
+    method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], scheme=[pyramid])
+    match = method(limited)
+    np.testing.assert_array_equal(match.status == Status.INVALID, ~valid)
+    assert np.isnan(match.disparity[~valid]).all()
+    known = np.where(valid, match.disparity, 5)
+    assert (known >= low)[valid].all()
+    assert known[:, :20].max() <= 8
+    # Reduced pairs keep to it as well: at half the size the masked columns are blocks of their own.
+    seen, solve = solved_by(lambda pair: np.full(pair.shape, np.nan, np.float32))
+    pyramid(solve, limited, levels=2)
+    np.testing.assert_array_equal(seen[0].domain.valid, valid[::2, ::2])
+    assert (seen[0].domain.low[:, :30] == 1.5).all()
+
+
+def test_both_views_run_inside():
+    pair, truth = two_surfaces()
+    check = Bound(left_right_check, {"tolerance": 1.0})
+    inner = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 5})], refinement=[check])
+    method = Pipeline(
+        absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 5})], refinement=[check], scheme=[pyramid]
+    )
+    match = method(pair)
+    np.testing.assert_array_equal(match.disparity, pyramid(inner, pair).disparity)
+    hidden = np.zeros(truth.shape, bool)
+    # What the block hides in the match image, and what lies out of its view.
+    hidden[8:24, 20:28], hidden[:, :4] = True, True
+    kept = np.isfinite(match.disparity)
+    assert (np.abs(match.disparity - truth) <= 1)[kept].mean() > 0.95
+    assert kept[~hidden].mean() > 0.8
+    assert kept[hidden].mean() < 0.3
+    # Seen from the other image: the mirrored problem.
+    exchanged = method(pair.exchanged())
+    assert exchanged.search.direction == -1
+    assert np.nanmedian(exchanged.disparity) == 4
+
+
+def test_wrong_parameters_are_refused():
+    pair, _ = two_surfaces()
+    for name, value, legal in (
+        ("levels", 0, "a whole number >= 1"),
+        ("window", 0, "a whole number >= 1"),
+        ("margin", -1, ">= 0"),
+    ):
+        with pytest.raises(ParameterError, match=rf"^pyramid.{name}: {value} is not .*{legal}"):
+            pyramid(lambda pair: None, pair, **{name: value})
+
+
+def test_coarse_to_fine_helps_small_windows(data):
+    scene = load_scene("teddy", data=data)
+    known = np.isfinite(scene.truth)
+
+    def bad(scheme):
+        method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 5})], scheme=scheme)
+        return (np.abs(method(scene).disparity - scene.truth) > 1)[known].mean()
+
+    assert bad([pyramid]) < bad([]) - 0.02
