@@ -15,6 +15,7 @@ from typing import Any
 from stereo_framework import load_scene, run
 from stereo_framework.scene import Scene
 from stereo_framework.script.legacy import translate
+from stereo_framework.sweep import Result
 
 BAD_TOLERANCE = 2e-4
 """Of a region's pixels. What remains is the order of float32 operations, which decides between costs that are nearly equal."""
@@ -50,17 +51,17 @@ def exception(setting: Mapping[str, Any]) -> str | None:
 
 def differences(setting: Mapping[str, Any], scene: Scene) -> dict[str, float]:
     """Our statistics minus the original's, by name: fractions of bad pixels, RMS in pixels, prediction errors in grey levels."""
-    found = _differences(setting, scene, {}, setting["exact"])
-    inverse = _differences(setting, scene, {"eval_predict_type": 2}, setting["exact_inverse_prediction"])
-    return found | {f"inverse_{name}": value for name, value in inverse.items()}
+    # One map, measured with both kinds of prediction.
+    forward, inverse = (translate({**setting["params"], **further}) for further in ({}, {"eval_predict_type": 2}))
+    protocols = [script.get("evaluation", {}).get("protocol", "taxonomy2002") for script in (forward, inverse)]
+    results = run({**forward, "evaluation": {"protocol": protocols}}, scenes=scene)
+    found = _differences(setting, results[0], setting["exact"])
+    return found | {f"inverse_{k}": v for k, v in _differences(setting, results[1], setting["exact_inverse_prediction"]).items()}
 
 
-def _differences(
-    setting: Mapping[str, Any], scene: Scene, further: Mapping[str, Any], expected: Mapping[str, float]
-) -> dict[str, float]:
-    [result] = run(translate({**setting["params"], **further}), scenes=scene)
+def _differences(setting: Mapping[str, Any], result: Result, expected: Mapping[str, float]) -> dict[str, float]:
     if result.error:
-        raise RuntimeError(f"{setting['name']} on {scene.name}: {result.error}")
+        raise RuntimeError(f"{setting['name']} on {result.scene}: {result.error}")
     # The original has -1 for an empty region or a missing frame, we have NaN or nothing.
     return {
         name: (value / 100 if name.startswith("bad_pixels_") else value) - expected[name]

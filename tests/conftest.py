@@ -1,11 +1,70 @@
-"""Fixtures shared by all tests."""
+"""Fixtures shared by all tests, and what several workers (pytest-xdist) need to share one machine."""
 
+import contextlib
+import functools
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+import stereo_framework
 from stereo_framework import stage
+from stereo_framework.datasets import ready_made
+
+# Few examples at every push, the same ones, so that no change is blamed for another's mistake; before a release many, and new ones:
+# --hypothesis-profile=full. Kernels without the JIT are some hundred times slower. The first call of a kernel may compile it: no deadline.
+settings.register_profile("push", max_examples=30, deadline=None, derandomize=True)
+settings.register_profile("interpreted", settings.get_profile("push"), max_examples=5)
+settings.register_profile("full", max_examples=300, deadline=None)
+settings.load_profile("push" if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" else "interpreted")
+
+_IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
+
+
+def pytest_configure() -> None:
+    if _IS_WORKER and os.name == "posix":
+        _compile_once()
+
+
+def _compile_once() -> None:
+    """Let one worker at a time compile a kernel: the others wait and find it in numba's cache, which has no lock of its own."""
+    import fcntl
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    compile_alone = Dispatcher.compile
+
+    def compile_or_wait(self: Dispatcher, signature: object) -> object:
+        # numba's lock first, which compiling takes anyway: two threads that took the two in turn would wait for each other.
+        with global_compiler_lock, contextlib.ExitStack() as held:
+            index = getattr(getattr(self._cache, "_cache_file", None), "_index_path", None)
+            if index is not None:
+                file = held.enter_context(open(f"{index}.lock", "w"))
+                fcntl.lockf(file, fcntl.LOCK_EX)
+            return compile_alone(self, signature)
+
+    Dispatcher.compile = compile_or_wait
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread_a_worker() -> Iterator[None]:
+    """Workers share the cores; kernels spread over all of them would only get in each other's way."""
+    with stereo_framework.threads(1) if _IS_WORKER else contextlib.nullcontext():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _built_in_scenes_drawn_once() -> Iterator[None]:
+    """Drawing them takes longer than most of what tests do with them. Scenes never change: images, truth and masks are read-only."""
+    load = ready_made.load
+    draw = functools.cache(lambda name, rows, columns: load(name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ready_made, "load", lambda name: draw(name, ready_made.ROWS, ready_made.COLUMNS))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +79,12 @@ def data() -> Path:
 
 
 @pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stages that the test registers are forgotten after it."""
+def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stages that the test registers are forgotten after it, and the plug-ins that it loads."""
     monkeypatch.setattr(stage, "_REGISTRY", {slot: dict(stages) for slot, stages in stage._REGISTRY.items()})
     monkeypatch.setattr(stage, "_BY_FUNCTION", dict(stage._BY_FUNCTION))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith("stereo_framework_plugin_"):
+            del sys.modules[name]

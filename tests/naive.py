@@ -1,7 +1,7 @@
 """Slow, obvious twins of the kernels: plain loops, written from the papers' formulas and the rules of the 2002 test bed.
 
 Positions between pixels and whatever an integer image is truncated from are exact fractions, sums are exact, and every result is
-rounded to float32 once at the end.
+rounded to float32 once at the end. Whole numbers are integers, which are many times faster than fractions and mix with them.
 """
 
 import math
@@ -16,12 +16,18 @@ def window(centre, size, length):
     return [min(max(i, 0), length - 1) for i in range(centre - before, centre + after + 1)]
 
 
-def sample(row, position, cubic):
-    """One channel of a row at a fractional position; the cubic by the weights of Keys' kernel with a = -1, not as a spline."""
-    left = min(int(position), len(row) - 1)
-    t = position - left
-    if t == 0:
+def exact(value):
+    """A number whose sums and products are exact."""
+    value = float(value)
+    return int(value) if value.is_integer() else Fraction(value)
+
+
+def sample(row, i, denominator, cubic):
+    """One channel of a row at i / denominator; the cubic by the weights of Keys' kernel with a = -1, not as a spline."""
+    left, rest = divmod(i, denominator)
+    if rest == 0:
         return row[left]
+    t = Fraction(rest, denominator)
     v1, v2 = row[left], row[left + 1]
     if not cubic:
         return v1 + t * (v2 - v1)
@@ -39,9 +45,9 @@ def sample(row, position, cubic):
 
 def fine_row(row, denominator, cubic, whole):
     """A row of one channel at steps of 1/denominator; integer images are truncated toward zero."""
-    values = [Fraction(float(v)) for v in row]
-    line = [sample(values, Fraction(i, denominator), cubic) for i in range((len(row) - 1) * denominator + 1)]
-    return [Fraction(math.trunc(v)) if whole else Fraction(float(np.float32(float(v)))) for v in line]
+    values = [exact(v) for v in row]
+    line = [sample(values, i, denominator, cubic) for i in range((len(row) - 1) * denominator + 1)]
+    return [math.trunc(v) if whole else exact(np.float32(float(v))) for v in line]
 
 
 def intervals(line, whole):
@@ -51,8 +57,8 @@ def intervals(line, whole):
         values = [value]
         for j in (i - 1, i + 1):
             if 0 <= j < len(line):
-                middle = (value + line[j] + (1 if whole else 0)) / 2
-                values.append(Fraction(math.trunc(middle)) if whole else middle)
+                middle = Fraction(value + line[j] + (1 if whole else 0), 2)
+                values.append(math.trunc(middle) if whole else middle)
         found.append((min(values), max(values)))
     return found
 
@@ -62,6 +68,8 @@ def difference(reference, match, search, *, squared=False, truncation=None, inte
     rows, columns = reference.shape[:2]
     whole, power = reference.dtype == np.uint8, 2 if squared else 1
     denominator = round(1 / search.step) if search.step < 1 else 1
+    # In steps of the fine row.
+    disparities = [round((search.minimum + k * search.step) * denominator) for k in range(search.levels)]
     cutoff = math.inf if truncation is None else truncation**power
     # The channels of a colour image count as four: the fourth is an alpha channel without differences.
     outside = min(255**power * (4 if reference.ndim == 3 else 1), cutoff)
@@ -73,16 +81,15 @@ def difference(reference, match, search, *, squared=False, truncation=None, inte
             line = fine_row(right[y, :, c], denominator, interpolation == "cubic", whole)
             ranges.append(intervals(line, whole) if interval else [(v, v) for v in line])
         for x in range(columns):
-            for k in range(search.levels):
-                disparity = Fraction(round((search.minimum + k * search.step) * denominator), denominator)
-                position = int((x - search.direction * disparity) * denominator)
+            pixel = [exact(v) for v in left[y, x]]
+            for k, disparity in enumerate(disparities):
+                position = x * denominator - search.direction * disparity
                 if not 0 <= position <= (columns - 1) * denominator:
                     costs[y, x, k] = outside
                     continue
-                total = Fraction(0)
-                for c, line in enumerate(ranges):
+                total = 0
+                for value, line in zip(pixel, ranges, strict=True):
                     low, high = line[position]
-                    value = Fraction(float(left[y, x, c]))
                     total += max(low - value, value - high, 0) ** power
                 costs[y, x, k] = min(float(total), cutoff)
     return costs, outside

@@ -115,10 +115,13 @@ def _figures(result, statistics):
     )
 
 
+LONG = {"belief_propagation", "graph_cut_occlusion"}
+
+
 @pytest.mark.parametrize(
     ("page", "scene"),
     [
-        pytest.param(page, scene, marks=pytest.mark.slow if scene != "tsukuba" or page == "graph_cut_occlusion" else ())
+        pytest.param(page, scene, marks=pytest.mark.slow if scene != "tsukuba" or page in LONG else ())
         for page in PAGES
         for scene in SCENES
     ],

@@ -1,3 +1,4 @@
+import contextvars
 import threading
 
 import numpy as np
@@ -60,14 +61,17 @@ def test_exceptions_reach_the_caller_after_all_rows_are_done(bad_row):
 
 
 def test_threads_nest_and_end_with_their_block():
-    default = thread_count()
-    assert default == _parallel.available_cores() >= 1
-    with stereo_framework.threads(5):
-        assert thread_count() == 5
-        with stereo_framework.threads(2):
-            assert thread_count() == 2
-        assert thread_count() == 5
-    assert thread_count() == default
+    def check():
+        assert thread_count() == _parallel.available_cores() >= 1
+        with stereo_framework.threads(5):
+            assert thread_count() == 5
+            with stereo_framework.threads(2):
+                assert thread_count() == 2
+            assert thread_count() == 5
+        assert thread_count() == _parallel.available_cores()
+
+    # Outside of what the tests' own workers are allowed.
+    contextvars.Context().run(check)
 
 
 def test_setting_belongs_to_its_own_thread():

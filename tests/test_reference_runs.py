@@ -52,7 +52,13 @@ TABLE5 = {
 }
 
 
-@pytest.mark.parametrize(("method", "scene"), TABLE5)
+# A thousand iterations on half a dozen million cells.
+LONG = {("bayesian", "sawtooth"), ("bayesian", "venus")}
+
+
+@pytest.mark.parametrize(
+    ("method", "scene"), [pytest.param(*cell, marks=pytest.mark.slow if cell in LONG else ()) for cell in TABLE5]
+)
 def test_table_5(method, scene, scenes):
     [result] = stereo_framework.run(method, scenes=scenes[scene])
     for region, printed in zip(("nonocc", "textureless", "discont"), TABLE5[method, scene], strict=True):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 from pipeline_parts import assert_same_match, by_hand, in_slabs, local, make_scene, not_local, textured
@@ -37,7 +37,6 @@ methods = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     method=methods,
     images=image_pairs([np.uint8]),
@@ -61,7 +60,6 @@ def test_slabs_give_what_the_functions_give_on_the_whole(method, images, repeat,
     assert result.energy == pytest.approx(Energy(volume).of(result.labels))
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     method=methods,
     images=image_pairs([np.uint8]),

@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 
@@ -83,7 +83,6 @@ pipelines = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     some=st.lists(pipelines, min_size=2, max_size=10),
     images=image_pairs([np.uint8]),

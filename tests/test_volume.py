@@ -1,7 +1,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, labellings, priors, searches, volumes
 
@@ -9,7 +9,6 @@ from stereo_framework import CostVolume, Energy, Search, Smoothness
 from stereo_framework.volume import fill_labels, restore_outside, restore_outside_inplace
 
 
-@settings(max_examples=60)
 @given(volume=volumes())
 def test_inside_agrees_with_twin(volume):
     expected = naive.inside(volume.costs.shape[1], volume.search)
@@ -26,7 +25,6 @@ def test_restore_outside_clears_what_is_out_of_view_at_whole_steps(volume):
 
 
 @pytest.mark.parametrize("step", STEPS)
-@settings(max_examples=30)
 @given(data=st.data())
 def test_restore_outside_agrees_with_twin(step, data):
     volume = data.draw(volumes(searches([step])))
@@ -39,7 +37,6 @@ def test_restore_outside_agrees_with_twin(step, data):
     np.testing.assert_array_equal(volume.costs, restored.costs)
 
 
-@settings(max_examples=30)
 @given(volume=volumes())
 def test_restore_outside_of_the_other_direction_is_the_mirror_image(volume):
     search = volume.search
@@ -61,7 +58,6 @@ def test_range_beyond_the_image_is_all_outside():
     assert (restore_outside(volume).costs == 9).all()
 
 
-@settings(max_examples=60)
 @given(data=st.data(), volume=volumes(), smooth=st.booleans())
 def test_energy_agrees_with_twin(data, volume, smooth):
     rows, columns, levels = volume.costs.shape
@@ -70,7 +66,6 @@ def test_energy_agrees_with_twin(data, volume, smooth):
     assert Energy(volume, smoothness).of(labels) == pytest.approx(naive.energy_of(volume.costs, smoothness, labels), rel=1e-12)
 
 
-@settings(max_examples=40)
 @given(data=st.data(), rows=st.integers(1, 4), columns=st.integers(1, 6), levels=st.integers(2, 5))
 def test_smoothness_agrees_with_twin(data, rows, columns, levels):
     smoothness, labels = data.draw(priors(rows, columns, levels)), data.draw(labellings(rows, columns, levels))
@@ -92,7 +87,6 @@ def test_energy_adds_in_double_precision():
     assert Energy(CostVolume(costs, Search(0, 1), 255.0)).of(np.zeros((1, 2), np.int16)) == 2**24 + 1
 
 
-@settings(max_examples=60)
 @given(labels=st.tuples(st.integers(1, 3), st.integers(1, 9)).flatmap(lambda shape: labellings(*shape, 4, lowest=-1)))
 def test_fill_labels_agrees_with_twin(labels):
     before = labels.copy()

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, volumes
@@ -21,7 +21,6 @@ def one_row(*values):
     return CostVolume(np.array([values], np.float32)[..., None].repeat(2, axis=2), Search(0, 1), 255.0)
 
 
-@settings(max_examples=60, deadline=None)
 @given(volume=volumes(), size=sizes, iterations=st.integers(1, 3), threads=st.integers(1, 3))
 def test_box_agrees_with_twin(volume, size, iterations, threads):
     before = volume.costs.copy()
@@ -35,7 +34,6 @@ def test_box_agrees_with_twin(volume, size, iterations, threads):
     assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
 
 
-@settings(max_examples=40, deadline=None)
 @given(costs=hnp.arrays(np.float32, (3, 6, 2), elements=st.floats(0, 260100, width=32)), size=sizes)
 def test_box_of_any_costs_is_as_exact_as_double_sums(costs, size):
     result = box(CostVolume(costs, Search(0, 1), 255.0), size=size).costs
@@ -74,7 +72,6 @@ def test_each_level_stands_alone():
     assert (min_filter(volume, size=2).costs[..., 1] == 7).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(volume=volumes(), size=sizes, threads=st.integers(1, 3))
 def test_min_filter_agrees_with_twin(volume, size, threads):
     before = volume.costs.copy()
@@ -85,7 +82,6 @@ def test_min_filter_agrees_with_twin(volume, size, threads):
     assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
 
 
-@settings(max_examples=30, deadline=None)
 @given(costs=hnp.arrays(np.float32, (11, 1, 2), elements=st.integers(-3, 3)), size=st.integers(1, 5), threads=st.integers(1, 4))
 def test_min_filter_of_many_rows(costs, size, threads):
     # More rows than two windows: the kernel works on blocks of rows.
@@ -97,10 +93,10 @@ def test_min_filter_of_many_rows(costs, size, threads):
 @pytest.mark.parametrize("size", [0, -3])
 def test_windows_without_a_pixel_are_refused(size):
     for stage in (box, min_filter):
-        with pytest.raises(ParameterError, match=rf"{stage.__name__}.size: {size} is not a whole number >= 1"):
+        with pytest.raises(ParameterError, match=rf"{stage.__name__}.size: {size}"):
             stage(one_row(1, 2), size=size)
 
 
 def test_no_iteration_is_refused():
-    with pytest.raises(ParameterError, match=r"box.iterations: 0 is not a whole number >= 1"):
+    with pytest.raises(ParameterError, match=r"box.iterations: 0"):
         box(one_row(1, 2), iterations=0)

@@ -117,6 +117,7 @@ def test_time_that_is_up(script, tmp_path):
     assert call("tune", script, *SCENES, "--trials", 6, "--out", out).stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_control_c(script, tmp_path):
     script.write_text(

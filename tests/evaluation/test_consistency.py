@@ -6,7 +6,7 @@ import naive_measures
 import numpy as np
 import pytest
 from evaluation_inputs import disparity_maps
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
@@ -18,7 +18,6 @@ from stereo_framework.evaluation.regions import occluded
 NAN = np.nan
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.data(), st.sampled_from([1, -1]))
 def test_equals_the_slow_version(data, direction):
     disparity = data.draw(disparity_maps())

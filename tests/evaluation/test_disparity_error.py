@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from evaluation_inputs import disparity_maps
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -59,7 +59,6 @@ def test_squares_are_summed_in_float64():
     assert rms_error(errors, np.zeros_like(errors), np.ones(errors.shape, bool)) == pytest.approx(expected, rel=1e-12)
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.data(), st.sampled_from([0.0, 0.125, 0.5, 1.0]))
 def test_equal_plain_numpy(data, threshold):
     disparity = data.draw(disparity_maps())

@@ -6,7 +6,7 @@ import naive_prediction
 import numpy as np
 import pytest
 from evaluation_inputs import disparity_maps
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -48,7 +48,6 @@ def test_frames_are_chosen_by_their_place(positions, reference, match, expected)
         assert frame_shift(scene, match) == scene.direction
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), disparity=disparity_maps(), shift=shifts, gap=st.sampled_from([0.5, 2.0]))
 def test_inverse_prediction_agrees_with_the_slow_version(data, disparity, shift, gap):
     frame = data.draw(hnp.arrays(np.uint8, disparity.shape))
@@ -61,7 +60,6 @@ def test_inverse_prediction_agrees_with_the_slow_version(data, disparity, shift,
     assert (prediction.image[~prediction.visible] == 255).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), factor=st.sampled_from([0.2, 0.5, 1.0]))
 def test_partial_shuffle_agrees_with_the_slow_version(data, factor):
     shape = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 5)))

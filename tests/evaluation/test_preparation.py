@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from evaluation_inputs import disparity_maps, make_scene
-from hypothesis import given, settings
+from hypothesis import given
 
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation import resolve
@@ -31,7 +31,6 @@ def _naive_interpolated(disparity):
     return np.array(list(zip(*columns, strict=True)), np.float32)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(disparity_maps())
 def test_interpolation(disparity):
     before = disparity.copy()

@@ -8,7 +8,7 @@ import naive_regions
 import numpy as np
 import pytest
 from evaluation_inputs import disparity_maps, make_scene
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -18,7 +18,6 @@ from stereo_framework.evaluation.regions import discontinuities, occluded, regio
 
 GAPS = st.sampled_from([2.0, 1.0, 3.0, 0.25])
 PROTOCOL = resolve("taxonomy2002")
-quick = settings(deadline=None, max_examples=80)
 
 
 def images(shape):
@@ -33,13 +32,11 @@ def images(shape):
 # --- twins
 
 
-@quick
 @given(disparity_maps(), st.sampled_from([1, -1]), GAPS)
 def test_occluded_equals_its_twin(truth, direction, gap):
     np.testing.assert_array_equal(occluded(truth, direction, gap=gap), naive_regions.occluded(truth, direction, gap))
 
 
-@quick
 @given(disparity_maps(st.tuples(st.integers(1, 9), st.integers(1, 10))), GAPS, st.integers(1, 6), st.integers(0, 3))
 def test_discontinuities_equal_their_twin(truth, gap, width, border):
     np.testing.assert_array_equal(
@@ -47,7 +44,6 @@ def test_discontinuities_equal_their_twin(truth, gap, width, border):
     )
 
 
-@quick
 @given(st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(images), st.integers(0, 6), st.sampled_from([4.0, 60.0, 150.0]))
 def test_textureless_equals_its_twin(image, width, threshold):
     np.testing.assert_array_equal(
@@ -71,7 +67,6 @@ def test_the_strip_beside_a_near_square_is_occluded(direction):
     np.testing.assert_array_equal(occluded(truth, direction), expected)
 
 
-@quick
 @given(hnp.arrays(np.float32, st.tuples(st.integers(1, 3), st.integers(1, 12)), elements=st.integers(-2, 6)))
 def test_fronto_parallel_scenes_have_mirrored_occlusions(truth):
     # With whole disparities and a gap of 1 no line is slanted, so that exchanged line ends change nothing.

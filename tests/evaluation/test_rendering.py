@@ -4,7 +4,7 @@ import naive_regions
 import numpy as np
 import pytest
 from evaluation_inputs import disparity_maps
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stereo_framework.evaluation.rendering import render
@@ -19,7 +19,6 @@ def draw(disparity, shift, values=None, gap=2.0):
     return render(np.array([values]), disparity, shift, gap=gap)[0]
 
 
-@settings(deadline=None, max_examples=150)
 @given(disparity_maps(), st.sampled_from(SHIFTS), st.sampled_from([2.0, 1.0, 0.0, 3.5]))
 def test_equals_its_twin(disparity, shift, gap):
     colours = np.arange(disparity.size * 3, dtype=np.uint8).reshape(*disparity.shape, 3)[:, ::-1]

@@ -99,7 +99,7 @@ def test_the_seeds_are_fine(folder, name):
     assert not any(isinstance(outcome, str) for outcome in outcomes(folder / name, SEEDS[name]))
 
 
-bounded = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+bounded = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("name", SEEDS)

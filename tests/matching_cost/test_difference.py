@@ -1,7 +1,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, image_pairs, in_threads, searches
 
@@ -21,7 +21,6 @@ parameters = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("cost", COSTS)
-@settings(max_examples=30, deadline=None)
 @given(data=st.data(), images=image_pairs(), parameters=parameters, threads=st.integers(1, 3))
 def test_agrees_with_twin(cost, step, data, images, parameters, threads):
     squared, search = cost is squared_difference, data.draw(searches([step]))
@@ -53,7 +52,6 @@ def test_agrees_with_twin_where_levels_fill_vectors(cost, dtype, direction, leve
 
 
 @pytest.mark.parametrize("cost", COSTS)
-@settings(max_examples=30, deadline=None)
 @given(images=image_pairs([np.uint8]), search=searches(), parameters=parameters)
 def test_cells_out_of_view_hold_outside_and_no_cell_costs_more(cost, images, search, parameters):
     volume = cost(*images, search, **parameters)
@@ -63,7 +61,6 @@ def test_cells_out_of_view_hold_outside_and_no_cell_costs_more(cost, images, sea
 
 
 @pytest.mark.parametrize("cost", COSTS)
-@settings(max_examples=30, deadline=None)
 @given(images=image_pairs([np.uint8]), search=searches(), parameters=parameters)
 def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(cost, images, search, parameters):
     mirrored = Search(search.minimum, search.maximum, search.step, -search.direction)
@@ -71,7 +68,6 @@ def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(cost,
     np.testing.assert_array_equal(cost(*(image[:, ::-1].copy() for image in images), mirrored, **parameters).costs, expected)
 
 
-@settings(max_examples=30, deadline=None)
 @given(images=image_pairs([np.uint8]), stride=st.integers(2, 4), direction=st.sampled_from([1, -1]))
 def test_coarser_steps_give_a_subset_of_the_levels(images, stride, direction):
     fine = absolute_difference(*images, Search(-4, 8, 1, direction)).costs
@@ -172,7 +168,7 @@ def test_unsuitable_images_are_refused(cost, reference, match, message):
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("truncation", [0, -1, float("nan")])
 def test_truncation_must_be_positive(cost, truncation):
-    with pytest.raises(ParameterError, match=f"truncation: {truncation} is not a number > 0 or null"):
+    with pytest.raises(ParameterError, match=f"truncation: {truncation}"):
         cost(grey(1, 2), grey(1, 2), Search(0, 1), truncation=truncation)
 
 

@@ -1,7 +1,7 @@
 import naive_correlation
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
 
@@ -23,7 +23,6 @@ parameters = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("step", STEPS)
-@settings(max_examples=25, deadline=None)
 @given(data=st.data(), images=image_pairs(), parameters=parameters, threads=st.integers(1, 3))
 def test_agrees_with_twin(step, data, images, parameters, threads):
     search = data.draw(searches([step]))
@@ -42,7 +41,6 @@ def test_agrees_with_twin(step, data, images, parameters, threads):
 
 @pytest.mark.parametrize("size", [3, 5])
 @pytest.mark.parametrize("form", ["moravec", "standard"])
-@settings(max_examples=20, deadline=None)
 @given(images=image_pairs(), search=searches([1, 2, 1 / 2]))
 def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(size, form, images, search):
     mirrored = Search(search.minimum, search.maximum, search.step, -search.direction)
@@ -52,7 +50,6 @@ def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(size,
     np.testing.assert_allclose(found, expected, rtol=0, atol=0 if images[0].dtype == np.uint8 or search.step >= 1 else 2e-3)
 
 
-@settings(max_examples=20, deadline=None)
 @given(values=filled((4, 9, 3), np.arange(256)), gain=st.sampled_from([1, 0.5, -0.25]), offset=st.sampled_from([0, 60]))
 def test_brightness_and_contrast(values, gain, offset):
     reference = values.astype(np.float32)
@@ -113,7 +110,7 @@ def test_finds_the_disparities_of_a_slanted_scene():
     [
         (np.zeros((2, 4), np.uint8), 5, DataError, r"match image \(2, 4\) uint8 differ"),
         (np.zeros((2, 3)), 5, DataError, "match image: float64"),
-        (np.zeros((2, 3), np.uint8), 1, ParameterError, r"normalized_cross_correlation.size: 1 is not a whole number >= 2"),
+        (np.zeros((2, 3), np.uint8), 1, ParameterError, r"normalized_cross_correlation.size: 1"),
     ],
 )
 def test_faults_are_told(match, size, error, message):

@@ -1,9 +1,7 @@
-import os
-
 import naive_messages
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
@@ -13,7 +11,6 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization, winner_take_all
 from stereo_framework.smoothness import potts
 
-JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 SCHEDULES = ("accelerated", "synchronous")
 RHOS = {
     "potts": lambda levels: np.minimum(np.arange(levels), 1),
@@ -54,7 +51,6 @@ SMALL = ((4, 5), (5, 3), (2, 6), (1, 5), (5, 1), (1, 1))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@settings(max_examples=60 if JIT else 8, deadline=None)
 @given(
     problem=problems(SMALL),
     iterations=st.integers(1, 4),
@@ -103,7 +99,6 @@ def trees(draw):
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@settings(max_examples=60 if JIT else 8, deadline=None)
 @given(problem=trees())
 def test_beliefs_are_the_lowest_energies_on_trees(schedule, problem):
     costs, smoothness = problem
@@ -203,15 +198,15 @@ def test_damping_calms_oscillations():
 
 
 def test_needs_smoothness():
-    with pytest.raises(ParameterError, match=r"^belief_propagation: the energy has no smoothness term.*potts, linear or"):
+    with pytest.raises(ParameterError, match=r"^belief_propagation: the energy has no smoothness term"):
         belief_propagation(energy_of(np.zeros((2, 2, 3)), None))
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"schedule": "sweeps"}, "belief_propagation.schedule: 'sweeps' is not legal; legal: accelerated, synchronous"),
-        ({"damping": 1.0}, "belief_propagation.damping: 1.0 is not a number >= 0 and < 1"),
+        ({"schedule": "sweeps"}, "belief_propagation.schedule: 'sweeps'"),
+        ({"damping": 1.0}, "belief_propagation.damping: 1.0"),
         ({"damping": -0.1}, "belief_propagation.damping: -0.1 is not"),
         ({"damping": float("nan")}, "belief_propagation.damping: nan is not"),
     ],

@@ -1,9 +1,7 @@
-import os
-
 import naive_occlusion
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 from scipy.optimize import linear_sum_assignment
@@ -17,7 +15,6 @@ from stereo_framework.optimization import _max_flow, _occlusion_moves, graph_cut
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
 from stereo_framework.refinement import fill_occlusions
 
-JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 TINY = ((1, 5), (2, 3), (2, 2), (4, 1), (1, 4), (1, 1))
 SMALL = ((9, 13), (1, 40), (30, 2), (5, 20), (2, 2))
 
@@ -70,7 +67,6 @@ def any_matches(moves, twin, seed):
     return matches
 
 
-@settings(max_examples=100 if JIT else 10, deadline=None)
 @given(problem=problems(TINY), seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_an_expansion_is_the_best_of_all_changes(problem, seed, data):
     moves, twin = moves_of(problem), twin_of(*problem)
@@ -86,7 +82,6 @@ def test_an_expansion_is_the_best_of_all_changes(problem, seed, data):
         before = matches
 
 
-@settings(max_examples=100 if JIT else 5, deadline=None)
 @given(problem=problems(SMALL, levels=(5, 6, 3)))
 def test_solvers_agree_move_by_move_and_none_raises_the_objective(problem):
     ours, theirs, twin = moves_of(problem), moves_of(problem), twin_of(*problem)
@@ -109,7 +104,6 @@ def test_solvers_agree_move_by_move_and_none_raises_the_objective(problem):
 # --- the whole optimizer ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30 if JIT else 5, deadline=None)
 @given(problem=problems(TINY))
 def test_no_expansion_lowers_the_result(problem):
     found, twin = optimize(problem), twin_of(*problem)
@@ -118,7 +112,6 @@ def test_no_expansion_lowers_the_result(problem):
     assert all(twin.best_expansion(matches, level)[1] == found.objective for level in range(twin.levels))
 
 
-@settings(max_examples=30 if JIT else 5, deadline=None)
 @given(problem=problems(SMALL))
 def test_without_smoothness_it_is_no_better_than_the_best_assignment(problem):
     # Rows are then assignment problems. An expansion cannot exchange the pixels of two other disparities, so it may be worse.
@@ -136,7 +129,6 @@ def test_without_smoothness_it_is_no_better_than_the_best_assignment(problem):
 
 
 @pytest.mark.parametrize("order", ["fixed", "random"])
-@settings(max_examples=20 if JIT else 3, deadline=None)
 @given(problem=problems(SMALL, levels=(6, 5)), seed=st.integers(0, 9))
 def test_cycles_expand_every_level_once(order, problem, seed):
     moves, energy, draw = moves_of(problem), Energy(problem[0]), np.random.PCG64(seed)
@@ -232,9 +224,9 @@ def test_a_square_before_a_plane_hides_what_it_hides(direction, minimum):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"order": "rising"}, "graph_cut_occlusion.order: 'rising' is not legal; legal: fixed, random"),
-        ({"seed": -1}, "graph_cut_occlusion.seed: -1 is not a whole number >= 0"),
-        ({"weight": -1.0}, "graph_cut_occlusion.weight: -1.0 is not a number >= 0"),
+        ({"order": "rising"}, "graph_cut_occlusion.order: 'rising'"),
+        ({"seed": -1}, "graph_cut_occlusion.seed: -1"),
+        ({"weight": -1.0}, "graph_cut_occlusion.weight: -1.0"),
         ({"gradient_threshold": -1.0}, "graph_cut_occlusion.gradient_threshold: -1.0 is not"),
         ({"gradient_penalty": float("nan")}, "graph_cut_occlusion.gradient_penalty: nan is not"),
         ({"occlusion_cost": -0.5}, "graph_cut_occlusion.occlusion_cost: -0.5 is not"),

@@ -1,7 +1,7 @@
 import naive_scanlines
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, priors
 
@@ -44,7 +44,6 @@ def check(result, energy, twin):
     assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
 
 
-@settings(max_examples=100, deadline=None)
 @given(energy=energies(st.sampled_from([9, 5, 2, 1]), st.sampled_from([7, 16, 3, 2])), threads=st.integers(1, 3))
 def test_agrees_with_twin(energy, threads):
     with in_threads(threads):
@@ -52,7 +51,6 @@ def test_agrees_with_twin(energy, threads):
     check(result, energy, naive_scanlines.scanline)
 
 
-@settings(max_examples=40, deadline=None)
 @given(energy=energies(st.sampled_from([5, 4, 1]), st.sampled_from([3, 2])))
 def test_finds_the_best_of_all_labellings(energy):
     check(scanline_optimization(energy), energy, naive_scanlines.all_scanlines)
@@ -92,9 +90,7 @@ def test_path_costs_above_a_million():
 
 
 def test_needs_a_smoothness_term():
-    with pytest.raises(
-        ParameterError, match=r"^scanline_optimization: the energy has no smoothness term.*potts.*winner_take_all$"
-    ):
+    with pytest.raises(ParameterError, match=r"^scanline_optimization: the energy has no smoothness term"):
         scanline_optimization(Energy(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 255.0)))
 
 

@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 from naive_stable import within_components
@@ -16,7 +16,6 @@ from stereo_framework.optimization import stable_matching, stratified_matching
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     data=st.data(),
     search=searches((1, 2, 3)),
@@ -65,7 +64,7 @@ def test_errs_less_at_edges(name):
     ("parameters", "error", "message"),
     [
         ({"threshold": 1.5}, ParameterError, "stratified_matching.threshold: 1.5 is not a number from -1 to 1"),
-        ({"alpha": -1}, ParameterError, "stratified_matching.alpha: -1 is not a number >= 0"),
+        ({"alpha": -1}, ParameterError, "stratified_matching.alpha: -1"),
         ({"rows": 3}, DataError, r"stratified_matching: the match image is \(3, 4\), the volume \(2, 4\)"),
     ],
 )

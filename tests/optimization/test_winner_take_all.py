@@ -1,7 +1,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, volumes
@@ -10,7 +10,6 @@ from stereo_framework import CostVolume, Energy, Search, Smoothness
 from stereo_framework.optimization import winner_take_all
 
 
-@settings(max_examples=60, deadline=None)
 @given(volume=volumes(), threads=st.integers(1, 3))
 def test_agrees_with_twin(volume, threads):
     with in_threads(threads):
@@ -21,7 +20,6 @@ def test_agrees_with_twin(volume, threads):
     assert (result.labels.dtype, result.costs.dtype) == (np.int16, np.float32)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     costs=hnp.arrays(
         np.float32,

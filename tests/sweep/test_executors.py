@@ -131,6 +131,7 @@ def test_a_dask_cluster(alone, cluster):
     assert_as_alone(swept(dask=cluster), alone)
 
 
+@pytest.mark.slow
 @dask
 def test_a_dask_worker_that_dies(tmp_path, cluster, registry):
     assert_all_arrive(tmp_path, dask=cluster)
@@ -184,6 +185,7 @@ def test_a_worker_that_dies(tmp_path, registry):
     assert_all_arrive(tmp_path, executor="process", workers=2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_a_run_that_kills_its_workers_is_found_out(tmp_path, registry):
     results = stereo_framework.run(dangerous(tmp_path), scenes=own_scene(), executor="process", workers=2)

@@ -63,10 +63,11 @@ def start(script, *options):
     return subprocess.Popen([*COMMAND, str(script), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def killed_and_continued(script, out, kills, uninterrupted, seed):
-    chance = random.Random(seed)
+@pytest.mark.slow
+def test_killed_at_random_moments(script, tmp_path, uninterrupted):
+    out, chance = tmp_path / "out", random.Random()
     survived = 0
-    for executor in itertools.islice(itertools.cycle(("thread", "process")), kills):
+    for executor in itertools.islice(itertools.cycle(("thread", "process")), 15):
         child = start(script, "--out", str(out), "--executor", executor, "--workers", "2")
         # Some are killed while they start, most while they compute, some may be through.
         time.sleep(chance.uniform(0.3, 3.5))
@@ -85,16 +86,7 @@ def killed_and_continued(script, out, kills, uninterrupted, seed):
     db.close()
 
 
-def test_killed_at_random_moments(script, tmp_path, uninterrupted):
-    killed_and_continued(script, tmp_path / "out", 3, uninterrupted, seed=4)
-
-
-@pytest.mark.slow
-def test_killed_at_many_random_moments(script, tmp_path, uninterrupted):
-    killed_and_continued(script, tmp_path / "out", 15, uninterrupted, seed=None)
-
-
-@pytest.mark.parametrize("executor", ["thread", "process"])
+@pytest.mark.parametrize("executor", ["thread", pytest.param("process", marks=pytest.mark.slow)])
 def test_control_c(script, tmp_path, uninterrupted, executor):
     child = start(script, "--out", str(tmp_path / "out"), "--executor", executor, "--workers", "2")
     deadline = time.monotonic() + 60
@@ -114,6 +106,7 @@ def test_control_c(script, tmp_path, uninterrupted, executor):
     assert table(results) == uninterrupted
 
 
+@pytest.mark.slow
 def test_worker_processes_end_with_their_parent(script, tmp_path):
     child = start(script, "--out", str(tmp_path / "out"), "--executor", "process", "--workers", "2")
     children = f"/proc/{child.pid}/task/{child.pid}/children"

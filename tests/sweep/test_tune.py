@@ -396,6 +396,7 @@ def test_what_is_no_study_is_refused(tmp_path):
         tune(SCRIPT, BAD, noisy(), out=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_killed_at_random_moments(tmp_path):
     scenes = ["synthetic/planes", "synthetic/slanted"]

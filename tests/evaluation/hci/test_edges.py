@@ -3,7 +3,7 @@
 import naive_hci
 import numpy as np
 from evaluation_inputs import disparity_maps
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -11,12 +11,10 @@ from stereo_framework.evaluation.hci import Parameters
 from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
 from stereo_framework.evaluation.hci.edges import edge_sides, find_edges
 
-quick = settings(deadline=None, max_examples=80)
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 10))
 MASKS = SHAPES.flatmap(lambda shape: hnp.arrays(np.bool_, shape))
 
 
-@quick
 @given(MASKS)
 def test_distances_equal_their_twin(mask):
     found = distance_to(mask)
@@ -25,7 +23,6 @@ def test_distances_equal_their_twin(mask):
         assert abs(found[y, x] - expected) < 1e-5  # float32
 
 
-@quick
 @given(MASKS, st.integers(0, 99))
 def test_nearest_values_are_those_of_a_nearest_pixel(mask, seed):
     values = np.random.default_rng(seed).permutation(mask.size).reshape(mask.shape).astype(np.float32)
@@ -37,7 +34,6 @@ def test_nearest_values_are_those_of_a_nearest_pixel(mask, seed):
             assert np.isnan(found[y, x])
 
 
-@quick
 @given(disparity_maps(SHAPES), st.sampled_from([0.5, 1.0, 2.0]), st.integers(0, 3), st.sampled_from([1, 3, 5]))
 def test_edges_and_bands_equal_their_twins(truth, jump, width, side):
     found = find_edges(truth, Parameters(edge_jump=jump, band_width=width, band_median=side))

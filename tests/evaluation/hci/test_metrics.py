@@ -6,7 +6,7 @@ from dataclasses import replace
 import naive_hci
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -294,7 +294,6 @@ def test_nothing_estimated():
 # --- twins
 
 SMALL = st.tuples(st.integers(1, 7), st.integers(1, 8))
-quick = settings(deadline=None, max_examples=60)
 
 
 def _floats(shape, *, missing=True):
@@ -337,7 +336,6 @@ def _same(got, expected, tolerance=1e-5):
     assert math.isnan(got) or got == pytest.approx(expected, abs=tolerance, rel=tolerance)
 
 
-@quick
 @given(_small())
 def test_shares_equal_their_twins(case):
     estimate, truth, s = case
@@ -349,7 +347,6 @@ def test_shares_equal_their_twins(case):
         _same(metric(estimate, truth, s).value, naive_hci.share_nearer(estimate, truth, other, mask & s.evaluated))
 
 
-@quick
 @given(_small(missing=False))
 def test_fuzziness_equals_its_twin(case):
     estimate, truth, s = case
@@ -359,7 +356,6 @@ def test_fuzziness_equals_its_twin(case):
         _same(fuzziness(estimate, truth, s).value, naive_hci.fuzziness(estimate, truth, s.edges, near, s.evaluated))
 
 
-@quick
 @given(_small())
 def test_plane_metrics_equal_their_twins(case):
     estimate, _, s = case
@@ -371,7 +367,6 @@ def test_plane_metrics_equal_their_twins(case):
         _same(score.value, np.mean(list(expected.values())) if expected else math.nan, 1e-4)
 
 
-@quick
 @given(_small())
 def test_structure_metrics_equal_their_twins(case):
     estimate, truth, s = case

@@ -2,14 +2,13 @@
 
 import naive_hci
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from stereo_framework.evaluation.hci import Parameters
 from stereo_framework.evaluation.hci.structures import find_structures
 
-quick = settings(deadline=None, max_examples=150)
 NAN = np.nan
 
 
@@ -18,7 +17,6 @@ def _bars(shape):
     return hnp.arrays(np.float32, shape, elements=st.sampled_from([1, 1, 1, 5, 5, 5.5, 9, NAN]), fill=st.nothing())
 
 
-@quick
 @given(
     st.tuples(st.integers(1, 6), st.integers(1, 12)).flatmap(_bars),
     st.sampled_from([1.0, 4.0]),

@@ -4,7 +4,7 @@ import moocore
 import naive_ranking
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads
@@ -21,13 +21,11 @@ tables = hnp.arrays(
 )
 
 
-@settings(deadline=None)
 @given(tables)
 def test_equals_the_slow_version(values):
     assert astar_groups(values).tolist() == naive_ranking.groups(values.tolist())
 
 
-@settings(deadline=None)
 @given(tables)
 def test_dominance_equals_the_slow_version_on_any_number_of_threads(values):
     expected = [[naive_ranking.dominates(p, q) for q in values] for p in values]
@@ -36,7 +34,6 @@ def test_dominance_equals_the_slow_version_on_any_number_of_threads(values):
             assert dominance(values).tolist() == expected
 
 
-@settings(deadline=None)
 @given(tables)
 def test_groups_are_what_they_should_be(values):
     groups, beats = astar_groups(values), dominance(values)
@@ -51,14 +48,12 @@ def test_groups_are_what_they_should_be(values):
     assert (groups[:, None] == groups[None])[same].all()
 
 
-@settings(deadline=None)
 @given(tables.filter(lambda v: len(v) <= 8))
 def test_a_group_counts_the_longest_chain_that_ends_in_it(values):
     rows = values.tolist()
     assert astar_groups(values).tolist() == [naive_ranking.longest_chain(rows, p) for p in range(len(rows))]
 
 
-@settings(deadline=None)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_methods_does_not_matter(values, random):
     order = list(range(len(values)))
@@ -66,7 +61,6 @@ def test_the_order_of_methods_does_not_matter(values, random):
     np.testing.assert_array_equal(astar_groups(values[order]), astar_groups(values)[order])
 
 
-@settings(deadline=None)
 @given(tables)
 def test_units_do_not_matter(values):
     """Any increasing map of a measure keeps the groups."""

@@ -5,7 +5,7 @@ import itertools
 import naive_roc
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from published import rows, table
 
@@ -46,7 +46,6 @@ def test_points_of_the_same_rates_stay_all():
     assert [p.method for p in maximal_points(points)] == ["b", "a", "c"]
 
 
-@settings(deadline=None)
 @given(sets, st.lists(st.floats(0, 1), max_size=5))
 def test_curves_equal_their_definition(pairs, places):
     x = np.concatenate([PLACES, places, *pairs]) if pairs else PLACES
@@ -60,7 +59,6 @@ def test_curves_equal_their_definition(pairs, places):
         assert (np.diff(curve.x) > 0).all()
 
 
-@settings(deadline=None)
 @given(st.lists(sets, min_size=1, max_size=3))
 def test_pointwise_curves(many):
     curves = [roc_curve(_points(pairs)) for pairs in many]
@@ -73,7 +71,6 @@ def test_pointwise_curves(many):
     assert efficiency(high) <= min(map(efficiency, curves)) + 1e-12
 
 
-@settings(deadline=None, max_examples=30)
 @given(sets, sets)
 def test_numbers_equal_sampling(first, second):
     a, b = roc_curve(_points(first)), roc_curve(_points(second))
@@ -84,7 +81,6 @@ def test_numbers_equal_sampling(first, second):
     assert improvement(a, b) == pytest.approx(gain, abs=near)
 
 
-@settings(deadline=None)
 @given(sets, sets)
 def test_efficiency_and_improvement(first, second):
     a, b = roc_curve(_points(first)), roc_curve(_points(second))
@@ -140,7 +136,6 @@ def test_dominant_intervals():
     assert dominant_intervals({}) == {}
 
 
-@settings(deadline=None)
 @given(st.lists(sets, min_size=1, max_size=3))
 def test_dominant_methods_are_the_best_ones(many):
     curves = {str(i): roc_curve(_points(pairs)) for i, pairs in enumerate(many)}

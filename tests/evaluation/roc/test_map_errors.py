@@ -6,7 +6,7 @@ import naive_roc
 import numpy as np
 import pytest
 from evaluation_inputs import disparity_maps, make_scene
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
@@ -50,7 +50,6 @@ def _tables(draw):
     return disparity, truth, match_truth, evaluated
 
 
-@settings(deadline=None, max_examples=300)
 @given(_tables(), st.sampled_from([1, -1]), st.sampled_from([1, 0, 2, 5]))
 def test_equals_tables_of_cells(inputs, direction, radius):
     disparity, truth, match_truth, evaluated = inputs
@@ -67,7 +66,6 @@ def test_equals_tables_of_cells(inputs, direction, radius):
             assert _counts(map_errors(disparity[:, ::direction], table)) == expected
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_equals_tables_of_cells_on_any_maps(data):
     truth = data.draw(disparity_maps())
