@@ -16,7 +16,6 @@ def test_inside_agrees_with_twin(volume):
     np.testing.assert_array_equal(volume.inside, expected)
 
 
-@settings(max_examples=60)
 @given(volume=volumes(searches([1, 2, 3])))
 def test_restore_outside_clears_what_is_out_of_view_at_whole_steps(volume):
     seen = volume.search.in_view(volume.costs.shape[1])
