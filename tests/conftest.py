@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tiny_stages import tiny  # noqa: F401  a fixture
 
 from stereo_framework import stage
 
