@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tiny_stages import tiny  # noqa: F401  a fixture
 
 import stereo_framework
 from stereo_framework import stage

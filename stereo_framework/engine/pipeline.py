@@ -24,7 +24,7 @@ from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.pair import Pair
 from stereo_framework.scene import Scene, Search
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage
 
 __all__ = ["Match", "Pipeline"]
 
@@ -79,7 +79,8 @@ class Pipeline:
             value = getattr(self, name)
             checked: Any
             if slot.added and isinstance(value, list | tuple | CostSum):
-                parts = cost_sum(value.parts if isinstance(value, CostSum) else value)
+                # Pipelines of a sweep share their sums.
+                parts = value if isinstance(value, CostSum) else cost_sum(value)
                 for part in parts.parts:
                     _as_bound(part.bound, name)
                 checked = parts if parts.parts else None
@@ -102,19 +103,15 @@ class Pipeline:
             found = [(slot, "missing; a method needs one, or a matcher") for slot in missing]
         else:
             present = [slot for slot in VOLUME_SLOTS if getattr(self, slot)]
-            name = self.matcher.stage.name
-            found = [(slot, f"the matcher {name} stands instead of it; remove one of both") for slot in present]
-            for address, bound in stages:
-                volumes = sorted({"volume", "raw"} & set(bound.stage.data))
-                if volumes and bound.stage.slot in ("confidence", "refinement"):
-                    found.append((address, f"{bound.stage.name} needs the {volumes[0]}, and the matcher {name} makes none"))
-        for address, bound in stages:
-            if self.scheme and "scene" in bound.stage.data:
-                found.append(
-                    (address, f"{bound.stage.name} needs the scene, and {self.scheme[0].stage.name} makes pairs without one")
-                )
-            if "alternatives" in bound.stage.data and not self.alternatives:
-                found.append((address, f"{bound.stage.name} needs alternatives, and the method names none"))
+            found = [
+                (slot, f"the matcher {self.matcher.stage.name} stands instead of it; remove one of both") for slot in present
+            ]
+        matcher, scheme = (self.matcher and self.matcher.stage.name), (self.scheme[0].stage.name if self.scheme else None)
+        own = dict(stages)
+        for address, bound in self.stages():
+            # Those of alternatives run on the same pairs.
+            others = {"matcher": matcher, "alternatives": bool(self.alternatives)} if address in own else {}
+            found += [(address, message) for message in misfits(bound.stage, scheme=scheme, **others)]
         return found
 
     def __str__(self) -> str:
@@ -215,6 +212,28 @@ class Pipeline:
                 f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
                 f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels or smaller images"
             )
+
+
+def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = None, alternatives: bool = True) -> list[str]:
+    """Why a stage cannot stand in a method: it needs what the method does not have.
+
+    Parameters
+    ----------
+    stage : Stage
+    matcher, scheme : str, optional
+        What to call those of the method, where it has one.
+    alternatives : bool
+        Whether the method has some.
+    """
+    found = []
+    volumes = sorted({"volume", "raw"}.intersection((*stage.data, *stage.other_needs)))
+    if matcher and volumes and stage.slot in ("confidence", "refinement"):
+        found.append(f"{stage.name} needs the {volumes[0]}, and the matcher {matcher} makes none")
+    if scheme and "scene" in stage.data:
+        found.append(f"{stage.name} needs the scene, and {scheme} makes pairs without one")
+    if "alternatives" in stage.data and not alternatives:
+        found.append(f"{stage.name} needs alternatives, and the method names none")
+    return found
 
 
 def _as_bound(value: Any, slot: str) -> Bound:

@@ -115,10 +115,12 @@ def means(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     rows: dict[tuple[Any, ...], list[Result]] = {}
     for r in results:
         rows.setdefault(tuple(_hashable(setting(r, key)) for key in plain), []).append(r)
-    cells, incomplete, partial = {}, [], []
+    cells, incomplete, without, partial = {}, [], [], []
     for statistic in statistics:
         scenes = {r.scene for r in results if is_number(value(r, statistic))}
-        if scenes and len(scenes) < len({r.scene for r in results}) and "scene" in left:
+        if not scenes:
+            partial.append(f"not given: {statistic}, which no result has")
+        elif len(scenes) < len({r.scene for r in results}) and "scene" in left:
             lacking = {r.scene for r in results} - scenes
             partial.append(f"{statistic}: without {', '.join(short_names(lacking).values())}, where it has no value")
         for row, members in rows.items():
@@ -132,11 +134,14 @@ def means(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
             cells[tuple(named[key] for key in keys)] = mean
             if not mean.complete:
                 what = ", ".join(filter(None, (part(k, v) for k, v in named.items() if k != STATISTIC)))
-                incomplete.append(f"{statistic} of {what or 'all'}")
+                # Matchers have no energy, on any scene.
+                none = not there and not any(r.error for r in wanted)
+                (without if none else incomplete).append(f"{statistic} of {what or 'all'}")
     averaged = _averaged(rows.values(), left)
-    if incomplete:
-        more = f" and {len(incomplete) - 1} more" if len(incomplete) > 1 else ""
-        partial.append(f"not given: {incomplete[0]}{more}, where a run failed or is missing on some scene")
+    for names, why in ((incomplete, "where a run failed or is missing on some scene"), (without, "which has none")):
+        if names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            partial.append(f"not given: {names[0]}{more}, {why}")
     return Means(cells, averaged, tuple(partial))
 
 

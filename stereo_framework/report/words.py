@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.report.values import ABSENT, word
+from stereo_framework.script.addresses import split
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.stage import SLOTS, stages
 
@@ -115,7 +116,7 @@ def unit(name: str) -> str:
     metric = metric_of(name)
     if metric is not None:
         return {"px": "pixels"}.get(metric.unit, metric.unit)
-    head, _, rest = name.partition(".")
+    _, head, rest = split(name)
     if head == "seconds":
         return "s"
     if head == "search":

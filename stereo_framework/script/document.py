@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stereo_framework import stage as _stage
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation import protocols
+from stereo_framework.script.addresses import NAME, excluded, is_slot, split
 from stereo_framework.script.axes import Axis, ends, values
 from stereo_framework.script.places import Faults, Node, Place
-from stereo_framework.stage import SLOTS, Stage, spelled
+from stereo_framework.script.specs import Spec, Specs, is_number, no_parameter, parameter, same_run
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, spelled
 
 SEARCH = ("minimum", "maximum", "step", "truth_margin")
-METHOD_KEYS = ("include", *SLOTS, "sweep", "seed")
+ALTERNATIVE_KEYS = ("include", *SLOTS, "alternatives")
+METHOD_KEYS = (*ALTERNATIVE_KEYS, "sweep", "seed")
 KEYS = ("name", "plugins", "scenes", "search", "evaluation", "methods", "report", *METHOD_KEYS)
-
-
-@dataclass(frozen=True)
-class Spec:
-    """A stage as a script writes it: the parameters that are given, checked."""
-
-    stage: Stage
-    parameters: Mapping[str, Any]
-
-    def having(self, name: str, value: Any) -> Spec:
-        """The same with one more parameter."""
-        return Spec(self.stage, {**self.parameters, name: value})
-
-
-Specs = tuple[Spec, ...] | None
-"""The stages of a slot; None where a fault was reported, so that nothing further is checked against them."""
 
 
 @dataclass
 class Document:
-    """What a script says, or one entry of ``methods``; keys that it does not have are None or empty."""
+    """What a script says, or one entry of ``methods``; keys that it does not have are None or empty.
+
+    ``slots`` and ``alternatives`` go by address: ``aggregation``, ``alternatives.robust.aggregation``, and ``alternatives.robust.`` for an alternative
+    itself. Under the addresses in ``without`` nothing stays of what the document builds on.
+    """
 
     place: Place
     name: str | None = None
@@ -47,9 +38,20 @@ class Document:
     protocols: Node | None = None
     report: dict[str, Any] = field(default_factory=dict)
     slots: dict[str, Specs] = field(default_factory=dict)
+    alternatives: dict[str, Place] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
     grid: dict[str, Axis] = field(default_factory=dict)
     zip: dict[str, Axis] = field(default_factory=dict)
     methods: dict[str, Document] = field(default_factory=dict)
+
+    def filled(self) -> dict[str, Place]:
+        """The slots that stages stand in or that are swept, by address, with a place."""
+        axes = {name: axis.place for name, axis in (*self.grid.items(), *self.zip.items()) if is_slot(name)}
+        return axes | {name: specs[0].place for name, specs in self.slots.items() if specs}
+
+    def removes(self) -> set[str]:
+        """Addresses of what cannot stay of that which the document builds on."""
+        return excluded(self.filled()) | self.without
 
 
 def parse(node: Node, faults: Faults, *, method: bool = False) -> Document:
@@ -95,30 +97,11 @@ def text(node: Node) -> str | None:
     return node.value if isinstance(node.value, str) and node.value.strip() else None
 
 
-def is_number(value: object) -> bool:
-    """A finite int or float; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def parameter(stage: Stage, name: str, node: Node) -> tuple[Any, str | None]:
-    """A parameter's value and what is wrong with it, if anything. An unquoted ``no`` is false where only true or false fits."""
-    value = node.data()
-    message = _stage.faults(stage.function, {name: value}).get(name)
-    if message and node.raw and node.raw.lower() in _SWITCHES:
-        switched = _SWITCHES[node.raw.lower()]
-        if not _stage.faults(stage.function, {name: switched}):
-            return switched, None
-    return value, message
-
-
 def _search_fault(key: str, node: Node) -> str | None:
     """What is wrong with a value of ``search`` taken alone."""
     if key == "truth_margin":
         return None if is_number(node.value) and node.value >= 0 else f"{spelled(node.data())} is not a number >= 0"  # type: ignore[operator]
     return None if is_number(node.value) else f"{spelled(node.data())} is not a finite number of pixels"
-
-
-_SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 
 
 def seed(node: Node, faults: Faults) -> int | None:
@@ -137,11 +120,49 @@ class _Parser:
         what = "" if legal is KEYS else " of a method"
         found = Document(node.place)
         for key, value in expect_mapping(node, legal, self.faults, what=what).items():
-            if key in SLOTS:
-                found.slots[key] = self.slot(key, value)
-            elif value.value is not None and key not in ("include", "plugins"):
+            if key in ALTERNATIVE_KEYS:
+                self.own(key, value, found, "")
+            elif value.value is not None and key != "plugins":
                 getattr(self, key)(value, found)
+        self.one_or_the_other(found)
         return found
+
+    def own(self, key: str, node: Node, found: Document, home: str) -> None:
+        """A key that a method and an alternative of it, at `home`, have in common; includes are dealt with elsewhere."""
+        if key == "alternatives":
+            self.alternatives(node, found, home)
+        elif key in SLOTS:
+            found.slots[home + key] = self.slot(key, node)
+
+    def alternatives(self, node: Node, found: Document, home: str) -> None:
+        if node.value is None:
+            found.without |= {f"{home}alternatives"}
+        elif not isinstance(node.value, dict) or not node.value:
+            self.faults.add(node.place, "no alternatives; write NAME: {slots or include} for each, or null for none")
+        for name, entry in node.entries.items():
+            if not re.fullmatch(NAME, name):
+                said = f"{name!r} cannot be the name of an alternative; legal: letters, digits, _ and -"
+                self.faults.add(node.keys[name], said)
+            entries = expect_mapping(entry, ALTERNATIVE_KEYS, self.faults, what=" of an alternative")
+            if not re.fullmatch(NAME, name) or not isinstance(entry.value, dict | None):
+                continue
+            inner = f"{home}alternatives.{name}."
+            found.alternatives[inner] = node.key(name)
+            for key, value in entries.items():
+                self.own(key, value, found, inner)
+
+    def one_or_the_other(self, found: Document) -> None:
+        """Report a matcher beside what it stands instead of; nothing further is then checked against either."""
+        filled = found.filled()
+        for name, place in filled.items():
+            home, slot, _ = split(name)
+            if slot != "matcher":
+                continue
+            others = [home + other for other in VOLUME_SLOTS if home + other in filled]
+            if others:
+                said = ", ".join(f"{split(other)[1]}{filled[other].told()}" for other in others)
+                self.faults.add(place, f"a matcher stands instead of {said}; keep one or the other")
+                found.slots.update(dict.fromkeys([name, *others]))
 
     # One method for each key -----------------------------------------------------------------------------------------
 
@@ -221,13 +242,17 @@ class _Parser:
         """The stages of a slot: one or a list, a name or a mapping each."""
         if node.value is None and SLOTS[slot].optional:
             return ()
-        if isinstance(node.value, list) and not SLOTS[slot].many:
+        added = SLOTS[slot].added and isinstance(node.value, list)
+        if isinstance(node.value, list) and not SLOTS[slot].many and not added:
             self.faults.add(node.place, f"a list; {slot} is one stage: a name or {{use: NAME, parameter: value}}")
             return None
-        found = [self.stage(slot, item) for item in node.items]
+        if added and not node.value:
+            self.faults.add(node.place, f"an empty list; name at least one stage of {slot}")
+            return None
+        found = [self.stage(slot, item, added=added) for item in node.items]
         return None if None in found else tuple(spec for spec in found if spec is not None)
 
-    def stage(self, slot: str, node: Node) -> Spec | None:
+    def stage(self, slot: str, node: Node, *, added: bool = False) -> Spec | None:
         use = node.entries.get("use") if isinstance(node.value, dict) else node
         names = [s.name for s in _stage.stages(slot)]
         if use is None:
@@ -243,25 +268,32 @@ class _Parser:
             at = replace(use.place, path=node.place.path.removesuffix(f".{use.value}"))
             self.faults.add(at, str(error).removeprefix(f"{slot}: "))
             return None
-        given = {}
+        found = Spec(stage, {}, node.place, added)
         for name, value in node.entries.items():
             if name == "use":
                 continue
-            if name not in stage.parameters:
-                self.faults.add(node.keys[name], no_parameter(stage, name))
+            if name not in found.legal:
+                self.faults.add(node.keys[name], no_parameter(found, name))
                 continue
-            given[name], message = parameter(stage, name, value)
+            given, message = parameter(found, name, value)
             if message:
                 self.faults.add(value.place, message)
-                del given[name]
-        return Spec(stage, given)
+            else:
+                found = found.having(name, given)
+        return found
 
     def axis(self, name: str, node: Node, place: Place, *, alone: bool = True) -> Axis:
         """An axis of a sweep; without values where it has a fault. One that moves `alone` has no value twice."""
-        head, _, rest = name.partition(".")
-        if head not in ("seed", "search", *SLOTS) or (rest and head == "seed"):
-            heads = (*SLOTS, "search", "seed")
-            self.faults.add(place, f"this axis addresses nothing; {nearest(head, heads, kind='first words of an axis')}")
+        home, head, rest = split(name)
+        heads = SLOTS if home else (*SLOTS, "alternatives", "search", "seed")
+        if head == "alternatives" and head in heads:
+            self.faults.add(
+                place, "this axis addresses nothing; write alternatives.NAME.SLOT or alternatives.NAME.SLOT.PARAMETER"
+            )
+            return Axis(name, place, ())
+        if head not in heads or (rest and head == "seed"):
+            what = f"words after {home}" if home else "first words of an axis"
+            self.faults.add(place, f"this axis addresses nothing; {nearest(head, heads, kind=what)}")
             return Axis(name, place, ())
         if head == "search" and rest not in SEARCH:
             near = nearest(rest, SEARCH, kind="keys of search")
@@ -275,8 +307,8 @@ class _Parser:
             return Axis(name, place, tuple(limits), scale)
         nodes = values(node, self.faults)
         found: list[Any] = list(nodes)
-        if name in SLOTS:
-            found = [self.slot(name, item) for item in nodes]
+        if is_slot(name):
+            found = [self.slot(head, item) for item in nodes]
         elif head == "seed":
             found = [item if seed(item, self.faults) is not None else None for item in nodes]
         elif head == "search":
@@ -293,7 +325,7 @@ class _Parser:
         """Report what axes that move together give twice; axes of different length are reported elsewhere."""
         seen: set[tuple[str, ...]] = set()
         for i, row in enumerate(zip(*(axis.values for axis in found), strict=False)):
-            identity = tuple("" if value is None else _identity(value) for value in row)
+            identity = tuple("" if value is None else same_run(value) for value in row)
             if None not in row and identity in seen:
                 self.faults.add(axes.place, f"these axes give the same setting twice, the second time at [{i}]")
             seen.add(identity)
@@ -301,18 +333,5 @@ class _Parser:
     def _twice(self, nodes: list[Node], found: list[Any]) -> None:
         seen: dict[str, Node] = {}
         for node, value in zip(nodes, found, strict=True):
-            if value is not None and seen.setdefault(_identity(value), node) is not node:
+            if value is not None and seen.setdefault(same_run(value), node) is not node:
                 self.faults.add(node.place, f"{spelled(node.data())} stands twice in this axis")
-
-
-def no_parameter(stage: Stage, name: str) -> str:
-    """The message about a parameter that a stage has not."""
-    return f"no such parameter {name!r} of {stage.name}; {nearest(name, stage.parameters, kind='parameters')}"
-
-
-def _identity(value: Any) -> str:
-    """Equal for values that make equal runs."""
-    if isinstance(value, tuple):
-        return repr([(spec.stage.name, _stage.resolve(spec.stage.function, spec.parameters)) for spec in value])
-    data = value.data() if isinstance(value, Node) else value
-    return repr(float(data) if is_number(data) else data)

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from stereo_framework import stage
 from stereo_framework.errors import ScriptError, StereoFrameworkError
-from stereo_framework.script.document import Document, Specs, parse, text, texts
+from stereo_framework.script.addresses import split, under
+from stereo_framework.script.document import Document, parse, text, texts
 from stereo_framework.script.library import find_script
 from stereo_framework.script.places import Faults, Node, Place, from_python
+from stereo_framework.script.specs import Spec, Specs, takes_seed
 from stereo_framework.script.yaml_loader import parse as parse_yaml
 from stereo_framework.stage import SLOTS
 
 
 @dataclass
 class Source:
-    """A script as read, with the scripts that it includes and those that its methods include."""
+    """A script, or one of its methods, as read, with the scripts that it includes, those that its alternatives include, by address, and its methods."""
 
     node: Node
-    includes: list[Source] = field(default_factory=list)
-    methods: dict[str, list[Source]] = field(default_factory=dict)
+    includes: list[Source]
+    alternatives: dict[str, list[Source]]
+    methods: dict[str, Source] = field(default_factory=dict)
 
 
 @dataclass
@@ -65,7 +68,12 @@ class Reader:
 
     def mapping(self, mapping: Mapping[str, Any]) -> Source | None:
         """Take a script from Python; its paths start from the working directory."""
-        return self.node(from_python(mapping, self.faults), None)
+        try:
+            node = from_python(mapping, self.faults)
+        except RecursionError:
+            self.faults.add(Place(), "not a script: nested too deeply, or a mapping inside itself")
+            return None
+        return self.node(node, None)
 
     def node(self, node: Node, folder: Path | None) -> Source | None:
         """Follow the includes of a script that was read."""
@@ -76,10 +84,22 @@ class Reader:
         if plugins is not None and plugins.value is not None:
             names = texts(plugins, self.faults, "a module, a path ending in .py,")
             self.plugins += [(name, folder) for name in names]
-        source = Source(node, self._includes(node, folder))
+        source = self._source(node, folder)
         for name, method in node.entries.get("methods", Node(None, node.place)).entries.items():
-            source.methods[name] = self._includes(method, folder)
+            source.methods[name] = self._source(method, folder)
         return source
+
+    def _source(self, node: Node, folder: Path | None) -> Source:
+        source = Source(node, self._includes(node, folder), {})
+        self._of_alternatives(node, folder, "", source.alternatives)
+        return source
+
+    def _of_alternatives(self, node: Node, folder: Path | None, home: str, found: dict[str, list[Source]]) -> None:
+        """What the alternatives of a mapping include, an alternative before those in it."""
+        for name, entry in node.entries.get("alternatives", Node(None, node.place)).entries.items():
+            inner = f"{home}alternatives.{name}."
+            found[inner] = self._includes(entry, folder)
+            self._of_alternatives(entry, folder, inner, found)
 
     def _includes(self, node: Node, folder: Path | None) -> list[Source]:
         include = node.entries.get("include")
@@ -120,29 +140,65 @@ def build(source: Source, faults: Faults) -> Document:
     The script's own name counts, never an included one's: a script that includes ``ssd`` is not called so.
     """
     own = parse(source.node, faults)
-    for name, included in source.methods.items():
-        method = Document(own.methods[name].place)
-        for one in included:
-            method = merge(method, _as_method(build(one, faults), one, own.methods[name].place, faults))
-        own.methods[name] = merge(method, own.methods[name])
+    for name, method in source.methods.items():
+        place = own.methods[name].place
+        below = Document(place)
+        for one in method.includes:
+            below = merge(below, _as_method(build(one, faults), one, place, faults))
+        own.methods[name] = merge(_with_alternatives(below, method, own.methods[name], faults), own.methods[name])
     merged = Document(own.place)
     for one in source.includes:
         merged = merge(merged, build(one, faults))
     merged.name = None
-    return merge(merged, own)
+    return merge(_with_alternatives(merged, source, own, faults), own)
+
+
+def _with_alternatives(below: Document, source: Source, own: Document, faults: Faults) -> Document:
+    """What a document builds on, and what its alternatives include."""
+    for home, included in source.alternatives.items():
+        for one in included:
+            # A name that no alternative can have was reported.
+            if home in own.alternatives:
+                below = merge(below, _as_alternative(build(one, faults), one, home, own.alternatives[home], faults))
+    return below
 
 
 def _as_method(document: Document, source: Source, place: Place, faults: Faults) -> Document:
     """An included script as one method: its stages, sweep and seed. How it is run alone (scenes, evaluation, report) is left out."""
-    for key, present in (("methods", document.methods), ("search", document.search)):
+    _refuse(source, {"methods": document.methods, "search": document.search}, "a method", place, faults)
+    return replace(document, name=None, scenes=None, search={}, protocols=None, report={}, methods={})
+
+
+def _as_alternative(document: Document, source: Source, home: str, place: Place, faults: Faults) -> Document:
+    """An included script as the alternative at `home`: its stages. Its seed, where it has one, becomes theirs."""
+    sweep = {**document.grid, **document.zip}
+    _refuse(source, {"methods": document.methods, "search": document.search, "sweep": sweep}, "an alternative", place, faults)
+    return Document(
+        document.place,
+        slots={
+            home + name: specs and tuple(_seeded(spec, document.seed) for spec in specs) for name, specs in document.slots.items()
+        },
+        alternatives={home + name: at for name, at in document.alternatives.items()},
+        without=frozenset(home + name for name in document.without),
+    )
+
+
+def _seeded(spec: Spec, seed: int | None) -> Spec:
+    return spec if seed is None or not takes_seed(spec) else spec.having("seed", seed)
+
+
+def _refuse(source: Source, said: Mapping[str, Any], what: str, place: Place, faults: Faults) -> None:
+    """Report what an included script says and its place has no room for."""
+    for key, present in said.items():
         if present:
-            what = source.node.place.file or "the included script"
-            faults.add(place, f"{what} sets {key!r} and cannot be included in a method; include it at the top")
-    return Document(document.place, slots=document.slots, seed=document.seed, grid=document.grid, zip=document.zip)
+            file = source.node.place.file or "the included script"
+            where = "; write its axes as alternatives.NAME.ADDRESS" if key == "sweep" else "; include it at the top"
+            faults.add(place, f"{file} sets {key!r} and cannot be included in {what}{where}")
 
 
 def merge(base: Document, over: Document) -> Document:
-    """Two documents as one: what `over` says counts, what it leaves out stays as in `base`."""
+    """Two documents as one: what `over` says counts, what it leaves out stays as in `base`, unless it cannot stand beside what `over` says."""
+    gone = over.removes()
     methods = dict(base.methods)
     for name, method in over.methods.items():
         methods[name] = merge(methods[name], method) if name in methods else method
@@ -154,21 +210,24 @@ def merge(base: Document, over: Document) -> Document:
         seed=over.seed if over.seed is not None else base.seed,
         protocols=over.protocols or base.protocols,
         report={**base.report, **over.report},
-        slots=merge_slots(base.slots, over.slots),
+        slots=_merge_slots({k: v for k, v in base.slots.items() if not under(k, gone)}, over.slots),
+        alternatives={**{k: v for k, v in base.alternatives.items() if not under(k, gone)}, **over.alternatives},
+        without=base.without | over.without,
         # An axis that moves from grid to zip or back is still one axis.
-        grid={**{k: v for k, v in base.grid.items() if k not in over.zip}, **over.grid},
-        zip={**{k: v for k, v in base.zip.items() if k not in over.grid}, **over.zip},
+        grid={**{k: v for k, v in base.grid.items() if k not in over.zip and not under(k, gone)}, **over.grid},
+        zip={**{k: v for k, v in base.zip.items() if k not in over.grid and not under(k, gone)}, **over.zip},
         methods=methods,
     )
 
 
-def merge_slots(base: dict[str, Specs], over: dict[str, Specs]) -> dict[str, Specs]:
+def _merge_slots(base: dict[str, Specs], over: dict[str, Specs]) -> dict[str, Specs]:
     """Slots of two documents: the same stage merges parameters, another one replaces, a list is replaced whole."""
     merged = dict(base)
     for slot, specs in over.items():
         merged[slot] = specs
         below = base.get(slot)
-        if not SLOTS[slot].many and specs and below and specs[0].stage is below[0].stage:
-            own = specs[0]
-            merged[slot] = (type(own)(own.stage, {**below[0].parameters, **own.parameters}),)
+        if SLOTS[split(slot)[1]].many or not specs or not below or specs[0].added or below[0].added:
+            continue
+        if specs[0].stage is below[0].stage:
+            merged[slot] = (replace(specs[0], parameters={**below[0].parameters, **specs[0].parameters}),)
     return merged

@@ -100,11 +100,12 @@ def load(
     root = build(read, faults)
     waiting = apply(root, overrides, faults)
     name = root.name or (path.stem if path is not None else "script")
-    found = methods(root, name)
+    found = methods(root, name, faults)
     for assignment in waiting:
-        for method in found:
-            if assignment.method in (None, method.name):
-                assign(method, assignment, faults)
+        meant = [method for method in found if assignment.method in (None, method.name)]
+        # As with axes: what is set in a slot is nothing to a method that cannot have it, unless none can.
+        for method in [method for method in meant if not method.lacks(assignment.name)] or meant:
+            assign(method, assignment, faults)
     for method in found:
         check(method, root.search, faults, complete=reader.complete, tuning=tuning)
     faults.raise_if_any()

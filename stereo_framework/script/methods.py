@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from stereo_framework import stage as _stage
+from stereo_framework.engine.pipeline import misfits
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.scene import Search
+from stereo_framework.script.addresses import alternatives_of, excluded, homes_around, split, under
 from stereo_framework.script.axes import MOST, Axis
-from stereo_framework.script.document import Document, Specs, no_parameter, parameter
-from stereo_framework.script.include import merge_slots
+from stereo_framework.script.document import Document
+from stereo_framework.script.include import merge
 from stereo_framework.script.overrides import Assignment
 from stereo_framework.script.places import Faults, Node, Place, join
-from stereo_framework.stage import SLOTS
+from stereo_framework.script.specs import Specs, no_parameter, parameter, same_run, takes_seed
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS
 
 
 @dataclass
@@ -26,8 +29,10 @@ class Method:
     Parameters
     ----------
     name : str
-    place : Place
+    homes : dict of str to Place
+        Where slots stand: the method itself (an empty address) and its alternatives, as ``alternatives.robust.``.
     slots : dict of str to Specs
+        By address.
     seed : int
     top, own : list of list of Axis
         Axes of the script's top and of the method itself: each axis of a grid is a group of its own, those of a zip are one
@@ -35,11 +40,16 @@ class Method:
     """
 
     name: str
-    place: Place
+    homes: dict[str, Place]
     slots: dict[str, Specs]
     seed: int
     top: list[list[Axis]]
     own: list[list[Axis]]
+
+    @property
+    def place(self) -> Place:
+        """Where the method is written."""
+        return self.homes[""]
 
     @property
     def groups(self) -> list[list[Axis]]:
@@ -50,20 +60,55 @@ class Method:
         """The axis of that name."""
         return next((axis for group in self.groups for axis in group if axis.name == name), None)
 
+    def possible(self, slot: str) -> Sequence[Specs]:
+        """The stages that may stand in a slot: those of its axis or the slot's own."""
+        axis = self.axis(slot)
+        return axis.values if axis else (self.slots.get(slot, ()),)
 
-def methods(root: Document, name: str) -> list[Method]:
-    """The methods of a merged script; without ``methods`` it is one itself, called `name`."""
+    def lacks(self, address: str) -> bool:
+        """Whether an address lies in an alternative that is not there, or in a slot that a matcher stands instead of, or the other way round."""
+        filled = [home + slot for home in self.homes for slot in SLOTS if any(self.possible(home + slot))]
+        return split(address)[0] not in self.homes or under(address, excluded(filled))
+
+
+def methods(root: Document, name: str, faults: Faults) -> list[Method]:
+    """The methods of a merged script; without ``methods`` it is one itself, called `name`.
+
+    Axes of the top that address what a method cannot have, as one over windows for a method with a matcher, are none of this method's.
+    """
     if not root.methods:
-        return [Method(name, root.place, dict(root.slots), root.seed or 0, [], _groups(root.grid, root.zip))]
+        homes = {"": root.place, **root.alternatives}
+        return [Method(name, homes, dict(root.slots), root.seed or 0, [], _groups(root.grid, root.zip))]
     found = []
+    lacked_by_all: set[str] = {*root.grid, *root.zip}
     for key, own in root.methods.items():
-        taken = own.grid.keys() | own.zip.keys()
+        whole = merge(replace(root, methods={}), own)
+        homes = {"": own.place, **whole.alternatives}
+        gone = excluded(whole.filled())
+        lacking = {k for k in (*root.grid, *root.zip) if under(k, gone) or split(k)[0] not in homes}
+        lacked_by_all &= lacking
+        taken = own.grid.keys() | own.zip.keys() | lacking
         grid = {k: v for k, v in root.grid.items() if k not in taken}
         zipped = {k: v for k, v in root.zip.items() if k not in taken}
-        seed = own.seed if own.seed is not None else root.seed or 0
-        slots = merge_slots(root.slots, own.slots)
-        found.append(Method(key, own.place, slots, seed, _groups(grid, zipped), _groups(own.grid, own.zip)))
+        if lacking & root.zip.keys():
+            zipped = _distinct(zipped)
+        found.append(Method(key, homes, whole.slots, whole.seed or 0, _groups(grid, zipped), _groups(own.grid, own.zip)))
+    for axis in (*root.grid.values(), *root.zip.values()):
+        if axis.name not in lacked_by_all:
+            continue
+        faults.add(axis.place, _no_home(found[0], split(axis.name)[0]) or "addresses nothing: none of the methods has this slot")
     return found
+
+
+def _distinct(axes: Mapping[str, Axis]) -> dict[str, Axis]:
+    """Axes that move together, each setting once; those that moved with others are gone."""
+    if len({len(axis.values) for axis in axes.values()}) > 1:
+        return dict(axes)
+    rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
+    for row in zip(*(axis.values for axis in axes.values()), strict=True):
+        rows.setdefault(tuple(map(same_run, row)), row)
+    columns = zip(*rows.values(), strict=True)
+    return {name: replace(axis, values=values) for (name, axis), values in zip(axes.items(), columns, strict=True)}
 
 
 def _groups(grid: Mapping[str, Axis], zipped: Mapping[str, Axis]) -> list[list[Axis]]:
@@ -72,7 +117,11 @@ def _groups(grid: Mapping[str, Axis], zipped: Mapping[str, Axis]) -> list[list[A
 
 def assign(method: Method, assignment: Assignment, faults: Faults) -> None:
     """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
-    slot, _, rest = assignment.name.partition(".")
+    home, word, rest = split(assignment.name)
+    slot = home + word
+    if wrong := _no_home(method, home):
+        faults.add(assignment.node.place, wrong)
+        return
 
     def changed(specs: Specs) -> Specs:
         if specs is None:
@@ -82,7 +131,7 @@ def assign(method: Method, assignment: Assignment, faults: Faults) -> None:
             faults.add(assignment.node.place, f"{found} (method {method.name!r})")
             return specs
         i, name = found
-        value, message = parameter(specs[i].stage, name, assignment.node)
+        value, message = parameter(specs[i], name, assignment.node)
         if message:
             faults.add(assignment.node.place, message)
             return specs
@@ -100,10 +149,11 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     Parameters
     ----------
     slot : str
+        Its address.
     specs : tuple of Spec
         The stages that stand there.
     rest : str
-        The address after the slot: ``truncation``; in a slot that takes several stages ``box.size`` or ``0.size``.
+        The address after the slot: ``truncation``; where several stages may stand ``box.size`` or ``0.size``.
 
     Returns
     -------
@@ -113,7 +163,7 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     if not specs:
         return f"addresses nothing: there is no {slot} stage"
     index = 0
-    if SLOTS[slot].many:
+    if SLOTS[split(slot)[1]].many or specs[0].added:
         name, _, rest = rest.partition(".")
         names = [spec.stage.name for spec in specs]
         if name.isdecimal():
@@ -127,12 +177,12 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
             return f"addresses nothing: {slot} has no stage {name!r}; {nearest(name, names, kind='stages there')}"
         else:
             index = names.index(name)
-    stage = specs[index].stage
-    if rest == "use" and rest not in stage.parameters:
+    spec = specs[index]
+    if rest == "use" and rest not in spec.legal:
         return f"'use' is no parameter; give the stages at {slot} itself"
     if not rest:
-        return f"addresses the whole stage {stage.name}; {nearest('', stage.parameters, kind='parameters of it')}"
-    return (index, rest) if rest in stage.parameters else no_parameter(stage, rest)
+        return f"addresses the whole stage {spec.stage.name}; {nearest('', spec.legal, kind='parameters of it')}"
+    return (index, rest) if rest in spec.legal else no_parameter(spec, rest)
 
 
 def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complete: bool = True, tuning: bool = False) -> None:
@@ -149,21 +199,22 @@ def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complet
     tuning : bool
         Allow continuous axes and any number of settings: not all of them will be run.
     """
-    for slot, about in SLOTS.items():
-        if complete and not about.optional and method.axis(slot) is None and method.slots.get(slot, ()) == ():
-            names = [stage.name for stage in _stage.stages(slot)]
-            place = replace(method.place, path=join(method.place.path, slot))
-            faults.add(place, f"missing; every method needs one; {nearest('', names, kind='stages')}")
+    for home, place in method.homes.items():
+        if complete:
+            _check_complete(method, home, place, faults)
+        _check_company(method, home, faults)
     for group in method.groups:
         _check_lengths(group, faults)
         for axis in group:
-            slot, _, rest = axis.name.partition(".")
+            home, word, rest = split(axis.name)
             if axis.scale and not tuning:
                 listed = "a run needs a list of values, {range: ...}, {linspace: ...} or {geomspace: ...}"
                 faults.add(axis.place, f"only 'tune' searches a continuous axis; {listed}")
-            if slot in SLOTS and rest:
+            if wrong := _no_home(method, home):
+                faults.add(axis.place, wrong)
+            elif word in SLOTS and rest:
                 _check_parameter_axis(method, axis, faults)
-            elif slot == "seed" and not any(map(_is_seeded, _possible_specs(method))):
+            elif word == "seed" and not any(map(_is_seeded, _possible_specs(method))):
                 faults.add(axis.place, f"addresses nothing: no stage of method {method.name!r} draws random numbers")
     _check_search(method, search, faults)
     if not tuning and (count := number_of_runs(method)) > MOST:
@@ -178,19 +229,49 @@ def number_of_runs(method: Method) -> int:
     return count
 
 
-def takes_seed(stage: _stage.Stage, parameters: Mapping[str, Any]) -> bool:
-    """Whether the script's seed fills a parameter of a stage: it draws random numbers and was given no seed of its own."""
-    return "seed" in stage.parameters and "seed" not in parameters
+def _no_home(method: Method, home: str) -> str | None:
+    """What is wrong with an address in an alternative that a method does not have."""
+    for inner in reversed(homes_around(home)):
+        if inner not in method.homes:
+            outer, name = inner.removesuffix(".").rsplit("alternatives.", 1)
+            legal = alternatives_of(outer, method.homes)
+            return f"addresses nothing: no alternative {name!r}; {nearest(name, legal, kind='alternatives')} (method {method.name!r})"
+    return None
+
+
+def _check_complete(method: Method, home: str, place: Place, faults: Faults) -> None:
+    """Report the slots that a method, or an alternative of it, needs and has not."""
+    if () not in method.possible(f"{home}matcher"):
+        return
+    for slot in VOLUME_SLOTS:
+        if not SLOTS[slot].optional and () in method.possible(home + slot):
+            names = [stage.name for stage in _stage.stages(slot)]
+            at = replace(place, path=join(place.path, slot))
+            faults.add(at, f"missing; every method needs one, if it has no matcher; {nearest('', names, kind='stages')}")
+
+
+def _check_company(method: Method, home: str, faults: Faults) -> None:
+    """Report stages that need what a method, or an alternative of it, does not have, and what keeps them from it."""
+    some = bool(alternatives_of(home, method.homes))
+    around = [f"{home}matcher", *(f"{outer}scheme" for outer in homes_around(home))]
+    for slot in (home + slot for slot in SLOTS):
+        for spec in itertools.chain.from_iterable(filter(None, method.possible(slot))):
+            for wrong in misfits(spec.stage, alternatives=some):
+                faults.add(spec.place, f"{wrong} (method {method.name!r})")
+        for other, specs in itertools.chain.from_iterable(_meetings(method, one, slot) for one in around):
+            for spec in specs or () if other else ():
+                about = f"{other[0].stage.name}{other[0].place.told()}"
+                kinds = {other[0].stage.slot: about}
+                for wrong in misfits(spec.stage, matcher=kinds.get("matcher"), scheme=kinds.get("scheme")):
+                    faults.add(spec.place, f"{wrong} (method {method.name!r})")
 
 
 def _is_seeded(specs: Specs) -> bool:
-    return specs is None or any(takes_seed(spec.stage, spec.parameters) for spec in specs)
+    return specs is None or any(map(takes_seed, specs))
 
 
-def _possible_specs(method: Method) -> Iterator[Specs]:
-    for slot in SLOTS:
-        axis = method.axis(slot)
-        yield from axis.values if axis else (method.slots.get(slot, ()),)
+def _possible_specs(method: Method) -> Iterable[Specs]:
+    return itertools.chain.from_iterable(method.possible(home + slot) for home in method.homes for slot in SLOTS)
 
 
 def _check_lengths(group: list[Axis], faults: Faults) -> None:
@@ -201,35 +282,35 @@ def _check_lengths(group: list[Axis], faults: Faults) -> None:
 
 
 def _check_parameter_axis(method: Method, axis: Axis, faults: Faults) -> None:
-    slot, _, rest = axis.name.partition(".")
+    home, word, rest = split(axis.name)
+    slot = home + word
     checked = set()
-    for specs, node in _meetings(method, axis, slot):
+    for specs, node in _meetings(method, slot, axis.name):
         if specs is None:
             continue
         found = locate(slot, specs, rest)
         if isinstance(found, str):
             faults.add(axis.place, f"{found} (method {method.name!r})")
             continue
-        stage = specs[found[0]].stage
-        if (stage.name, id(node)) not in checked:
-            checked.add((stage.name, id(node)))
-            _, message = parameter(stage, found[1], node)
+        spec, name = specs[found[0]], found[1]
+        if (spec.stage.name, id(node)) not in checked:
+            checked.add((spec.stage.name, id(node)))
+            _, message = parameter(spec, name, node)
             if message:
                 faults.add(node.place, message)
             elif axis.scale:
                 middle = Node((axis.values[0].value + axis.values[1].value) / 2, axis.place)
-                if parameter(stage, found[1], middle)[1]:
-                    said = f"{found[1]} of {stage.name} takes no values in between; list some or write {{range: [first, last, step]}}"
+                if parameter(spec, name, middle)[1]:
+                    said = f"{name} of {spec.stage.name} takes no values in between; list some or write {{range: [first, last, step]}}"
                     faults.add(axis.place, said)
 
 
-def _meetings(method: Method, axis: Axis, slot: str) -> Iterator[tuple[Specs, Node]]:
-    """The pairs of a slot's stages and an axis's value that occur in some run, without the other axes' product."""
-    stages = method.axis(slot)
-    if stages is None:
-        return itertools.product([method.slots.get(slot, ())], axis.values)
-    together = any(stages in group and axis in group for group in method.groups)
-    return zip(stages.values, axis.values, strict=False) if together else itertools.product(stages.values, axis.values)
+def _meetings(method: Method, one: str, two: str) -> Iterable[tuple[Any, Any]]:
+    """The pairs of values at two addresses that occur in some run, without the other axes' product."""
+    first, second = method.axis(one), method.axis(two)
+    if first and second and any(first in group and second in group for group in method.groups):
+        return zip(first.values, second.values, strict=False)
+    return itertools.product(method.possible(one), method.possible(two))
 
 
 def _check_search(method: Method, search: Mapping[str, Node], faults: Faults) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stereo_framework.errors import nearest
+from stereo_framework.script.addresses import slot_of, split
 from stereo_framework.script.document import KEYS, METHOD_KEYS, Document, parse
 from stereo_framework.script.include import merge
 from stereo_framework.script.places import Faults, Node, Place
@@ -66,9 +67,11 @@ def apply(root: Document, overrides: Sequence[str], faults: Faults) -> list[Assi
             faults.add(
                 place, f"{axis} is swept for all methods; set it for all, or move the axis into the methods it is meant for"
             )
-        elif head in SLOTS and "." in local:
+        elif split(local)[1] in SLOTS and split(local)[2]:
             _drop(root, method, [local])
             waiting.append(Assignment(method, local, node))
+        elif head == "alternatives" and (at := place if local.endswith(".include") else _include(node)):
+            faults.add(at, "'include' cannot be set; write it in the script")
         else:
             _merge(root, method, local, node, faults)
     return waiting
@@ -85,25 +88,34 @@ def _split_method(root: Document, key: str) -> tuple[str | None, str]:
 def _merge(root: Document, method: str | None, key: str, node: Node, faults: Faults) -> None:
     """Merge what is neither a parameter of a stage nor of a single method's stage as if a later script said it."""
     prefix = "" if method is None else f"methods.{method}."
-    parts = key.split(".", 2)
+    # Names of axes, which come third, hold dots.
+    parts = key.split(".") if key.startswith("alternatives.") else key.split(".", 2)
     for i in reversed(range(len(parts))):
         above = Place("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
         node = Node({parts[i]: node}, above, {parts[i]: above})
     said = parse(node, faults, method=method is not None)
-    _drop(root, method, [key, *said.grid, *said.zip])
+    _drop(root, method, [key, *said.slots, *said.grid, *said.zip])
     if method is not None:
         root.methods[method] = merge(root.methods[method], said)
         return
-    for name in root.methods:
-        root.methods[name] = merge(root.methods[name], Document(root.methods[name].place, slots=said.slots, seed=said.seed))
+    for name, own in root.methods.items():
+        stages = Document(own.place, slots=said.slots, alternatives=said.alternatives, without=said.without, seed=said.seed)
+        root.methods[name] = merge(own, stages)
     place = root.place
     root.__dict__.update(merge(root, said).__dict__, place=place)
+
+
+def _include(node: Node) -> Place | None:
+    """Where a value that is set asks for another script, at any depth."""
+    if "include" in node.entries:
+        return node.keys["include"]
+    return next(filter(None, map(_include, node.entries.values())), None)
 
 
 def _axis_of_all(root: Document, key: str) -> str | None:
     """The axis at the script's top that varies `key`, or the slot that it belongs to."""
     names = [*root.grid, *root.zip]
-    return next((name for name in (key, key.partition(".")[0]) if name in names), None)
+    return next((name for name in (key, slot_of(key)) if name in names), None)
 
 
 def _drop(root: Document, method: str | None, names: Sequence[str]) -> None:

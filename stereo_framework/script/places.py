@@ -40,6 +40,10 @@ class Place:
             return f"{self.file} {self.path}".strip()
         return f"{self.file}:{self.line}:{self.column}" + (f": {self.path}" if self.path else "")
 
+    def told(self) -> str:
+        """The place inside another line, ``" (my.yaml:3:5)"``; nothing for a mapping from Python, which has no lines."""
+        return f" ({replace(self, path='' if self.line else self.path)})" if self.file else ""
+
 
 @dataclass(frozen=True, eq=False)
 class Node:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of, split
 from stereo_framework.script.axes import Axis
-from stereo_framework.script.document import Document, Specs, parameter
-from stereo_framework.script.methods import Method, locate, takes_seed
+from stereo_framework.script.document import Document
+from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.runs import Common, stage_mapping
-from stereo_framework.stage import SLOTS, Bound
+from stereo_framework.script.specs import Specs, parameter, takes_seed
+from stereo_framework.stage import SLOTS
 
 
 def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Method], common: Common) -> dict[str, Any]:
@@ -41,20 +43,27 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
     written: dict[str, Any] = {}
     for axes in (root.grid, root.zip):
         for axis in axes:
-            users = [method for method in found if any(a.name == axis for group in method.top for a in group)]
-            if users:
-                written[axis] = _axis(next(a for group in users[0].top for a in group if a.name == axis), users[0])
+            used = [(a, method) for method in found for group in method.top for a in group if a.name == axis]
+            if used:
+                # A method that has not all of some axes that move together may have left out settings.
+                written[axis] = _axis(*max(used, key=lambda one: len(one[0].values)))
     sweep = {kind: {n: written[n] for n in axes if n in written} for kind, axes in (("grid", root.grid), ("zip", root.zip))}
     script |= _sweep(sweep)
     return {**script, "methods": {method.name: _method(method) for method in found}}
 
 
 def _method(method: Method) -> dict[str, Any]:
-    slots = {slot: _stages(slot, method.slots[slot]) for slot in SLOTS if method.slots.get(slot)}
     # A zip of one axis is the same as the last axis of the grid.
     grid = {axis.name: _axis(axis, method) for group in method.own if len(group) == 1 for axis in group}
     zipped = {axis.name: _axis(axis, method) for group in method.own if len(group) > 1 for axis in group}
-    return {"seed": method.seed, **slots, **_sweep({"grid": grid, "zip": zipped})}
+    return {"seed": method.seed, **_slots(method, ""), **_sweep({"grid": grid, "zip": zipped})}
+
+
+def _slots(method: Method, home: str) -> dict[str, Any]:
+    """What stands at a home of a method, its alternatives included."""
+    found = {slot: _stages(slot, specs) for slot in SLOTS if (specs := method.slots.get(home + slot))}
+    others = {name: _slots(method, inner) for name, inner in alternatives_of(home, method.homes).items()}
+    return {**found, "alternatives": others} if others else found
 
 
 def _sweep(sweep: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -63,25 +72,21 @@ def _sweep(sweep: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _stages(slot: str, specs: Specs) -> Any:
-    found = [
-        stage_mapping(Bound(spec.stage.function, spec.parameters), seed=not takes_seed(spec.stage, spec.parameters))
-        for spec in specs or ()
-    ]
-    if SLOTS[slot].many:
+    found = [stage_mapping(spec.bound(), seed=not takes_seed(spec)) for spec in specs or ()]
+    if SLOTS[slot].many or (specs and specs[0].added):
         return found
     return found[0] if found else None
 
 
 def _axis(axis: Axis, method: Method) -> Any:
-    slot, _, rest = axis.name.partition(".")
+    slot = slot_of(axis.name)
     if axis.scale:
         return {"between": [node.value for node in axis.values], "scale": axis.scale}
-    if slot not in SLOTS:
+    if not is_slot(slot):
         return [node.value for node in axis.values]
-    if not rest:
-        return [_stages(slot, specs) for specs in axis.values]
-    swept = method.axis(slot)
-    specs = next(iter(swept.values if swept else [method.slots.get(slot)]))
-    found = locate(slot, specs, rest)
+    if slot == axis.name:
+        return [_stages(split(slot)[1], specs) for specs in axis.values]
+    specs = next(iter(method.possible(slot))) or ()
+    found = locate(slot, specs, axis.name.removeprefix(f"{slot}."))
     assert not isinstance(found, str), "axes were checked"
-    return [parameter(specs[found[0]].stage, found[1], node)[0] for node in axis.values]
+    return [parameter(specs[found[0]], found[1], node)[0] for node in axis.values]

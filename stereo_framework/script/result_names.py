@@ -9,13 +9,16 @@ from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
+from stereo_framework.script.addresses import split
 from stereo_framework.script.document import SEARCH
+from stereo_framework.script.specs import FACTORS
 from stereo_framework.stage import SLOTS, stages
 
 STATISTIC = "statistic"
 """The key that tells statistics apart where several are shown."""
 
-_HEADS = ("scene", "method", STATISTIC, "seed", "search", *SLOTS)
+_OF_METHODS = (*SLOTS, "alternatives")
+_HEADS = ("scene", "method", STATISTIC, "seed", "search", *_OF_METHODS)
 _PLACES: Mapping[str, Sequence[str]] = {
     "region": tuple(dict.fromkeys((*REGIONS, *MASKS))),
     "frame": ("near", "middle", "match", "far"),
@@ -36,34 +39,38 @@ def key_fault(name: str) -> str | None:
     >>> key_fault("search.stop")
     "no such key 'search.stop'; legal keys: search.maximum, search.minimum, search.step, search.truth_margin; did you mean 'search.step'?"
     """
-    head = name.partition(".")[0]
-    if head not in _HEADS:
-        return f"no such key {name!r}; {nearest(name, _HEADS, kind='first words')}"
-    legal = _keys_under(head)
-    # A list slot may hold a stage twice; they are then told apart by their index.
-    generic = re.sub(r"^(\w+)\.[0-9]+\.", r"\1.*.", name)
-    ends = {re.sub(r"^(\w+)\.\w+\.", r"\1.*.", key) for key in legal if key.count(".") == 2}
-    if name in legal or (generic != name and generic in ends):
+    home, head, _ = split(name)
+    heads = _OF_METHODS if home else _HEADS
+    if head not in heads:
+        return f"no such key {name!r}; {nearest(name.removeprefix(home), heads, kind=f'words after {home}' if home else 'first words')}"
+    legal = {home + key for key in _keys_under(head)}
+    # Where several stages may stand one may stand twice; they are then told apart by their index.
+    generic = re.sub(r"^(\w+)\.[0-9]+\.", r"\1.*.", name.removeprefix(home))
+    ends = {re.sub(r"^(\w+)\.\w+\.", r"\1.*.", key) for key in _keys_under(head) if key.count(".") == 2}
+    if name in legal or (home + generic != name and generic in ends):
         return None
     return f"no such key {name!r}; {nearest(name, legal, kind='keys')}"
 
 
 def keys() -> set[str]:
-    """All names of what can be set; a stage that stands twice in its slot goes by its index besides."""
+    """All names of what can be set; a stage that stands twice in its slot goes by its index besides, and alternatives have all that methods have."""
     return {key for head in _HEADS for key in _keys_under(head)}
 
 
 def _keys_under(head: str) -> set[str]:
     if head == "search":
         return {f"search.{key}" for key in SEARCH}
+    if head == "alternatives":
+        return {head, f"{head}.use"}
     if head not in SLOTS:
         return {head}
-    parameters = (
-        f"{head}.{stage.name}.{name}" if SLOTS[head].many else f"{head}.{name}"
-        for stage in stages(head)
-        for name in stage.parameters
-    )
-    return {head, f"{head}.use", *parameters}
+    several = SLOTS[head].many or SLOTS[head].added
+    factors = FACTORS if SLOTS[head].added else ()
+    found = {head, f"{head}.use"}
+    for stage in stages(head):
+        found |= {f"{head}.{name}" for name in stage.parameters if not SLOTS[head].many}
+        found |= {f"{head}.{stage.name}.{name}" for name in (*stage.parameters, *factors) if several}
+    return found
 
 
 def statistic_fault(name: str) -> str | None:

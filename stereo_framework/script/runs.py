@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from stereo_framework.engine.costs import Weighted
+from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, shortest
-from stereo_framework.script.document import Spec, parameter
-from stereo_framework.script.methods import Method, locate, takes_seed
+from stereo_framework.script.addresses import alternatives_of, slot_of, split
+from stereo_framework.script.methods import Method, locate
+from stereo_framework.script.specs import Spec, parameter, takes_seed
 from stereo_framework.stage import SLOTS, Bound, spelled
+
+Work = Bound | Weighted
+"""A stage of a pipeline."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +75,11 @@ class Run:
     def parameters(self) -> dict[str, Any]:
         """All values that decide the disparity map, defaults filled in, under dotted names.
 
-        ``SLOT.use`` is the stage or, in a slot that takes several, their chain: ``box > min_filter``. ``seed`` is there if
-        some stage was given it.
+        ``SLOT.use`` is the stage or, in a slot that takes several, their chain: ``box > min_filter``; costs that are added: ``census + rank``.
+        ``seed`` is there if some stage was given it.
         """
         found: dict[str, Any] = {f"search.{key}": value for key, value in self.search.items()}
-        for slot, about in SLOTS.items():
-            stages = getattr(self.pipeline, slot)
-            if about.many and stages:
-                found[f"{slot}.use"] = " > ".join(bound.stage.name for bound in stages)
-            elif not about.many and stages is not None:
-                found[f"{slot}.use"] = stages.stage.name
+        found |= _uses(self.pipeline)
         for address, bound in self.pipeline.stages():
             found.update({f"{address}.{name}": value for name, value in bound.parameters.items()})
         if self.seeded:
@@ -96,17 +95,45 @@ class Run:
         if self.search:
             found["search"] = dict(self.search)
         found["seed"] = self.seed
-        written = {address: stage_mapping(bound, seed=address not in self.seeded) for address, bound in self.pipeline.stages()}
-        for slot, about in SLOTS.items():
-            stages = [text for address, text in written.items() if address.partition(".")[0] == slot]
-            if stages:
-                found[slot] = stages if about.many else stages[0]
+        found |= _slots(self.pipeline, self.seeded)
         if self.common.specification is not None:
             found["evaluation"] = {"protocol": self.common.specification}
         return found
 
 
-def stage_mapping(bound: Bound | Weighted, *, seed: bool) -> dict[str, Any]:
+def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
+    """What stands in each slot of a method and, in their order, its alternatives."""
+    found = {}
+    for slot in SLOTS:
+        stages = getattr(method, slot)
+        if isinstance(stages, CostSum):
+            found[f"{home}{slot}.use"] = " + ".join(part.stage.name for part in stages.parts)
+        elif isinstance(stages, tuple) and stages:
+            found[f"{home}{slot}.use"] = " > ".join(bound.stage.name for bound in stages)
+        elif stages:
+            found[f"{home}{slot}.use"] = stages.stage.name
+    if method.alternatives:
+        found[f"{home}alternatives.use"] = ", ".join(name for name, _ in method.alternatives)
+    for name, other in method.alternatives:
+        found |= _uses(other, f"{home}alternatives.{name}.")
+    return found
+
+
+def _slots(method: Pipeline, seeded: Sequence[str], home: str = "") -> dict[str, Any]:
+    """The slots of a method, and its alternatives, as a script writes them."""
+    found: dict[str, Any] = {}
+    for address, bound in method.own_stages():
+        slot = split(address)[1]
+        written = stage_mapping(bound, seed=home + address not in seeded)
+        if isinstance(getattr(method, slot), Bound):
+            found[slot] = written
+        else:
+            found.setdefault(slot, []).append(written)
+    others = {name: _slots(other, seeded, f"{home}alternatives.{name}.") for name, other in method.alternatives}
+    return {**found, "alternatives": others} if others else found
+
+
+def stage_mapping(bound: Work, *, seed: bool) -> dict[str, Any]:
     """A stage as a script writes it, with all its parameters; its seed only on demand."""
     return {"use": bound.stage.name, **{k: v for k, v in bound.parameters.items() if seed or k != "seed"}}
 
@@ -149,40 +176,50 @@ class _Builder:
 
     def __init__(self, method: Method):
         self.method = method
-        self.bounds: dict[str, Bound] = {}
-        self.slots: dict[tuple[Any, ...], tuple[tuple[Bound, ...], dict[str, Any], tuple[int, ...]]] = {}
+        self.bounds: dict[str, Work] = {}
+        self.sums: dict[tuple[int, ...], CostSum] = {}
+        self.slots: dict[tuple[Any, ...], tuple[tuple[Work, ...], dict[str, Any], tuple[int, ...]]] = {}
         self.pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...]]] = {}
         # Per slot: the groups of axes that change it.
         self.relevant = {
-            slot: [g for g, group in enumerate(method.groups) if any(axis.name.partition(".")[0] == slot for axis in group)]
-            for slot in SLOTS
+            slot: [g for g, group in enumerate(method.groups) if any(slot_of(axis.name) == slot for axis in group)]
+            for slot in (home + slot for home in method.homes for slot in SLOTS)
         }
 
-    def pipeline(self, choice: tuple[float, ...], seed: int, values: dict[str, Any]) -> tuple[Pipeline, tuple[str, ...]]:
+    def pipeline(
+        self, choice: tuple[float, ...], seed: int, values: dict[str, Any], home: str = ""
+    ) -> tuple[Pipeline, tuple[str, ...]]:
         """The pipeline of one choice of values, and the addresses that the seed was filled into; notes the axes' values in `values`."""
-        chosen: dict[str, tuple[Bound, ...]] = {}
-        seeded_indices: dict[str, tuple[int, ...]] = {}
-        for slot, groups in self.relevant.items():
-            key = (slot, seed, *(choice[g] for g in groups))
+        inner = alternatives_of(home, self.method.homes)
+        others = {name: self.pipeline(choice, seed, values, below) for name, below in inner.items()}
+        chosen: dict[str, tuple[Work, ...]] = {}
+        seeded: dict[str, tuple[int, ...]] = {}
+        for slot in SLOTS:
+            key = (home + slot, seed, *(choice[g] for g in self.relevant[home + slot]))
             if key not in self.slots:
-                self.slots[key] = self._slot(slot, choice, seed)
-            chosen[slot], shown, seeded_indices[slot] = self.slots[key]
+                self.slots[key] = self._slot(home + slot, choice, seed)
+            chosen[slot], shown, seeded[slot] = self.slots[key]
             values.update(shown)
-        key = (*((*map(id, bounds), seeded_indices[slot]) for slot, bounds in chosen.items()),)
+        stands = ((*map(id, bounds), seeded[slot]) for slot, bounds in chosen.items())
+        key = (home, *(id(other) for other, _ in others.values()), *stands)
         if key not in self.pipelines:
-            stages = {slot: bounds if SLOTS[slot].many else (bounds or (None,))[0] for slot, bounds in chosen.items()}
-            pipeline = Pipeline(**stages)
-            addresses = iter([address for address, _ in pipeline.stages()])
-            seeded = tuple(
-                address
-                for slot, bounds in chosen.items()
-                for i, address in enumerate(itertools.islice(addresses, len(bounds)))
-                if i in seeded_indices[slot]
-            )
-            self.pipelines[key] = pipeline, seeded
+            stages = {slot: self._whole(slot, bounds) for slot, bounds in chosen.items()}
+            pipeline = Pipeline(**stages, alternatives={name: other for name, (other, _) in others.items()})
+            addresses = iter([address for address, _ in pipeline.own_stages()])
+            filled = [address for _, below in others.values() for address in below]
+            for slot, bounds in chosen.items():
+                for i, address in enumerate(itertools.islice(addresses, len(bounds))):
+                    filled += [home + address] if i in seeded[slot] else []
+            self.pipelines[key] = pipeline, tuple(filled)
         return self.pipelines[key]
 
-    def _slot(self, slot: str, choice: tuple[float, ...], seed: int) -> tuple[tuple[Bound, ...], dict[str, Any], tuple[int, ...]]:
+    def _whole(self, slot: str, bounds: tuple[Work, ...]) -> Any:
+        """A slot as a pipeline takes it."""
+        if bounds and isinstance(bounds[0], Weighted):
+            return self.sums.setdefault(tuple(map(id, bounds)), cost_sum(bounds))
+        return bounds if SLOTS[slot].many else (bounds or (None,))[0]
+
+    def _slot(self, slot: str, choice: tuple[float, ...], seed: int) -> tuple[tuple[Work, ...], dict[str, Any], tuple[int, ...]]:
         """Stages of a slot, the values of the axes that chose them, and the indices of those that the seed was filled into."""
         axes = [(axis, axis.at(choice[g])) for g in self.relevant[slot] for axis in self.method.groups[g]]
         specs: list[Spec] = list(self.method.slots.get(slot) or ())
@@ -193,17 +230,17 @@ class _Builder:
                 shown[slot] = show(value)
         set_by: dict[str, tuple[int, str]] = {}
         for axis, value in axes:
-            head, _, rest = axis.name.partition(".")
-            if head == slot and rest:
+            if slot_of(axis.name) == slot and axis.name != slot:
+                rest = axis.name.removeprefix(f"{slot}.")
                 i, name = set_by[axis.name] = _checked(locate(slot, tuple(specs), rest))
-                specs[i] = specs[i].having(name, parameter(specs[i].stage, name, value)[0])
-        seeded = tuple(i for i, spec in enumerate(specs) if takes_seed(spec.stage, spec.parameters))
+                specs[i] = specs[i].having(name, parameter(specs[i], name, value)[0])
+        seeded = tuple(i for i, spec in enumerate(specs) if takes_seed(spec))
         bounds = tuple(self._bound(spec.having("seed", seed) if i in seeded else spec) for i, spec in enumerate(specs))
         shown.update({name: bounds[i].parameters[key] for name, (i, key) in set_by.items()})
         return bounds, shown, seeded
 
-    def _bound(self, spec: Spec) -> Bound:
-        bound = Bound(spec.stage.function, spec.parameters)
+    def _bound(self, spec: Spec) -> Work:
+        bound = spec.bound()
         return self.bounds.setdefault(f"{bound.stage.slot}.{bound!r}", bound)
 
 
@@ -214,14 +251,19 @@ def _checked(found: tuple[int, str] | str) -> tuple[int, str]:
 
 
 def show(specs: tuple[Spec, ...]) -> str:
-    """Stages in short, as an axis shows them: names and what differs from the defaults, ``box(size=21) > min_filter``."""
-    return " > ".join(map(_show_one, specs)) or "none"
+    """Stages in short, as an axis shows them: names and what differs from the defaults, ``box(size=21) > min_filter``.
+
+    Costs that are added are joined by a plus: ``census(weight=2) + rank``; a list of a single one is shown as ``[census]``.
+    """
+    shown = list(map(_show_one, specs))
+    if specs and specs[0].added:
+        return " + ".join(shown) if len(shown) > 1 else f"[{shown[0]}]"
+    return " > ".join(shown) or "none"
 
 
 def _show_one(spec: Spec) -> str:
-    defaults = Bound(spec.stage.function).parameters
-    bound = Bound(spec.stage.function, spec.parameters)
-    own = [f"{k}={_text(v)}" for k, v in bound.parameters.items() if _text(v) != _text(defaults[k])]
+    defaults = replace(spec, parameters={}).bound().parameters
+    own = [f"{k}={_text(v)}" for k, v in spec.bound().parameters.items() if _text(v) != _text(defaults[k])]
     return f"{spec.stage.name}({', '.join(own)})" if own else spec.stage.name
 
 

@@ -9,10 +9,12 @@ from typing import Any
 
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.evaluation.metrics import GROUPS, METRICS
-from stereo_framework.script.document import METHOD_KEYS
+from stereo_framework.script.addresses import NAME
+from stereo_framework.script.document import ALTERNATIVE_KEYS, METHOD_KEYS
 from stereo_framework.script.report import CHARTS, SCALES, SPREADS
 from stereo_framework.script.result_names import STATISTIC, keys
-from stereo_framework.stage import SLOTS, Stage, model, stages
+from stereo_framework.script.specs import FACTORS
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, model, stages
 
 Schema = dict[str, Any]
 
@@ -36,7 +38,7 @@ _SEARCH: dict[str, Schema] = {
 _SLOT_TEXTS = {
     "preprocessing": "Stages that change both images first.",
     "matcher": "A whole matcher instead of cost, aggregation, smoothness and optimization.",
-    "matching_cost": "How two pixels are compared.",
+    "matching_cost": "How two pixels are compared; costs of a list are added.",
     "aggregation": "Stages that gather support for the costs, in order.",
     "smoothness": "What it costs that neighbours differ in disparity.",
     "optimization": "How disparities are chosen.",
@@ -44,6 +46,23 @@ _SLOT_TEXTS = {
     "refinement": "Stages that change the disparity map afterwards, in order.",
     "scheme": "What makes the pairs that the method is run on, the first outermost.",
 }
+_FACTORS: dict[str, Schema] = {
+    "weight": {**_NUMBER, "exclusiveMinimum": 0, "default": 1, "description": "Factor of this cost in the sum."},
+    "scale": {
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
+        "description": "With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.",
+    },
+}
+_ONE_OR_THE_OTHER: Schema = {
+    "if": {"required": ["matcher"], "properties": {"matcher": {"type": ["string", "object"]}}},
+    "then": {
+        "properties": {slot: {"enum": [None, []]} if SLOTS[slot].optional else False for slot in VOLUME_SLOTS},
+    },
+}
+"""A matcher stands instead of what makes and reads volumes."""
+_WITHIN = rf"^(alternatives\.{NAME}\.)+"
 
 
 def schema() -> Schema:
@@ -56,11 +75,19 @@ def schema() -> Schema:
     """
     defs: dict[str, Schema] = {}
     for stage in stages():
-        defs[f"{stage.slot}.{stage.name}"] = _stage(stage, defs)
+        found = defs[f"{stage.slot}.{stage.name}"] = _stage(stage, defs)
+        if SLOTS[stage.slot].added:
+            defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _FACTORS}
     for slot in SLOTS:
         defs[slot] = _slot(slot)
     defs["axis"] = _axis({}, continuous=True)
-    defs["sweep"] = _sweep()
+    defs["axes"] = _axes()
+    texts = {
+        "grid": "A product of axes; the last one varies fastest.",
+        "zip": "Axes that move together, inside those of the grid.",
+    }
+    sweep = {name: {"$ref": "#/$defs/axes", "description": text} for name, text in texts.items()}
+    defs["sweep"] = _object(sweep, "What is varied.")
     text = {"type": "string", "minLength": 1}
     keys: dict[str, Schema] = {
         "name": {**text, "description": "Name of the method in results; default: the file's name."},
@@ -76,8 +103,19 @@ def schema() -> Schema:
         "seed": _SEED,
         "sweep": {"$ref": "#/$defs/sweep"},
         **{slot: {"$ref": f"#/$defs/{slot}"} for slot in SLOTS},
+        "alternatives": {"$ref": "#/$defs/alternatives"},
     }
-    method = {"type": ["object", "null"], "properties": {key: keys[key] for key in METHOD_KEYS}, "additionalProperties": False}
+    method, alternative = (
+        {**_object({key: keys[key] for key in own}), "type": ["object", "null"], **_ONE_OR_THE_OTHER}
+        for own in (METHOD_KEYS, ALTERNATIVE_KEYS)
+    )
+    defs["alternatives"] = {
+        "type": ["object", "null"],
+        "minProperties": 1,
+        "propertyNames": {"pattern": rf"^{NAME}$"},
+        "additionalProperties": alternative,
+        "description": "Other methods by name, run on the same pair for the stages that name them.",
+    }
     keys["methods"] = {
         "type": "object",
         "minProperties": 1,
@@ -88,6 +126,7 @@ def schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "stereo_framework parameter script",
         **_object(keys, "A stereo method or several, the scenes they run on and what is swept."),
+        **_ONE_OR_THE_OTHER,
         "$defs": defs,
     }
 
@@ -105,7 +144,8 @@ _PROTOCOLS: Schema = {
 
 
 def _report() -> Schema:
-    key = {"anyOf": [{"enum": sorted(keys())}, {"type": "string", "pattern": r"^\w+\.[0-9]+\.\w+$"}]}
+    patterns = r"^\w+\.[0-9]+\.\w+$", rf"{_WITHIN}({'|'.join((*SLOTS, 'alternatives'))})(\.\w+)*$"
+    key = {"anyOf": [{"enum": sorted(keys())}, *({"type": "string", "pattern": pattern} for pattern in patterns)]}
     names, groups = "|".join(["energy", "seconds", *METRICS]), "|".join(GROUPS)
     statistic = {"type": "string", "pattern": rf"^((total_)?bad[0-9].*|({names})([._].*)?|{groups})$"}
     where = {"type": "object", "description": "Only results that have this value, or one of a list, for each of these keys."}
@@ -211,6 +251,9 @@ def _slot(slot: str) -> Schema:
     one.insert(0, {"enum": names})
     if SLOTS[slot].many:
         one.append({"type": "array", "items": {"anyOf": list(one)}})
+    if SLOTS[slot].added:
+        several = [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}.added"} for name in names)]
+        one.append({"type": "array", "items": {"anyOf": several}, "minItems": 1})
     if SLOTS[slot].optional:
         one.append({"type": "null"})
     return {"description": _SLOT_TEXTS[slot], "anyOf": one}
@@ -230,25 +273,23 @@ def _axis(value: Schema, *, generated: bool = True, continuous: bool = False) ->
     return {"anyOf": [plain, *kinds]}
 
 
-def _sweep() -> Schema:
+def _axes() -> Schema:
     axes: dict[str, Schema] = {f"search.{key}": _axis(about) for key, about in _SEARCH.items()}
     axes["seed"] = _axis(_SEED)
-    indexed: dict[str, Schema] = {}
+    patterns: dict[str, Schema] = {}
     for slot, about in SLOTS.items():
-        axes[slot] = _axis({"$ref": f"#/$defs/{slot}"}, generated=False)
+        own = {slot: _axis({"$ref": f"#/$defs/{slot}"}, generated=False)}
         for stage in stages(slot):
-            for name in stage.parameters:
-                key = f"{slot}.{stage.name}.{name}" if about.many else f"{slot}.{name}"
-                value = {"$ref": f"#/$defs/{slot}.{stage.name}/properties/{name}"}
-                axes.setdefault(key, _axis({"anyOf": []}, continuous=True))["anyOf"][0]["items"]["anyOf"].append(value)
-                if about.many:
-                    indexed[rf"^{slot}\.[0-9]+\.{name}$"] = {"$ref": "#/$defs/axis"}
-    kind = {**_object(axes), "patternProperties": indexed}
-    texts = {
-        "grid": "A product of axes; the last one varies fastest.",
-        "zip": "Axes that move together, inside those of the grid.",
-    }
-    return _object({name: {**kind, "description": text} for name, text in texts.items()}, "What is varied.")
+            for name in (*stage.parameters, *(FACTORS if about.added else ())):
+                value = {"$ref": f"#/$defs/{slot}.{stage.name}{'.added' * about.added}/properties/{name}"}
+                named = [f"{slot}.{name}"] if name in stage.parameters and not about.many else []
+                for key in [*named, f"{slot}.{stage.name}.{name}"] if about.many or about.added else named:
+                    own.setdefault(key, _axis({"anyOf": []}, continuous=True))["anyOf"][0]["items"]["anyOf"].append(value)
+                if about.many or about.added:
+                    patterns |= {rf"{start}{slot}\.[0-9]+\.{name}$": {"$ref": "#/$defs/axis"} for start in ("^", _WITHIN)}
+        axes |= own
+        patterns |= {f"{_WITHIN}{re.escape(key)}$": {"$ref": f"#/$defs/axes/properties/{key}"} for key in own}
+    return {**_object(axes), "patternProperties": patterns}
 
 
 def _object(properties: dict[str, Schema], description: str = "") -> Schema:

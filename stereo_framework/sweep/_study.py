@@ -18,10 +18,10 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from stereo_framework.errors import DataError
+from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
-from stereo_framework.script.document import is_number
 from stereo_framework.script.runs import Run, Settings
-from stereo_framework.stage import SLOTS
+from stereo_framework.script.specs import is_number
 
 FILE = "study.sqlite"
 
@@ -134,7 +134,7 @@ def _dimension(method: Settings, group: Sequence[Axis], several: bool) -> tuple[
 
 def _ordered(axis: Axis) -> bool:
     """Whether an axis lists numbers upwards or downwards; a null at an end means beyond all of them, as for a truncation."""
-    if axis.name in SLOTS:
+    if is_slot(axis.name):
         return False
     values = [node.value for node in axis.values]
     if None in (values[0], values[-1]):

@@ -38,7 +38,7 @@ sweep:
 """
     found = _faults(tmp_path, monkeypatch, text)
     expected = [
-        r"my.yaml:1:1: optimization: missing; every method needs one; legal stages: .*winner_take_all",
+        r"my.yaml:1:1: optimization: missing; every method needs one, if it has no matcher; legal stages: .*winner_take_all",
         r"my.yaml:3:15: matching_cost.truncation: 'abc' is not a number > 0 or null",
         r"my.yaml:4:13: matching_cost.interval: 1 is not true or false",
         r"my.yaml:7:5: aggregation.box: no such parameter 'sise' of box; legal parameters: iterations, size; did you mean 'size'\?",
@@ -77,7 +77,7 @@ sweep:
         ),
         # stages
         (BASE + "matching_cost: box", r"2:16: matching_cost: no stage 'box'; .*; 'box' is a stage of aggregation"),
-        (BASE + "matching_cost: [absolute_difference]", r"2:16: matching_cost: a list; matching_cost is one stage"),
+        (BASE + "optimization: [winner_take_all]", r"2:15: optimization: a list; optimization is one stage"),
         (BASE + "matching_cost:", r"2:15: matching_cost: null is not the name of a stage; write NAME or \{use: NAME"),
         (BASE + "optimization: {used: x}", r"2:15: optimization: a stage without 'use'; write use: NAME; legal stages: "),
         (BASE + "aggregation: 3", r"2:14: aggregation: 3 is not the name of a stage"),

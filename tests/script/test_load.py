@@ -232,11 +232,62 @@ ROUND_TRIPS = {
             "inclusive": {"include": "ssd"},
         },
     },
+    "matchers": {
+        "seed": 2,
+        "confidence": ["sure", "sure"],
+        "sweep": {
+            "grid": {"matcher.radius": [1, 2], "scheme": [[], ["whole", {"use": "whole", "times": 2}]]},
+            "zip": {"matching_cost.truncation": [1, 2, 3], "search.maximum": [8, 8, 9]},
+        },
+        "methods": {
+            "flat": {"matcher": {"use": "flat", "height": 3}},
+            "both": {"sweep": {"grid": {"matcher": ["flat", {"use": "flat", "height": 1}], "matcher.radius": [5, 6]}}},
+            "volume": {"include": "window", "sweep": {"grid": {"seed": [1, 2]}}, "optimization": "guess"},
+        },
+    },
+    "added": {
+        "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30, "weight": 2}],
+        "optimization": "winner_take_all",
+        "sweep": {
+            "grid": {
+                "matching_cost": [["tenfold", "absolute_difference"], [{"use": "tenfold", "weight": 3}]],
+                "matching_cost.tenfold.scale": [None, 5],
+            }
+        },
+        "methods": {
+            "plain": {},
+            "twice": {
+                "matching_cost": ["tenfold", "tenfold"],
+                "sweep": {"grid": {"matching_cost": [["tenfold", "absolute_difference"]], "matching_cost.tenfold.scale": [1]}},
+            },
+        },
+    },
+    "alternatives": {
+        **WINDOW,
+        "seed": 7,
+        "refinement": ["fuse", {"use": "jitter", "seed": 4}],
+        "alternatives": {
+            "robust": {"include": "ssd", "optimization": "guess", "alternatives": {"deep": {"matcher": "dice"}}},
+            "chance": {"matcher": {"use": "dice", "seed": 5}},
+        },
+        "sweep": {
+            "grid": {
+                "alternatives.robust.aggregation.box.size": [3, 5],
+                "alternatives.robust.alternatives.deep.matcher": ["dice", "flat"],
+            },
+            "zip": {"alternatives.robust.matching_cost.truncation": [1, 2], "aggregation.box.size": [3, 5]},
+        },
+        "methods": {
+            "a": {},
+            "b": {"alternatives": {"robust": {"matcher": "flat", "alternatives": None}, "more": {"include": "window"}}},
+            "c": {"alternatives": None, "refinement": []},
+        },
+    },
 }
 
 
 @pytest.mark.parametrize("name", ROUND_TRIPS)
-def test_a_run_is_a_script_of_its_own(random_stages, name):
+def test_a_run_is_a_script_of_its_own(random_stages, tiny, name):
     for run in load(ROUND_TRIPS[name]).runs:
         [again] = load(_again(run.mapping)).runs
         assert _typed(again.parameters) == _typed(run.parameters)
@@ -246,7 +297,7 @@ def test_a_run_is_a_script_of_its_own(random_stages, name):
 
 
 @pytest.mark.parametrize("name", ROUND_TRIPS)
-def test_the_resolved_script_has_the_same_runs(random_stages, name):
+def test_the_resolved_script_has_the_same_runs(random_stages, tiny, name):
     script = load(ROUND_TRIPS[name])
     again = load(_again(script.resolved))
     assert _content(again) == _content(script)

@@ -5,6 +5,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from stereo_framework import stage
+from stereo_framework.errors import ScriptError
 from stereo_framework.script import find_script, load, schema, script_names
 from stereo_framework.script.schema import parameter_texts
 from stereo_framework.stage import SLOTS, PositiveInt
@@ -138,3 +139,61 @@ def test_stages_of_plugins_are_in(registry):
 
 def test_all_slots_are_described(validator):
     assert all(validator.schema["$defs"][slot]["description"] for slot in SLOTS)
+
+
+ALTERNATIVES = {"refinement": "fuse", "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}}}
+TWO = [{"use": "tenfold", "weight": 2}, {"use": "absolute_difference", "scale": None}]
+RIGHT = [
+    {"matcher": "flat", "confidence": ["sure"], "scheme": [{"use": "whole", "times": 2}], "aggregation": [], "smoothness": None},
+    WINDOW | {"matcher": None, "matching_cost": ["tenfold"]},
+    WINDOW | {"matching_cost": TWO, "sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2], "matching_cost.1.scale": [None]}}},
+    WINDOW
+    | {"sweep": {"grid": {"matching_cost": [TWO, ["tenfold"]], "matching_cost.tenfold.window": [3]}}, "matching_cost": TWO},
+    WINDOW | ALTERNATIVES,
+    WINDOW | {"alternatives": None},
+    {"methods": {"a": {"matcher": "flat", **ALTERNATIVES}}, "sweep": {"zip": {"alternatives.a.aggregation.box.size": [1]}}},
+    WINDOW
+    | ALTERNATIVES
+    | {"sweep": {"grid": {"alternatives.a.aggregation": [[], ["box"]], "alternatives.a.matching_cost": [TWO]}}},
+    WINDOW | ALTERNATIVES | {"sweep": {"grid": {"alternatives.a.alternatives.b-2.matcher.radius": {"range": [1, 9, 2]}}}},
+    WINDOW
+    | {"report": {"plots": {"p": {"x": "matching_cost.tenfold.weight", "y": "energy", "series": "alternatives.a.matcher"}}}},
+    WINDOW | {"report": {"plots": {"p": {"x": "alternatives.a.aggregation.box.size", "y": "energy", "panels": "alternatives"}}}},
+    WINDOW
+    | {"report": {"plots": {"p": {"x": "matching_cost.0.scale", "y": "energy", "series": "alternatives.a.refinement.0.limit"}}}},
+]
+WRONG = [
+    WINDOW | {"matcher": "flat"},
+    {"matcher": "flat", "aggregation": "box"},
+    {"matcher": {"use": "flat", "hight": 3}},
+    {"matcher": ["flat"]},
+    {"matcher": "flat", "confidence": ["shure"]},
+    WINDOW | {"matching_cost": []},
+    WINDOW | {"matching_cost": {"use": "tenfold", "weight": 2}},
+    WINDOW | {"matching_cost": [{"use": "tenfold", "weight": 0}]},
+    WINDOW | {"matching_cost": [{"use": "tenfold", "weight": None}]},
+    WINDOW | {"matching_cost": [{"use": "tenfold", "scale": "3"}]},
+    WINDOW | {"matching_cost": TWO, "sweep": {"grid": {"matching_cost.tenfold.weight": [-1]}}},
+    WINDOW | {"alternatives": {}},
+    WINDOW | {"alternatives": {"a.b": {"matcher": "flat"}}},
+    WINDOW | {"alternatives": {"a": {"matcher": "flat", "seed": 3}}},
+    WINDOW | {"alternatives": {"a": {"matcher": "flat", "optimization": "winner_take_all"}}},
+    WINDOW | ALTERNATIVES | {"sweep": {"grid": {"alternatives.a.aggregation.box.size": [0]}}},
+    WINDOW | ALTERNATIVES | {"sweep": {"grid": {"alternatives.a.aggregation.box.sise": [1]}}},
+    WINDOW | ALTERNATIVES | {"sweep": {"grid": {"alternatives.a.seed": [1]}}},
+    WINDOW | ALTERNATIVES | {"report": {"plots": {"p": {"x": "alternatives.a.scene", "y": "energy"}}}},
+]
+
+
+def test_matchers_sums_and_alternatives(tiny):
+    validator = Draft202012Validator(schema())
+    validator.check_schema(validator.schema)
+    for script in RIGHT:
+        validator.validate(script)
+        loaded = load(script)
+        validator.validate(loaded.resolved)
+        validator.validate(loaded.runs[0].mapping)
+    for script in WRONG:
+        assert not validator.is_valid(script), script
+        with pytest.raises(ScriptError):
+            load(script)

@@ -1,0 +1,98 @@
+"""Stages as scripts write them: which parameters they take, what is wrong with a value, when two are the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stereo_framework import stage as _stage
+from stereo_framework.engine.costs import Weighted, wrong_factor
+from stereo_framework.errors import nearest
+from stereo_framework.script.places import Node, Place
+from stereo_framework.stage import SLOTS, Bound, Stage
+
+FACTORS = ("weight", "scale")
+"""Words of the entries of a list of costs, which are no parameters of their stages."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A stage as a script writes it: the parameters that are given, checked.
+
+    Parameters
+    ----------
+    stage : Stage
+    parameters : mapping
+    place : Place
+    added : bool
+        It stands in a list of stages that are added, and has a weight and a scale besides.
+    """
+
+    stage: Stage
+    parameters: Mapping[str, Any]
+    place: Place = Place()  # noqa: RUF009  frozen
+    added: bool = False
+
+    @property
+    def legal(self) -> tuple[str, ...]:
+        """Names of all parameters."""
+        return (*self.stage.parameters, *(FACTORS if self.added else ()))
+
+    def having(self, name: str, value: Any) -> Spec:
+        """The same with one more parameter."""
+        return replace(self, parameters={**self.parameters, name: value})
+
+    def bound(self) -> Bound | Weighted:
+        """The stage as a pipeline takes it."""
+        if not self.added:
+            return Bound(self.stage.function, self.parameters)
+        own = {name: value for name, value in self.parameters.items() if name not in FACTORS}
+        factors = {name: float(self.parameters[name]) for name in FACTORS if self.parameters.get(name) is not None}
+        return Weighted(Bound(self.stage.function, own), **factors)
+
+
+Specs = tuple[Spec, ...] | None
+"""The stages of a slot; None where a fault was reported, so that nothing further is checked against them."""
+
+
+def takes_seed(spec: Spec) -> bool:
+    """Whether the script's seed fills a parameter of a stage: it draws random numbers and was given no seed of its own."""
+    return "seed" in spec.stage.parameters and "seed" not in spec.parameters
+
+
+def parameter(spec: Spec, name: str, node: Node) -> tuple[Any, str | None]:
+    """A parameter's value and what is wrong with it, if anything. An unquoted ``no`` is false where only true or false fits."""
+    value, stage = node.data(), spec.stage
+    if name in FACTORS and spec.added:
+        return value, wrong_factor(name, value)
+    message = _stage.faults(stage.function, {name: value}).get(name)
+    if message and node.raw and node.raw.lower() in _SWITCHES:
+        switched = _SWITCHES[node.raw.lower()]
+        if not _stage.faults(stage.function, {name: switched}):
+            return switched, None
+    return value, message
+
+
+_SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
+
+
+def is_number(value: object) -> bool:
+    """A finite int or float; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def no_parameter(spec: Spec, name: str) -> str:
+    """The message about a parameter that a stage has not."""
+    if name in FACTORS and SLOTS[spec.stage.slot].added:
+        return f"{name!r} belongs to the entries of a list of costs: {spec.stage.slot}: [{{use: {spec.stage.name}, {name}: ...}}, ...]"
+    return f"no such parameter {name!r} of {spec.stage.name}; {nearest(name, spec.legal, kind='parameters')}"
+
+
+def same_run(value: Any) -> str:
+    """Equal for values of an axis that make equal runs."""
+    if isinstance(value, tuple):
+        return repr([(spec.added, spec.stage.name, spec.bound().parameters) for spec in value])
+    data = value.data() if isinstance(value, Node) else value
+    return repr(float(data) if is_number(data) else data)

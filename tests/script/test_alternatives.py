@@ -1,0 +1,282 @@
+"""Methods that name others: how alternatives are written, included, merged, addressed and swept."""
+
+import os
+
+import pytest
+
+from stereo_framework import load_scene
+from stereo_framework.errors import ScriptError
+from stereo_framework.script import load
+
+pytestmark = pytest.mark.usefixtures("tiny")
+
+HOST = {"include": "window", "refinement": "fuse"}
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(**files):
+        for name, text in files.items():
+            (tmp_path / f"{name}.yaml").write_text(text)
+
+    return write
+
+
+def _faults(source, **options):
+    with pytest.raises(ScriptError) as caught:
+        load(source, **options)
+    return list(caught.value.faults)
+
+
+def _one(source, **options):
+    [run] = load(source, **options).runs
+    return run
+
+
+def test_alternatives_are_pipelines_and_parameters():
+    deep = {"matcher": {"use": "flat", "height": 3}}
+    run = _one(
+        {**HOST, "alternatives": {"robust": {"include": "ssd", "alternatives": {"deep": deep}}, "flat": {"matcher": "flat"}}}
+    )
+    assert [name for name, _ in run.pipeline.alternatives] == ["robust", "flat"]
+    robust, flat = (method for _, method in run.pipeline.alternatives)
+    assert robust.aggregation == _one("ssd").pipeline.aggregation
+    assert (flat.name, robust.alternatives[0][1].name) == ("flat", "flat")
+    wanted = {
+        "aggregation.use": "box",
+        "alternatives.use": "robust, flat",
+        "alternatives.robust.aggregation.use": "box > min_filter",
+        "alternatives.robust.aggregation.box.size": 21,
+        "alternatives.robust.alternatives.use": "deep",
+        "alternatives.robust.alternatives.deep.matcher.height": 3.0,
+        "alternatives.flat.matcher.use": "flat",
+    }
+    assert wanted.items() <= run.parameters.items()
+    assert "alternatives.flat.alternatives.use" not in run.parameters
+
+
+def test_what_runs_is_what_is_written():
+    flat = {"matcher": {"use": "flat", "height": 3}}
+    script = {
+        "matcher": {"use": "flat", "height": 1},
+        "refinement": [{"use": "fuse", "weight": 2}],
+        "alternatives": {"a": flat, "b": flat},
+    }
+    match = _one({**script, "confidence": [{"use": "sure", "level": 0.5}]}).pipeline(load_scene("synthetic/planes"))
+    # 1 + 2 * (3 + 3) + 0.5
+    assert (match.disparity == 13.5).all()
+
+
+def test_axes_and_overrides_reach_in():
+    script = {**HOST, "alternatives": {"robust": {"include": "ssd", "alternatives": {"deep": {"matcher": "flat"}}}}}
+    deep = "alternatives.robust.alternatives.deep."
+    sweep = {"grid": {"alternatives.robust.aggregation.box.size": [3, 5], f"{deep}matcher": ["flat", "dice"]}}
+    runs = load({**script, "sweep": sweep}).runs
+    assert [run.axes for run in runs] == [
+        {"alternatives.robust.aggregation.box.size": size, f"{deep}matcher": matcher}
+        for size in (3, 5)
+        for matcher in ("flat", "dice")
+    ]
+    assert [run.parameters["alternatives.robust.aggregation.box.size"] for run in runs] == [3, 3, 5, 5]
+    # What settings have in common is one object.
+    assert len({id(run.pipeline.alternatives[0][1].alternatives[0][1]) for run in runs}) == 2
+    overrides = [
+        "alternatives.robust.aggregation=[{use: box, size: 7}]",
+        "alternatives.robust.aggregation.box.iterations=2",
+        f"{deep}matcher.height=9",
+        "alternatives.more={matcher: flat}",
+        "alternatives.more.matcher.radius=4",
+    ]
+    found = _one(script, overrides=overrides).parameters
+    assert found["alternatives.robust.aggregation.use"] == "box"
+    assert (found["alternatives.robust.aggregation.box.size"], found["alternatives.robust.aggregation.box.iterations"]) == (7, 2)
+    assert (found[f"{deep}matcher.height"], found["alternatives.more.matcher.radius"]) == (9.0, 4)
+    # A value replaces its axis, and a stage the axis over stages.
+    runs = load({**script, "sweep": sweep}, overrides=[f"{deep}matcher=flat", "alternatives.robust.aggregation.box.size=3"]).runs
+    assert [run.axes for run in runs] == [{}]
+    assert (
+        _one({"methods": {"a": script}}, overrides=[f"methods.a.{deep}matcher.height=8"]).parameters[f"{deep}matcher.height"]
+        == 8.0
+    )
+
+
+def test_seeds_reach_in(write):
+    write(tuned="seed: 5\nmatcher: dice\n", plain="matcher: dice\n")
+    script = {**HOST, "seed": 3, "alternatives": {"a": {"include": "tuned.yaml"}, "b": {"include": "plain.yaml"}}}
+    run = _one(script)
+    # A script brings the seed that it runs with alone.
+    assert (run.parameters["alternatives.a.matcher.seed"], run.parameters["alternatives.b.matcher.seed"]) == (5, 3)
+    assert run.seeded == ("alternatives.b.matcher",)
+    assert "seed" not in run.mapping["alternatives"]["b"]["matcher"]
+    runs = load({**script, "sweep": {"grid": {"seed": [1, 2]}}}).runs
+    assert [run.parameters["alternatives.b.matcher.seed"] for run in runs] == [1, 2]
+
+
+BASE = """\
+include: window
+refinement: fuse
+alternatives:
+  robust: {matching_cost: {use: absolute_difference, truncation: 4}, aggregation: [box], optimization: winner_take_all}
+  other: {matcher: flat}
+"""
+
+
+def test_alternatives_merge_by_name(write):
+    write(base=BASE, matcher="matcher: {use: flat, height: 5}\n")
+    write(
+        mine="include: base.yaml\nalternatives:\n  robust: {matching_cost: {use: absolute_difference, interval: true}}\n  more: {include: ssd}\n"
+    )
+    found = _one("mine.yaml").parameters
+    assert found["alternatives.use"] == "robust, other, more"
+    assert (found["alternatives.robust.matching_cost.truncation"], found["alternatives.robust.matching_cost.interval"]) == (
+        4.0,
+        True,
+    )
+    # The later removes the other in an alternative too: in its own words, through an include, and for one method.
+    for more in ("matcher: {use: flat, height: 5}", "include: matcher.yaml"):
+        write(mine=f"include: base.yaml\nalternatives: {{robust: {{{more}}}}}\n")
+        write(method=f"include: base.yaml\nmethods: {{a: {{alternatives: {{robust: {{{more}}}}}}}}}\n")
+        for name in ("mine.yaml", "method.yaml"):
+            found = _one(name).parameters
+            assert found["alternatives.robust.matcher.height"] == 5.0
+            assert "alternatives.robust.aggregation.use" not in found
+
+
+def test_alternatives_can_be_emptied(write):
+    write(base=BASE, mine="include: base.yaml\nrefinement: []\nalternatives:\n")
+    assert "alternatives.use" not in _one("mine.yaml").parameters
+    write(mine="include: base.yaml\nmethods: {a: {refinement: [], alternatives: null}, b: {}}\n")
+    a, b = load("mine.yaml").runs
+    assert ("alternatives.use" in a.parameters, "alternatives.use" in b.parameters) == (False, True)
+    assert "alternatives.use" not in _one("base.yaml", overrides=["alternatives=null", "refinement=[]"]).parameters
+
+
+def test_axes_are_those_of_the_methods_that_have_the_alternative(write):
+    sweep = "sweep: {grid: {alternatives.robust.aggregation.box.size: [3, 5], alternatives.robust.matcher.radius: [1, 2, 3]}}\n"
+    methods = "methods:\n  a:\n  b: {alternatives: {robust: {matcher: flat}}}\n  c: {alternatives: null, refinement: []}\n"
+    write(mine=BASE + sweep + methods)
+    assert [(run.method, *run.axes.values()) for run in load("mine.yaml").runs] == [
+        *[("a", size) for size in (3, 5)],
+        *[("b", radius) for radius in (1, 2, 3)],
+        ("c",),
+    ]
+    write(mine=BASE + sweep.replace("robust.aggregation", "robst.aggregation") + methods)
+    [fault] = _faults("mine.yaml")
+    assert fault == (
+        "mine.yaml:6:16: sweep.grid.alternatives.robst.aggregation.box.size: addresses nothing: no alternative 'robst'; "
+        "legal alternatives: other, robust; did you mean 'robust'? (method 'a')"
+    )
+
+
+def test_includes_and_loops(write, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/inner.yaml").write_text("include: flat.yaml\nalternatives: {deep: {include: flat.yaml}}\nrefinement: fuse\n")
+    (tmp_path / "sub/flat.yaml").write_text("matcher: flat\n")
+    write(mine="include: window\nrefinement: fuse\nalternatives: {a: {include: sub/inner.yaml, refinement: []}}\n")
+    found = _one("mine.yaml").parameters
+    assert (found["alternatives.a.matcher.use"], found["alternatives.a.alternatives.deep.matcher.use"]) == ("flat", "flat")
+    assert "alternatives.a.refinement.use" not in found
+    write(
+        a="include: window\nalternatives: {x: {alternatives: {y: {include: b.yaml}}}}\n",
+        b="alternatives: {x: {include: a.yaml}}\n",
+    )
+    assert "b.yaml:1:29: alternatives.x.include: an include loop: a.yaml > b.yaml > a.yaml" in _faults("a.yaml")
+    circle = {"matcher": "flat", "refinement": "fuse"}
+    circle["alternatives"] = {"itself": circle}
+    assert _faults(circle) == ["script: not a script: nested too deeply, or a mapping inside itself"]
+    write(mine="matcher: flat\nalternatives: &a {x: {matcher: flat, alternatives: *a}}\n")
+    assert any("an alias inside its own anchor" in fault for fault in _faults("mine.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        ("include: window\nsearch: {step: 2}\n", "search"),
+        ("methods: {a: {include: window}}\n", "methods"),
+        ("include: window\nsweep: {grid: {aggregation.box.size: [3]}}\n", "sweep"),
+    ],
+)
+def test_what_an_alternative_cannot_include(write, content, key):
+    write(base=content, mine="matcher: flat\nrefinement: fuse\nalternatives:\n  robust: {include: base.yaml}\n")
+    said = [fault for fault in _faults("mine.yaml") if "cannot be included" in fault]
+    assert said[0].startswith(
+        f"mine.yaml:4:3: alternatives.robust: base.yaml sets '{key}' and cannot be included in an alternative; "
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("refinement: fuse\n", r"2:13: refinement: fuse needs alternatives, and the method names none (method 'mine')"),
+        ("alternatives: []\n", r"2:15: alternatives: no alternatives; write NAME: {slots or include} for each, or null for none"),
+        ("alternatives: {}\n", r"2:15: alternatives: no alternatives"),
+        ("alternatives: {a: flat}\n", r"2:19: alternatives.a: 'flat' is not a mapping; legal keys: aggregation, alternatives, "),
+        (
+            "alternatives: {a.b: {matcher: flat}}\n",
+            r"2:16: alternatives: 'a.b' cannot be the name of an alternative; legal: letters",
+        ),
+        (
+            "alternatives: {a: {matcher: flat, seed: 3}}\n",
+            r"2:35: alternatives.a: no such key 'seed' of an alternative; legal keys: agg",
+        ),
+        (
+            "alternatives: {a: {matcher: falt}}\n",
+            r"2:29: alternatives.a.matcher: no stage 'falt'; legal stages: dice, flat, scenic; did",
+        ),
+        (
+            "alternatives: {a: {matcher: flat, optimization: winner_take_all}}\n",
+            "2:29: alternatives.a.matcher: a matcher stands instead of optimization (mine.yaml:2:49); keep one or the other",
+        ),
+        (
+            "alternatives: {a: {matcher: flat, refinement: parabola}}\n",
+            "2:47: alternatives.a.refinement: parabola needs the volume, and the matcher flat (mine.yaml:2:29) makes none",
+        ),
+        (
+            "alternatives: {a: {matching_cost: tenfold}}\n",
+            "2:16: alternatives.a.optimization: missing; every method needs one, if it has no matcher; legal stages",
+        ),
+        (
+            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.a.matcher.raduis: [1]}}\n",
+            "3:16: sweep.grid.alternatives.a.matcher.raduis: no such parameter 'raduis' of flat; legal parameters: height, radius; did",
+        ),
+        (
+            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.a.matcher.radius: [0]}}\n",
+            "3:48: sweep.grid.alternatives.a.matcher.radius[0]: 0 is not a whole number >= 1",
+        ),
+        (
+            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.a.matchr.radius: [1]}}\n",
+            "3:16: sweep.grid.alternatives.a.matchr.radius: this axis addresses nothing; legal words after alternatives.a.: aggreg",
+        ),
+        (
+            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.a: [1]}}\n",
+            "3:16: sweep.grid.alternatives.a: this axis addresses nothing; write alternatives.NAME.SLOT or alternatives.NAME.SLOT.PAR",
+        ),
+        (
+            "alternatives: {a: {matcher: flat}}\nsweep: {grid: {alternatives.b.matcher.radius: [1]}}\n",
+            "3:16: sweep.grid.alternatives.b.matcher.radius: addresses nothing: no alternative 'b'; legal alternatives: a (meth",
+        ),
+    ],
+)
+def test_one_fault(write, text, fault):
+    write(mine="include: window\n" + text)
+    [found] = _faults("mine.yaml")
+    assert found.startswith(f"mine.yaml:{fault}")
+
+
+@pytest.mark.parametrize(
+    ("override", "fault"),
+    [
+        ("alternatives.b.matcher.radius=1", "--set alternatives.b.matcher.radius: addresses nothing: no alternative 'b'; legal"),
+        ("alternatives.a.matchr.radius=1", "--set alternatives.a: no such key 'matchr' of an alternative"),
+        ("alternatives.a.include=ssd", "--set alternatives.a.include: 'include' cannot be set"),
+        ("alternatives.a={include: ssd}", "--set alternatives.a: 'include' cannot be set; write it in the script"),
+        ("alternatives.a.matcher.radius=0", "--set alternatives.a.matcher.radius: 0 is not a whole number >= 1"),
+        ("alternatives.a=3", "--set alternatives.a: 3 is not a mapping"),
+    ],
+)
+def test_faulty_overrides(override, fault):
+    [found] = _faults({**HOST, "alternatives": {"a": {"matcher": "flat"}}}, overrides=[override])
+    assert found.startswith(fault)
+    assert os.linesep not in found

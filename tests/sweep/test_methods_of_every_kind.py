@@ -1,0 +1,123 @@
+"""Matchers, sums of costs, schemes and alternatives in a sweep: identity, sharing, workers, stored results."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import stereo_framework
+from stereo_framework.scene import Frame, Scene, Search
+from stereo_framework.script import load
+from stereo_framework.sweep.plan import plan, units
+
+SCRIPT = {
+    "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30}],
+    "optimization": "winner_take_all",
+    "refinement": "fuse",
+    "alternatives": {"a": {"include": "window"}, "b": {"matcher": "flat"}},
+    "sweep": {"grid": {"alternatives.a.aggregation.box.size": [1, 3], "refinement.fuse.weight": [1, 2]}},
+    "methods": {
+        "sum": {"sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2]}}},
+        "whole": {"matcher": "dice", "sweep": {"grid": {"seed": [1, 2]}}},
+        "schemed": {"scheme": "whole"},
+    },
+}
+PLUGIN = '''
+import numpy as np
+from stereo_framework.stage import stage
+
+@stage("matcher", source="a test")
+def level_matcher(reference, match, search, *, level: float = 1.0):
+    """The same everywhere."""
+    return np.full(reference.shape[:2], level, np.float32)
+
+@stage("refinement", source="a test")
+def add_alternatives(disparity, alternatives):
+    """Add what others found."""
+    return (disparity + sum(view.disparity for view in alternatives.values())).astype(np.float32)
+'''
+
+
+def _scene(name="tiny"):
+    random = np.random.default_rng(0)
+    left = random.integers(0, 256, (12, 24), dtype=np.uint8)
+    right = np.roll(left, -3, axis=1)
+    truth = np.full((12, 24), 3, np.float32)
+    frames = (Frame("left", lambda: left, 0), Frame("right", lambda: right, 1))
+    return Scene(name, frames, search=Search(0, 4), truths={(0, 1): lambda: truth})
+
+
+def _numbers(results):
+    return [(r.id, r.method, dict(r.axes), dict(r.statistics), r.energy, r.error) for r in results]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_runs_are_those_of_their_pipelines_however_they_are_shared(tmp_path):
+    scene = _scene()
+    found = stereo_framework.run(SCRIPT, scenes=scene)
+    assert len(found) == 2 * 2 * (2 + 2 + 1)
+    assert {r.error for r in found} == {None}
+    for result, one in zip(found, load(SCRIPT).runs, strict=True):
+        np.testing.assert_array_equal(result.disparity, one.pipeline(scene).disparity)
+    assert {r.energy is None for r in found if r.method == "whole"} == {True}
+    assert _numbers(stereo_framework.run(SCRIPT, scenes=scene, workers=3)) == _numbers(found)
+    stored = stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)
+    assert _numbers(stored) == _numbers(found)
+    # The second time nothing is computed: the seconds are those of the first.
+    assert [r.seconds for r in stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)] == [r.seconds for r in stored]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_everything_that_decides_a_map_is_part_of_its_identity():
+    def identity(*overrides, **changes):
+        script = {key: value for key, value in SCRIPT.items() if key not in ("sweep", "methods")}
+        [task] = plan(load({**script, **changes}, overrides=overrides), [_scene()])
+        return task.id
+
+    costs = SCRIPT["matching_cost"]
+    ids = [
+        identity(),
+        identity("matching_cost.tenfold.weight=2"),
+        identity("matching_cost.tenfold.scale=20"),
+        identity("matching_cost.tenfold.scale=null"),
+        identity(matching_cost=costs[::-1]),
+        identity(matching_cost=costs[:1]),
+        identity(matching_cost=costs[0]),
+        identity("alternatives.a.aggregation.box.size=3"),
+        identity("alternatives.b.matcher.height=3"),
+        identity("alternatives.b={alternatives: {c: {matcher: flat}}}"),
+        # Stages get alternatives in their order.
+        identity(alternatives=dict(reversed(SCRIPT["alternatives"].items()))),
+        identity("scheme=whole"),
+        identity("confidence=sure"),
+    ]
+    for one, other in itertools.combinations(ids, 2):
+        assert one != other
+    assert identity("matching_cost.tenfold.weight=1") == identity("matching_cost.tenfold.weight=1.0") == ids[0]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_runs_with_the_same_alternatives_stay_together():
+    script = {**SCRIPT, "methods": {"sum": {}}}
+    tasks = plan(load(script), [_scene()])
+    for unit in units(list(enumerate(tasks)), 8):
+        assert len({task.run.axes["alternatives.a.aggregation.box.size"] for _, task in unit.tasks}) == 1
+        assert len(unit.tasks) == 2
+
+
+def test_processes_get_them(registry, tmp_path):
+    (tmp_path / "kinds_plugin.py").write_text(PLUGIN)
+    script = {
+        "plugins": str(tmp_path / "kinds_plugin.py"),
+        "refinement": "add_alternatives",
+        "alternatives": {"a": {"matcher": {"use": "level_matcher", "level": 2}}},
+        "methods": {
+            "whole": {"matcher": "level_matcher"},
+            "sum": {"matching_cost": ["absolute_difference"], "optimization": "winner_take_all"},
+        },
+    }
+    here = stereo_framework.run(script, scenes="synthetic/planes", overrides=["search.maximum=4"])
+    there = stereo_framework.run(script, scenes="synthetic/planes", overrides=["search.maximum=4"], executor="process", workers=1)
+    assert {r.error for r in here} == {None}
+    assert (here[0].disparity == 3).all()
+    assert _numbers(there) == _numbers(here)
