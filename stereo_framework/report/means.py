@@ -115,7 +115,9 @@ def means(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     rows: dict[tuple[Any, ...], list[Result]] = {}
     for r in results:
         rows.setdefault(tuple(_hashable(setting(r, key)) for key in plain), []).append(r)
-    cells, incomplete, without, partial = {}, [], [], []
+    cells, partial = {}, []
+    incomplete: list[str] = []
+    without: list[str] = []
     for statistic in statistics:
         scenes = {r.scene for r in results if is_number(value(r, statistic))}
         if not scenes:
