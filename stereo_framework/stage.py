@@ -62,6 +62,8 @@ class Slot:
         The data that a stage starts with: one of these.
     data : frozenset of str
         What it may name besides.
+    returns : str
+        What it returns, in words.
     many : bool
         The slot takes a list of stages, which run in order.
     added : bool
@@ -72,6 +74,7 @@ class Slot:
 
     first: tuple[tuple[str, ...], ...]
     data: frozenset[str] = frozenset()
+    returns: str = ""
     many: bool = False
     added: bool = False
     optional: bool = False
@@ -82,21 +85,39 @@ _IMAGES = frozenset({"reference", "match", "search"})
 SLOTS: Mapping[str, Slot] = types.MappingProxyType(
     {
         "preprocessing": Slot(
-            (("image",), ("reference", "match")), frozenset({"search", "alternatives"}), many=True, optional=True
-        ),
-        "matcher": Slot((("reference", "match", "search"),), frozenset({"domain", "scene"}), optional=True),
-        "matching_cost": Slot((("reference", "match", "search"),), frozenset({"domain", "alternatives"}), added=True),
-        "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, many=True, optional=True),
-        "smoothness": Slot((("reference", "search"),), frozenset({"match"}), optional=True),
-        "optimization": Slot((("energy",),), _IMAGES | {"volume", "raw", "domain"}),
-        "confidence": Slot((("disparity",),), _IMAGES | {"volume", "raw", "status", "other"}, many=True, optional=True),
-        "refinement": Slot(
-            (("disparity",),),
-            _IMAGES | {"corrected", "volume", "raw", "status", "other", "domain", "alternatives", "confidence"},
+            (("image",), ("reference", "match")),
+            frozenset({"search", "alternatives"}),
+            "the image; of the pair both images",
             many=True,
             optional=True,
         ),
-        "scheme": Slot((("solve", "pair"),), many=True, optional=True),
+        "matcher": Slot(
+            (("reference", "match", "search"),),
+            frozenset({"domain", "scene"}),
+            "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results",
+            optional=True,
+        ),
+        "matching_cost": Slot(
+            (("reference", "match", "search"),), frozenset({"domain", "alternatives"}), "CostVolume", added=True
+        ),
+        "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, "CostVolume", many=True, optional=True),
+        "smoothness": Slot((("reference", "search"),), frozenset({"match"}), "Smoothness", optional=True),
+        "optimization": Slot((("energy",),), _IMAGES | {"volume", "raw", "domain"}, "Labeling"),
+        "confidence": Slot(
+            (("disparity",),),
+            _IMAGES | {"volume", "raw", "status", "other"},
+            "a float32 map, higher = surer",
+            many=True,
+            optional=True,
+        ),
+        "refinement": Slot(
+            (("disparity",),),
+            _IMAGES | {"corrected", "volume", "raw", "status", "other", "domain", "alternatives", "confidence"},
+            "disparity or (disparity, status)",
+            many=True,
+            optional=True,
+        ),
+        "scheme": Slot((("solve", "pair"),), frozenset(), "Match", many=True, optional=True),
     }
 )
 """Slots in the order in which they run; schemes stand around all of them."""

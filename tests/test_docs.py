@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,13 @@ import yaml
 
 from stereo_framework import load_scene, run
 from stereo_framework.cli import main
+from stereo_framework.cli.stages import slot_row
 from stereo_framework.evaluation import hci
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.report.write import write_report
 from stereo_framework.script import load
 from stereo_framework.script.report import CHARTS, read_report
+from stereo_framework.stage import SLOTS
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,6 +50,23 @@ def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch
     with pytest.raises(SystemExit, match="2"):
         main.main()
     assert shown.strip() in capsys.readouterr().err.splitlines()
+
+
+def test_the_slots_of_contributing_are_the_slots():
+    lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
+    start = lines.index("| slot | its stages get | and may name | they return |") + 2
+    assert lines[start : start + len(SLOTS) + 1] == [*(f"| {' | '.join(slot_row(slot))} |" for slot in SLOTS), ""]
+
+
+def test_the_sum_and_the_alternative_of_the_readme_run(tmp_path):
+    text = (ROOT / "README.md").read_text()
+    [example] = [block for block in re.findall(r"(?:^    .*\n)+", text, re.MULTILINE) if "alternatives:" in block]
+    path = tmp_path / "example.yaml"
+    path.write_text(textwrap.dedent(example))
+    runs = load(path).runs
+    assert len(runs) == 6
+    assert runs[0].parameters["matching_cost.use"] == "absolute_difference + normalized_cross_correlation"
+    assert runs[0].parameters["alternatives.robust.optimization.use"] == "graph_cut"
 
 
 def test_the_stage_of_contributing_works(tmp_path):

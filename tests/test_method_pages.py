@@ -111,7 +111,8 @@ def _setting(result):
 
 def _figures(result, statistics):
     return " / ".join(
-        f"{result.energy:.0f}" if name == "energy" else f"{result.statistics[name]:.3f}" for name in statistics.split(" / ")
+        ("-" if result.energy is None else f"{result.energy:.0f}") if name == "energy" else f"{result.statistics[name]:.3f}"
+        for name in statistics.split(" / ")
     )
 
 

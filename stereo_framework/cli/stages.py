@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from stereo_framework.stage import Stage
 
 
+_HEADER = ["slot", "its stages get", "and may name", "they return"]
+
+
 def stages(
-    name: Annotated[str | None, typer.Argument(help="A stage to document; without it all are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A stage to document, or a slot whose stages are listed; without it all are listed.")
+    ] = None,
     plugin: Annotated[list[str] | None, typer.Option("--plugin", help="Module or file.py that adds stages; repeatable.")] = None,
     json: Json = False,
 ) -> int:
-    """List the stages, or document one with its parameters.
+    """List the stages and what those of each slot get and return, or document one with its parameters.
 
     Example: stereo-framework stages box
     """
@@ -29,34 +34,54 @@ def stages(
 
     for reference in plugin or []:
         stage.load_plugin(reference)
-    known = stage.stages()
-    if name is not None:
-        known = tuple(s for s in known if name in (s.name, f"{s.slot}.{s.name}"))
-        if not known:
-            raise ParameterError(f"no stage {name!r}; {nearest(name, {s.name for s in stage.stages()}, kind='stages')}")
+    slots = [slot for slot in stage.SLOTS if name in (None, slot)]
+    known = [s for s in stage.stages() if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
+    if not known and not slots:
+        names = {*(s.name for s in stage.stages()), *stage.SLOTS}
+        raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='stages and slots')}")
     if json:
         _output.print_json([_record(s) for s in known])
-    elif name is None:
-        _output.print_table(["slot", "stage", "what it does"], [[s.slot, s.name, s.summary] for s in known])
+    elif slots:
+        if known:
+            _output.print_table(["slot", "stage", "what it does"], [[s.slot, s.name, s.summary] for s in known])
+        _output.print_table(_HEADER, [slot_row(slot) for slot in slots])
     else:
         print("\n\n".join(_page(s) for s in known))
     return 0
 
 
+def slot_row(name: str) -> list[str]:
+    """What there is to say of a slot: its name and kind, what its stages get, may name and return."""
+    from stereo_framework.stage import SLOTS
+
+    slot = SLOTS[name]
+    kinds = ["list"] * slot.many + ["one, or a list that is added"] * slot.added + ["optional"] * slot.optional
+    first = "; or ".join(", ".join(names) for names in slot.first)
+    return [f"{name} ({', '.join(kinds)})" if kinds else name, first, ", ".join(sorted(slot.data)) or "-", slot.returns]
+
+
 def _record(stage: Stage) -> dict[str, Any]:
-    from stereo_framework.stage import describe
+    from stereo_framework.stage import SLOTS, describe
 
     parameters = {
         name: {"default": parameter.default, "legal": describe(parameter.annotation), "unit": stage.unit(name)}
         for name, parameter in stage.parameters.items()
     }
-    return {"slot": stage.slot, "name": stage.name, "summary": stage.summary, "source": stage.source, "parameters": parameters}
+    return {
+        "slot": stage.slot,
+        "name": stage.name,
+        "summary": stage.summary,
+        "source": stage.source,
+        "gets": list(stage.data),
+        "returns": SLOTS[stage.slot].returns,
+        "parameters": parameters,
+    }
 
 
 def _page(stage: Stage) -> str:
     from stereo_framework.stage import describe, spelled
 
-    lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source}", ""]
+    lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source}", f"gets: {', '.join(stage.data)}", ""]
     for name, parameter in stage.parameters.items():
         default = parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
         legal = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))

@@ -359,6 +359,49 @@ def test_check_schema_scenes_stages(cli, script):
     }
 
 
+def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
+    listed = cli("stages").stdout
+    rows = {line.split()[0]: line for line in listed.splitlines() if "reference, match, search " in line or "solve, pair" in line}
+    assert {"matcher", "matching_cost", "scheme"} <= rows.keys()
+    assert "domain, scene" in rows["matcher"]
+    assert rows["matcher"].rstrip().endswith("Views of two such results")
+    assert "one, or a list that is added" in rows["matching_cost"]
+    one = cli("stages", "matcher").stdout
+    assert "flat" in one
+    assert "domain, scene" in one
+    assert "box" not in one
+    assert "gets: disparity, alternatives, confidence" in cli("stages", "fuse").stdout
+    [record] = json.loads(cli("stages", "sure", "--json").stdout)
+    assert (record["gets"], record["returns"]) == (["disparity"], "a float32 map, higher = surer")
+    _one_line(cli("stages", "matchr"), "no stage 'matchr'", "did you mean 'matcher'?")
+
+
+def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_path):
+    every = {
+        **SCRIPT,
+        "search": {"maximum": 8},
+        "matching_cost": ["absolute_difference", "tenfold"],
+        "refinement": ["fuse"],
+        "alternatives": {"a": {"matcher": "flat"}},
+        "methods": {"sum": {}, "whole": {"matcher": "flat"}},
+        "sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2], "alternatives.a.matcher.radius": [1, 3]}},
+    }
+    path, out = script(every), tmp_path / "out"
+    assert "fine; 6 runs" in cli("check", path).stdout
+    setting = ["--set", "alternatives.a.matcher.radius=1", "--set", "search.maximum=4"]
+    assert cli("run", path, *setting, "--out", out).exit_code == 0
+    records = json.loads(cli("results", out, "--where", "matching_cost.tenfold.weight=2", "--json").stdout)
+    assert [(r["method"], r["axes"]) for r in records] == [("sum", {"matching_cost.tenfold.weight": 2.0})]
+    records = json.loads(cli("results", out, "--where", "matching_cost=absolute_difference + tenfold", "--json").stdout)
+    assert len(records) == 2
+    table = cli("results", out, "--rows", "alternatives.a.matcher.use", "--columns", "method", "--value", "bad_pixels_all").stdout
+    assert "flat" in table
+    assert cli("run", out / "script.yaml").exit_code == 0
+    _one_line(
+        cli("check", path, "--set", "alternatives.a.matcher.radius=0"), "--set alternatives.a.matcher.radius: 0 is not a whole"
+    )
+
+
 def test_import(cli, script):
     old = script("match_fn 2 aggr_window_size 21 aggr_minfilter 21\nmatch_interpolated 1\ndepth_map ssd.pgm\n", "old.txt")
     result = cli("import", old)
