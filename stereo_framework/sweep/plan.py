@@ -228,7 +228,10 @@ class _Kinds:
     def _of(self, link: Link) -> tuple[int, int, Link]:
         number = self.numbers.setdefault((link.work, link.view), len(self.numbers))
         kind, bound = number, link.bound
-        local = link.slot in ("preprocessing", "smoothness") or (link.slot not in _WHOLE and link.work.halo is not None)
+        local = link.slot in ("preprocessing", "smoothness")
+        if not local and link.slot not in _WHOLE:
+            # Whether it is declared; a plug-in's halo may raise anything.
+            local = all(part.stage.halo is not None for part in getattr(link.work, "parts", [link.work]))
         self.costs[number] = _LOCAL if local else _GLOBAL
         if bound is not None and (resume := bound.stage.resume) is not None:
             others = tuple((name, repr(value)) for name, value in bound.parameters.items() if name != resume)
