@@ -13,9 +13,12 @@ from stereo_framework import Bound, CostVolume, Energy, Labeling, Match, Pipelin
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
+from stereo_framework.pair import Pair
 from stereo_framework.scene import Frame
-from stereo_framework.stage import stages
-from stereo_framework.volume import Status
+from stereo_framework.stage import SLOTS, find, stages
+from stereo_framework.stage import stage as register
+from stereo_framework.view import View, Views
+from stereo_framework.volume import INTEGERS, Domain, Status
 
 ROWS, COLUMNS = 11, 17
 STAGES = [pytest.param(stage, id=f"{stage.slot}.{stage.name}") for stage in stages()]
@@ -49,6 +52,7 @@ def _world(kind):
     weights = rng.integers(1, 30, (2, ROWS, COLUMNS)).astype(np.float32)
     weights[0, :, -1] = weights[1, -1] = 0
     smoothness = Smoothness(weights[0], weights[1], np.array([0, 1, 1, 1, 1, 1], np.float32))
+    pair = Pair(reference, match, search)
     world = {
         "image": reference,
         "reference": reference,
@@ -60,11 +64,23 @@ def _world(kind):
         "energy": Energy(volume, smoothness),
         "disparity": disparity,
         "status": np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8),
-        "other": matcher(scene.pair(1, 0), keep_volume=True),
+        "other": _view(matcher(scene.pair(1, 0), keep_volume=True)),
+        "corrected": (reference, match),
+        "domain": None,
+        "scene": scene,
+        "alternatives": {"other method": _view(matcher(scene, keep_volume=True))},
+        "confidence": {"made": -volume.costs.min(axis=2)},
+        "pair": pair,
+        "solve": Pipeline(absolute_difference, winner_take_all),
     }
     for _, array in arrays(world):
         array.flags.writeable = False
     return world
+
+
+def _view(match):
+    """What stages see of a match."""
+    return View(match.disparity, match.status, match.search, volumes={"volume": match.volume, "raw": match.volume})
 
 
 def arrays(value, name=""):
@@ -92,6 +108,8 @@ def rows_of(value, start, stop):
         return tuple(rows_of(item, start, stop) for item in value)
     if isinstance(value, Smoothness):
         return Smoothness(value.right[start:stop], value.down[start:stop], value.rho)
+    if isinstance(value, View | Domain):
+        return value.rows(start, stop)
     if isinstance(value, CostVolume | Energy | Labeling | Match):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         # Traces hold times and whole-image energies; search and numbers are no arrays.
@@ -122,6 +140,17 @@ def documented(function):
 @every_stage
 def test_has_a_source(stage):
     assert re.search(r"[A-Z]\w+.* (19|20)\d\d", stage.source), "no author and year"
+
+
+def test_the_world_holds_all_that_stages_may_name(worlds):
+    named = {name for slot in SLOTS.values() for name in (*slot.data, *(name for first in slot.first for name in first))}
+    assert named <= worlds["grey uint8"].keys()
+
+
+@every_stage
+def test_accepts_its_defaults(stage):
+    bound = Bound(stage.function)
+    assert bound.parameters == {name: parameter.default for name, parameter in stage.parameters.items()}
 
 
 @every_stage
@@ -157,9 +186,13 @@ def test_keeps_shape_and_type(stage, kind, worlds):
     result = run(stage, world)
     shape, levels = (ROWS, COLUMNS), world["search"].levels
     if stage.slot == "preprocessing":
-        assert (result.shape, result.dtype) == (world["image"].shape, world["image"].dtype)
+        for image in result if stage.data[0] == "reference" else [result]:
+            assert (image.shape, image.dtype) == (world["image"].shape, world["image"].dtype)
     elif stage.slot in ("matching_cost", "aggregation"):
-        assert (result.costs.shape, result.costs.dtype) == ((*shape, levels), np.float32)
+        assert result.costs.shape == (*shape, levels)
+        # Integers are for those that say so; of float costs they make float costs.
+        legal = (np.float32, *INTEGERS) if stage.integer and stage.slot == "matching_cost" else (np.float32,)
+        assert result.costs.dtype in legal
         assert result.costs.flags.c_contiguous
         assert result.search == world["search"]
         assert np.isfinite(result.outside)
@@ -177,20 +210,97 @@ def test_keeps_shape_and_type(stage, kind, worlds):
         assert ((result.labels >= -1) & (result.labels < levels)).all()
         chosen = np.take_along_axis(world["volume"].costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
         np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
+    elif stage.slot == "confidence":
+        assert (result.shape, result.dtype) == (shape, np.float32)
+        assert np.isfinite(result).all()
+    elif stage.slot == "scheme":
+        assert isinstance(result, Match)
+        assert_map(result.disparity, shape)
+        assert_status(result.status, shape)
+        assert result.search == world["search"]
     else:
-        disparity, status = result if isinstance(result, tuple) else (result, world["status"])
-        assert (disparity.shape, disparity.dtype) == (shape, np.float32)
-        assert (status.shape, status.dtype) == (shape, np.uint8)
-        assert np.isin(status, list(Status)).all()
-        assert not np.isinf(disparity).any()
+        for view in result if isinstance(result, Views) else [result]:
+            disparity, *others = view if isinstance(view, tuple) else [view]
+            assert_map(disparity, shape)
+            for status in others[:1]:
+                assert_status(status, shape)
+            for confidence in others[1:]:
+                assert stage.slot == "matcher"
+                assert (confidence.shape, confidence.dtype) == (shape, np.float32)
+                assert np.isfinite(confidence).all()
 
 
-@pytest.mark.parametrize("stage", [p for p in STAGES if {"volume", "energy"} & set(p.values[0].data) and not p.values[0].integer])
+def assert_map(disparity, shape):
+    assert (disparity.shape, disparity.dtype) == (shape, np.float32)
+    assert not np.isinf(disparity).any()
+
+
+def assert_status(status, shape):
+    assert (status.shape, status.dtype) == (shape, np.uint8)
+    assert np.isin(status, list(Status)).all()
+
+
+INTEGER_STAGES = [p for p in STAGES if p.values[0].integer and {"volume", "energy"} & set(p.values[0].data)]
+
+
+every_integer = pytest.mark.parametrize("dtype", INTEGERS, ids=lambda dtype: dtype.__name__)
+
+
+@every_integer
+@pytest.mark.parametrize("stage", INTEGER_STAGES)
+def test_integer_stages_never_wrap(stage, dtype, worlds):
+    assert_never_wraps(stage, dtype, worlds["grey uint8"])
+
+
+@every_integer
+def test_a_stage_that_wraps_would_be_found(dtype, worlds, registry):
+    @register("aggregation", source="a test", integer=True)
+    def wraps(volume):
+        return dataclasses.replace(volume, costs=volume.costs + volume.costs, outside=2 * volume.outside)
+
+    @register("aggregation", source="a test", integer=True)
+    def widens(volume):
+        return dataclasses.replace(volume, costs=2 * volume.costs.astype(np.float32), outside=2 * volume.outside)
+
+    assert_never_wraps(find("aggregation", "widens"), dtype, worlds["grey uint8"])
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        assert_never_wraps(find("aggregation", "wraps"), dtype, worlds["grey uint8"])
+
+
+def assert_never_wraps(stage, dtype, world):
+    """On integer costs a stage gives integers or, when those would not do, float32; never another result than on the same numbers."""
+    highest = np.iinfo(dtype).max
+    volume = world["volume"]
+    whole = np.minimum(volume.costs, highest).astype(dtype)
+    # The largest costs of all, so that sums would wrap.
+    whole[2, 5], whole[7, 9:12] = highest, highest
+    integer = dataclasses.replace(volume, costs=whole, outside=255.0)
+    results = []
+    for given in (integer, integer.floats()):
+        energy = Energy(given, world["energy"].smoothness)
+        results.append(run(stage, world | {"volume": given, "raw": given, "energy": energy}))
+    found, expected = results
+    if stage.slot == "aggregation":
+        assert found.costs.dtype in (np.float32, *INTEGERS)
+        # What is rounded to integers is off by half of one at most.
+        np.testing.assert_allclose(found.costs, expected.costs, atol=0.5)
+        assert found.outside == pytest.approx(expected.outside)
+    elif stage.slot == "optimization":
+        np.testing.assert_array_equal(found.labels, expected.labels)
+        np.testing.assert_allclose(found.costs, expected.costs)
+    else:
+        assert_same(found, expected)
+
+
+TAKES_FLOATS = [p for p in STAGES if {"volume", "raw", "energy"} & set(p.values[0].data) and not p.values[0].integer]
+
+
+@pytest.mark.parametrize("stage", TAKES_FLOATS)
 def test_refuses_costs_of_a_type_that_it_does_not_take(stage, worlds):
     world = worlds["grey uint8"]
     narrow = dataclasses.replace(world["volume"], costs=world["volume"].costs.astype(np.uint16))
     with pytest.raises(ParameterError, match=rf"^{stage.name}: takes costs of float32, these are uint16"):
-        run(stage, world | {"volume": narrow, "energy": Energy(narrow, world["energy"].smoothness)})
+        run(stage, world | {"volume": narrow, "raw": narrow, "energy": Energy(narrow, world["energy"].smoothness)})
 
 
 @every_stage

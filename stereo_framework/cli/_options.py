@@ -20,6 +20,7 @@ Memory = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="What cost volumes may take, as 8G; default: most of what is free."),
 ]
+Traceback = Annotated[bool, typer.Option("--traceback", help="Print where in the code an error was raised, all of it.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 

@@ -59,8 +59,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def print_results(results: Sequence[Result], columns: Sequence[str] = ()) -> None:
-    """Print results, one table for each protocol with the protocol's text under it, then errors and warnings."""
+def print_results(results: Sequence[Result], columns: Sequence[str] = (), *, errors: bool = True) -> None:
+    """Print results, one table for each protocol with the protocol's text under it, then warnings and, if wanted, errors."""
     from stereo_framework.report.tables import results_table
     from stereo_framework.report.words import setting_name
 
@@ -72,7 +72,7 @@ def print_results(results: Sequence[Result], columns: Sequence[str] = ()) -> Non
         where = f"{result.scene} {setting_name(result)}"
         for warning in result.warnings:
             print(f"warning: {where}: {warning}", file=sys.stderr)
-        if result.error:
+        if result.error and errors:
             print(f"error: {where}: {result.error}", file=sys.stderr)
 
 

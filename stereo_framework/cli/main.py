@@ -9,6 +9,7 @@ import functools
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -56,6 +57,8 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         except StereoFrameworkError as error:
             for line in str(error).splitlines():
                 print(f"error: {line}", file=sys.stderr)
+            if options.get("traceback"):
+                traceback.print_exc()
             status = 2
         except KeyboardInterrupt:
             print("interrupted; results so far are kept", file=sys.stderr)

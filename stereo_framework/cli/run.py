@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Json, Memory, disparities, size
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Json, Memory, Traceback, disparities, size
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def run(
     ] = None,
     data: Data = None,
     json: Json = False,
+    traceback: Traceback = False,
 ) -> int:
     """Run parameter scripts and print the error statistics.
 
@@ -80,7 +81,7 @@ def run(
     from stereo_framework.cli import _output
     from stereo_framework.script import load
     from stereo_framework.sweep.plan import plan
-    from stereo_framework.sweep.runs import execute, scenes_of
+    from stereo_framework.sweep.runs import Hopeless, execute, scenes_of
 
     beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
     pair = _pair(left, right, disparity_range, beside, truth_scale)
@@ -102,6 +103,7 @@ def run(
     found: dict[int, Result] = {}
     total = sum(len(task.protocols) for task in tasks)
     limit = None if memory is None else size(memory)
+    hopeless = None
     try:
         with _output.Progress(total) as progress, interruptible() as check:
             for place, result in execute(
@@ -121,6 +123,8 @@ def run(
                 check()
                 if result.map is not None and result.id in by_id:
                     _pictures(result, by_id.pop(result.id))
+    except Hopeless as error:
+        hopeless = error
     except KeyboardInterrupt:
         hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
         print(f"interrupted after {len(found)} of {total} results; {hint}", file=sys.stderr)
@@ -130,10 +134,16 @@ def run(
     if json:
         _output.print_json([r.record() for r in results])
     else:
-        _output.print_results(results, columns.split(",") if columns else _output.measured(results, measure or []))
+        wanted = columns.split(",") if columns else _output.measured(results, measure or [])
+        _output.print_results(results, wanted, errors=hopeless is None)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
+    if hopeless is not None:
+        print(f"error: {hopeless}", file=sys.stderr)
+    if traceback:
+        for text in dict.fromkeys(r.traceback for r in results if r.traceback):
+            print(text, end="", file=sys.stderr)
     return 1 if any(r.error for r in results) else 0
 
 

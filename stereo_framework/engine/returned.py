@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.stage import Stage
 from stereo_framework.view import Views
-from stereo_framework.volume import INTEGERS, CostVolume, Labeling, Smoothness
+from stereo_framework.volume import INTEGERS, CostVolume, Labeling, Smoothness, Status
 
 Shape = tuple[int, ...]
 
@@ -28,23 +27,18 @@ def check_returned(stage: Stage, result: Any, state: Mapping[str, Any]) -> None:
 
     Raises
     ------
-    StereoFrameworkError
+    WrongReturn
         Another type, shape or dtype than the slot's stages return, or values that are not finite. The message names the stage's file and line.
     """
     shape = state["reference"].shape[:2]
     wrong = _CHECKS[stage.slot](result, shape, state, _is_plugin(stage))
     if wrong:
-        raise StereoFrameworkError(f"{place(stage)}: {stage.slot} stage {stage.name} returned {wrong}")
-
-
-def place(stage: Stage) -> str:
-    """File and line of a stage's function."""
-    return f"{inspect.getsourcefile(stage.function)}:{stage.function.__code__.co_firstlineno}"
+        raise WrongReturn(stage, wrong)
 
 
 def _is_plugin(stage: Stage) -> bool:
     """Whether a stage comes from outside. Whether all costs of a volume are finite takes time; the shipped stages are tested for it."""
-    return not stage.function.__module__.startswith("stereo_framework.")
+    return not str(stage.function.__module__).startswith("stereo_framework.")
 
 
 def spelled(value: Any) -> str:
@@ -67,11 +61,11 @@ def _map(value: Any, shape: Shape, dtype: Any = np.float32, *, nan: bool = True)
 
 
 def _image(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
-    if isinstance(result, tuple):
-        if len(result) != 2:
-            return f"{spelled(result)}; expected both images"
-        return next(filter(None, (_one_image(image, state["reference"].shape) for image in result)), None)
-    return _one_image(result, state.get("image", state["reference"]).shape)
+    if "image" in state:
+        return _one_image(result, state["image"].shape)
+    if not isinstance(result, tuple) or len(result) != 2:
+        return f"{spelled(result)}; expected both images, (reference, match)"
+    return next(filter(None, (_one_image(image, state["reference"].shape) for image in result)), None)
 
 
 def _one_image(image: Any, shape: Shape) -> str | None:
@@ -87,8 +81,10 @@ def _volume(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -
         return f"{spelled(result)}; {expected}"
     if result.costs.shape != (*shape, search.levels) or result.costs.dtype not in (np.float32, *INTEGERS):
         return f"{spelled(result)}; {expected}"
+    if not result.costs.flags.c_contiguous:
+        return "costs that are not in C order; expected np.ascontiguousarray(costs)"
     if result.search != search:
-        return f"a volume of the search {result.search}; {expected}"
+        return f"a volume of {result.search!r}; {expected}, {search!r}"
     if plugin and result.costs.dtype == np.float32 and not np.isfinite(result.costs).all():
         return "costs that are not finite; expected finite costs"
     return None if np.isfinite(result.outside) else f"the outside cost {result.outside}; expected a finite one"
@@ -108,25 +104,36 @@ def _labeling(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool)
         return f"{spelled(result)}; expected a Labeling"
     if wrong := _map(result.labels, shape, np.int16):
         return f"labels: {wrong}"
+    if result.labels.min() < -1 or result.labels.max() >= (levels := state["search"].levels):
+        return f"labels from {result.labels.min()} to {result.labels.max()}; expected -1 to {levels - 1}"
+    if wrong := _map(result.costs, shape, nan=False):
+        return f"costs: {wrong}"
     return None if result.volume is None else _volume(result.volume, shape, state, plugin)
 
 
 def _refined(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
-    if not isinstance(result, tuple):
-        return _map(result, shape)
-    if len(result) != 2:
-        return f"{spelled(result)}; expected disparities or (disparities, status)"
-    return _map(result[0], shape) or ((wrong := _map(result[1], shape, np.uint8)) and f"as status {wrong}")
+    return _disparities(result, shape, "disparities or (disparities, status)", 2)
 
 
 def _matched(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
+    kinds = "disparities, (disparities, status), (disparities, status, confidence), or Views of both"
     if isinstance(result, Views):
-        return next(filter(None, (_matched(one, shape, state, plugin) for one in result)), None)
-    if isinstance(result, tuple) and len(result) == 3:
-        return _refined(result[:2], shape, state, plugin) or (
-            (wrong := _map(result[2], shape, nan=False)) and f"as confidence {wrong}"
-        )
-    return _refined(result, shape, state, plugin)
+        return next(filter(None, (_disparities(one, shape, kinds, 3) for one in result)), None)
+    return _disparities(result, shape, kinds, 3)
+
+
+def _disparities(result: Any, shape: Shape, kinds: str, most: int) -> str | None:
+    """What is wrong with disparities and what may follow them in a tuple of at most so many maps."""
+    parts = result if isinstance(result, tuple) else (result,)
+    if (isinstance(result, tuple) and not 2 <= len(result) <= most) or not isinstance(parts[0], np.ndarray):
+        return f"{spelled(result)}; expected {kinds}"
+    if wrong := _map(parts[0], shape):
+        return wrong
+    if len(parts) > 1 and (wrong := _map(parts[1], shape, np.uint8)):
+        return f"as status {wrong}"
+    if len(parts) > 1 and parts[1].max(initial=0) > max(Status):
+        return f"the status {parts[1].max()}; expected values of Status, 0 to {int(max(Status))}"
+    return f"as confidence {wrong}" if len(parts) > 2 and (wrong := _map(parts[2], shape, nan=False)) else None
 
 
 def _confidence(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:

@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link
 from stereo_framework.engine.match import Match, warnings
-from stereo_framework.engine.returned import place
+from stereo_framework.engine.returned import spelled
 from stereo_framework.engine.slabs import advance, needed_before
 from stereo_framework.engine.steps import Clock, Name, OutOfMemory, State, Step, confidences, frozen, make_step, view_of
 from stereo_framework.errors import StereoFrameworkError
@@ -307,10 +308,8 @@ def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]
     pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
     match = scheme({"solve": method, "pair": pair})
     if not isinstance(match, Match) or match.disparity.shape != pair.shape:
-        raise StereoFrameworkError(
-            f"{place(scheme.stage)}: scheme stage {scheme.stage.name} returned "
-            f"{f'a Match of {match.disparity.shape}' if isinstance(match, Match) else type(match).__name__}; expected a Match of {pair.shape}"
-        )
+        found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
+        raise WrongReturn(scheme.stage, f"{found}; expected a Match of {pair.shape}")
     state["match of a scheme"] = match
 
 

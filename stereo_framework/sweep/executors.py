@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stereo_framework._parallel import threads
+from stereo_framework.engine.blame import blame
 from stereo_framework.engine.steps import Step
 from stereo_framework.errors import DataError, MissingExtraError, StereoFrameworkError
 from stereo_framework.sweep.plan import Unit
@@ -82,7 +83,7 @@ def _refused(unit: Unit, memory: int | None) -> str | None:
     try:
         need = unit.memory
     except Exception as error:  # a plug-in's halo may raise anything
-        return f"{type(error).__name__}: {error}"
+        return blame(error).line
     if memory is None or need <= memory:
         return None
     rows, columns = unit.scene.reference.shape[:2]

@@ -38,7 +38,9 @@ class Result:
         alone; a stage that was continued from fewer iterations counts these too. Sums over runs therefore exceed the sweep's time.
     warnings : tuple of str
     error : str or None
-        Why the run failed.
+        Why the run failed: one line, with the place in the code of the stage that failed.
+    traceback : str
+        All of it, as far as it was this call that computed.
     script : mapping
         The resolved script of this one run.
     protocol_text : str
@@ -64,6 +66,7 @@ class Result:
     protocol_text: str = ""
     map: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    traceback: str = ""
     _disparity: Disparity | None = None
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import yaml
 
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.io import write_disparity
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
@@ -75,6 +75,8 @@ def run(
     ------
     ScriptError, DataError, ParameterError
         Faults of the script, its scenes or search ranges, before anything runs; another sweep that writes to `out`.
+    Hopeless
+        The first three of more runs failed with the same words in a stage that all of them have; `out` keeps what is done.
     MissingExtraError
         `dask` without dask.distributed.
 
@@ -145,7 +147,11 @@ def execute(
             for script in scripts:
                 write_script(store.folder, script)
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
-        yield from fill(store, tasks, crew)
+        yield from fill(store, tasks, crew, give_up=True)
+
+
+class Hopeless(StereoFrameworkError):
+    """The first runs of a sweep failed alike, in a stage that all of them have; the others were left out."""
 
 
 def check_workers(workers: int | None) -> None:
@@ -159,8 +165,15 @@ def write_script(folder: Path, script: Script) -> None:
     (folder / f"{script.name}.yaml").write_text(yaml.safe_dump(script.resolved, sort_keys=False))
 
 
-def fill(store: Store | None, tasks: Sequence[Task], crew: Crew) -> Iterator[tuple[int, Result]]:
-    """Results of tasks, as `execute` yields them: those that a store has, then the others, which are computed and added to it."""
+_ENOUGH = 3
+"""So many runs that fail alike, the first ones, end a sweep."""
+
+
+def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: bool = False) -> Iterator[tuple[int, Result]]:
+    """Results of tasks, as `execute` yields them: those that a store has, then the others, which are computed and added to it.
+
+    With `give_up` a `Hopeless` is raised when the first ones fail alike, and all have the stage that fails.
+    """
     places, count, keep = [], 0, crew.options.keep
     for task in tasks:
         places.append(count)
@@ -173,12 +186,35 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew) -> Iterator[tup
             for j, key in enumerate(tasks[i].keys):
                 if (known := store.get(key)) is not None:
                     yield places[i] + j, known
+    first: list[Measured] = []
     with contextlib.closing(crew.compute(todo)) as computed:
         for i, measured in computed:
             for j, result in enumerate(_results(tasks[i], measured, store.folder if store and keep else None)):
                 if store is not None:
                     store.add(tasks[i].keys[j], result)
                 yield places[i] + j, result
+            if give_up and len(first) < _ENOUGH:
+                first.append(measured)
+                if (
+                    len(first) == _ENOUGH < len(todo) == len(tasks)
+                    and (stage := _common_fault(first))
+                    and _all_have(stage, tasks)
+                ):
+                    raise Hopeless(
+                        f"{len(tasks) - _ENOUGH} of {len(tasks)} runs are left out: the first {_ENOUGH} failed alike: {measured.error}"
+                    )
+
+
+def _common_fault(runs: Sequence[Measured]) -> str:
+    """The stage that failed with the same words in all runs, if any."""
+    return runs[0].stage if len({(run.error, run.stage) for run in runs}) == 1 else ""
+
+
+def _all_have(stage: str, tasks: Sequence[Task]) -> bool:
+    return all(
+        any(f"{b.stage.slot}.{b.stage.name}" == stage for _, b in pipeline.stages())
+        for pipeline in {task.run.pipeline for task in tasks}
+    )
 
 
 def _done(store: Store, tasks: Sequence[Task], keep: bool) -> set[int]:
@@ -215,5 +251,6 @@ def _results(task: Task, measured: Measured, out: Path | None) -> Iterator[Resul
             protocol_text=str(protocol),
             map=path,
             environment=measured.environment,
+            traceback=measured.traceback,
             _disparity=None if path else measured.disparity,
         )

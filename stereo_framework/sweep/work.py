@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pickle
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stereo_framework._compiling import working_time
 from stereo_framework._parallel import threads
+from stereo_framework.engine.blame import blame
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
-from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
@@ -36,6 +38,10 @@ class Measured:
     energy : float or None
     warnings : tuple of str
     error : str or None
+    stage : str
+        Slot and name of the stage that raised the error, empty where none did.
+    traceback : str
+        Of the error.
     disparity : ndarray or None
         Where it is kept.
     environment : mapping
@@ -47,6 +53,8 @@ class Measured:
     energy: float | None = None
     warnings: tuple[str, ...] = ()
     error: str | None = None
+    stage: str = ""
+    traceback: str = ""
     disparity: Disparity | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,10 +87,9 @@ def measure(
             if isinstance(outcome, Exception):
                 raise outcome
             measured = _evaluated(outcome, scene, protocols[i], keep)
-        except StereoFrameworkError as error:
-            measured = failed(str(error))
         except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
-            measured = failed(f"{type(error).__name__}: {error}")
+            told = blame(error)
+            measured = replace(failed(told.line), stage=told.stage, traceback="".join(traceback.format_exception(error)))
         yield i, measured
 
 

@@ -256,7 +256,32 @@ def test_failed_runs_give_status_1(cli, script, tmp_path):
     )
     result = cli("run", script(SCRIPT | {"plugins": [plugin.name], "refinement": ["always_fails"]}))
     assert result.exit_code == 1
-    assert "error: synthetic/planes script: RuntimeError: no luck" in result.stderr
+    told = f"error: synthetic/planes script: {plugin}:4: refinement stage always_fails: RuntimeError: no luck\n"
+    assert result.stderr == told
+    result = cli("run", tmp_path / "script.yaml", "--traceback")
+    assert result.stderr.startswith(told)
+    assert f'  File "{plugin}", line 4, in always_fails\n' in result.stderr
+
+
+def test_a_hopeless_sweep_says_so_once(cli, script, tmp_path):
+    plugin = tmp_path / "hopeless_plugin.py"
+    plugin.write_text(
+        "from stereo_framework.stage import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def hopeless(disparity, *, at: int = 0):\n    raise RuntimeError('no luck')\n"
+    )
+    sweep = SCRIPT | {
+        "plugins": [plugin.name],
+        "refinement": ["hopeless"],
+        "sweep": {"grid": {"refinement.hopeless.at": [1, 2, 3, 4, 5]}},
+    }
+    result = cli("run", script(sweep), "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    told = (
+        f"error: 2 of 5 runs are left out: the first 3 failed alike: {plugin}:4: refinement stage hopeless: RuntimeError: no luck"
+    )
+    assert [line for line in result.stderr.splitlines() if "error" in line.lower()] == [told]
+    assert len(json.loads(cli("results", tmp_path / "out", "--json").stdout)) == 3
 
 
 def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
@@ -280,7 +305,7 @@ def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
     assert result.exit_code == 1
     errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
     assert len(errors) == 4
-    assert "at=2): RuntimeError: two" in errors[0]
+    assert f"at=2): {plugin}:5: refinement stage fails_sometimes: RuntimeError: two" in errors[0]
     for line, at in zip(errors[1:], (1, 2, 3), strict=True):
         assert (
             f"optimization=graph_cut, refinement.fails_sometimes.at={at}): graph_cut needs about 28.1 MiB for 320x240 pixels"
@@ -291,7 +316,7 @@ def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
     assert ["failed" in line for line in table] == [False, True, False, True, True, True]
     # With enough memory only what was missing is computed.
     again = json.loads(cli("run", script(sweep), "--out", tmp_path / "out", "--json").stdout)
-    assert [r["error"] for r in again] == [None, "RuntimeError: two", None] * 2
+    assert [r["error"] and r["error"].rpartition(": ")[2] for r in again] == [None, "two", None] * 2
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,9 @@ def test_a_failing_run_is_recorded_and_stops_nothing(tmp_path):
         "sweep": {"grid": {"refinement.fails_at_five.size": [4, 5, 6]}},
     }
     results = stereo_framework.run(script, scenes=_scene(), out=tmp_path / "out")
-    assert [r.error for r in results] == [None, "ValueError: five is too many", None]
+    told = f"{tmp_path / 'plugin_that_fails.py'}:14: refinement stage fails_at_five: ValueError: five is too many"
+    assert [r.error for r in results] == [None, told, None]
+    assert results[1].traceback.endswith("ValueError: five is too many\n")
     assert results[1].statistics == {}
     with Store(tmp_path / "out") as store:
         assert [bool(r.error) for r in store.results()] == [False, True, False]

@@ -224,7 +224,7 @@ def test_settings_that_fail_stop_no_others(registry, tmp_path):
     tuned = tune(script, BAD, [noisy("a"), noisy("b", 1)], trials=5, out=tmp_path)
     failed = [t for t in tuned.trials if t.state == "failed"]
     assert [t.axes["refinement.refuses_five.size"] for t in failed] == [5]
-    assert [t.error for t in failed] == ["ValueError: five is too many"]
+    assert [t.error.partition(": ")[2] for t in failed] == ["refinement stage refuses_five: ValueError: five is too many"]
     assert sorted(t.state for t in tuned.trials) == ["complete", "complete", "failed"]
 
 

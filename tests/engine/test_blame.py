@@ -1,0 +1,215 @@
+"""What is told of exceptions: the stage, and the line of its own code."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from pipeline_parts import local, not_local, textured
+
+from stereo_framework import Bound, Pipeline, StereoFrameworkError
+from stereo_framework.engine.blame import Blame, blame
+from stereo_framework.errors import DataError
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.refinement import median
+from stereo_framework.scheme import pyramid
+from stereo_framework.stage import find, load_plugin, stage
+from stereo_framework.view import Views
+
+PLUGIN = """
+import numpy as np
+from stereo_framework.errors import DataError
+from stereo_framework.stage import stage
+
+
+def helper(values):
+    return np.concatenate(values)
+
+
+@stage("refinement", source="a test")
+def breaks(disparity, *, how: str = ""):
+    if how == "helper":
+        return helper([disparity, disparity[0]])
+    if how == "lines":
+        raise ValueError("one\\ntwo")
+    if how == "silent":
+        raise KeyError
+    if how == "on purpose":
+        raise DataError("no such thing")
+    if how == "memory":
+        raise MemoryError("1 TiB")
+    return 5
+"""
+
+
+@pytest.fixture
+def breaks(tmp_path, registry):
+    path = tmp_path / "broken.py"
+    path.write_text(PLUGIN)
+    load_plugin(str(path))
+    return path, find("refinement", "breaks").function
+
+
+def raised(method):
+    try:
+        method(textured())
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+@pytest.mark.parametrize(
+    ("how", "line"),
+    [
+        ("helper", "{path}:8: refinement stage breaks: ValueError: all the input arrays must have same number of dimensions"),
+        ("lines", "{path}:16: refinement stage breaks: ValueError: one"),
+        ("silent", "{path}:18: refinement stage breaks: KeyError"),
+        ("on purpose", "no such thing"),
+        ("", "{path}:11: refinement stage breaks returned int; expected disparities or (disparities, status)"),
+    ],
+)
+def test_the_line_names_stage_file_and_line(breaks, how, line):
+    path, function = breaks
+    method = Pipeline(absolute_difference, winner_take_all, refinement=[median, Bound(function, {"how": how})])
+    told = blame(raised(method))
+    assert told.line.startswith(line.format(path=path))
+    assert "\n" not in told.line
+    assert told.stage == "refinement.breaks"
+
+
+def test_paths_are_short_where_one_works(breaks, monkeypatch):
+    path, function = breaks
+    monkeypatch.chdir(path.parent)
+    method = Pipeline(absolute_difference, winner_take_all, refinement=[Bound(function, {"how": "lines"})])
+    assert blame(raised(method)).line == "broken.py:16: refinement stage breaks: ValueError: one"
+
+
+def test_the_innermost_stage_is_named(breaks):
+    path, function = breaks
+    inner = Pipeline(absolute_difference, winner_take_all, refinement=[Bound(function, {"how": "lines"})])
+    for method in (dataclasses.replace(inner, scheme=[pyramid]), alternated(inner)):
+        assert blame(raised(method)) == Blame(f"{path}:16: refinement stage breaks: ValueError: one", "refinement.breaks")
+
+
+def alternated(inner):
+    return Pipeline(absolute_difference, winner_take_all, alternatives={"other": inner})
+
+
+def test_one_of_several_costs_is_named(registry):
+    @stage("matching_cost", **local)
+    def fails(reference, match, search):
+        raise ArithmeticError("no cost")
+
+    told = blame(raised(Pipeline([absolute_difference, fails], winner_take_all)))
+    assert told.stage == "matching_cost.fails"
+    assert told.line.endswith("matching_cost stage fails: ArithmeticError: no cost")
+
+
+def test_halos_are_code_of_stages_too(registry):
+    @stage("aggregation", source="a test", halo=lambda size: 1 // size)
+    def careless(volume, *, size: int = 0):
+        return volume
+
+    told = blame(raised(Pipeline(absolute_difference, winner_take_all, aggregation=careless)))
+    assert told.stage == "aggregation.careless"
+    assert "aggregation stage careless: ZeroDivisionError" in told.line
+
+
+def test_what_no_stage_raised():
+    assert blame(ValueError("of nobody")) == Blame("ValueError: of nobody", "")
+    assert blame(DataError("no image")) == Blame("no image", "")
+
+
+def test_out_of_memory_is_nobodys_mistake(breaks):
+    _, function = breaks
+    method = Pipeline(absolute_difference, winner_take_all, refinement=[Bound(function, {"how": "memory"})])
+    assert blame(raised(method)) == Blame("refinement.breaks: out of memory (1 TiB)", "")
+
+
+# --- what stages return -----------------------------------------------------------------------------------------------
+
+SHAPE = (9, 20)
+FLOAT, STATUS = np.zeros(SHAPE, np.float32), np.zeros(SHAPE, np.uint8)
+
+
+def returning(slot, names, value, **declared):
+    """A stage that returns the value, or what it makes of the data that it gets first."""
+    made = {}
+    code = f"def wrong({', '.join(names)}):\n    return value({names[0]}) if callable(value) else value"
+    exec(code, {"__name__": "elsewhere", "value": value}, made)
+    return stage(slot, **{**not_local, **declared})(made["wrong"])
+
+
+def costs(volume, **changes):
+    return dataclasses.replace(volume, **changes)
+
+
+def labelled(energy, **changes):
+    return dataclasses.replace(winner_take_all(energy), **changes)
+
+
+WRONG = [
+    ("preprocessing", ["image"], None, "None; expected uint8 or float32 (9, 20)"),
+    ("preprocessing", ["image"], lambda i: (i, i), "(uint8 (9, 20), uint8 (9, 20)); expected uint8 or float32 (9, 20)"),
+    ("preprocessing", ["image"], lambda i: np.float32(i) * np.float32(np.nan), "intensities that are not finite"),
+    ("preprocessing", ["reference", "match"], lambda r: r, "uint8 (9, 20); expected both images, (reference, match)"),
+    ("preprocessing", ["reference", "match"], lambda r: (r, r[1:]), "uint8 (8, 20); expected uint8 or float32 (9, 20)"),
+    ("matching_cost", ["reference", "match", "search"], lambda r: r, "uint8 (9, 20); expected a CostVolume of float32"),
+    ("aggregation", ["volume"], lambda v: v.costs, "float32 (9, 20, 5); expected a CostVolume of float32"),
+    ("aggregation", ["volume"], lambda v: costs(v, costs=v.costs[:, 1:]), "a CostVolume of float32 (9, 19, 5); expected"),
+    ("aggregation", ["volume"], lambda v: costs(v, costs=v.costs.astype(float)), "a CostVolume of float64 (9, 20, 5); exp"),
+    ("aggregation", ["volume"], lambda v: costs(v, costs=v.costs * np.float32(np.inf)), "costs that are not finite; expected"),
+    ("aggregation", ["volume"], lambda v: costs(v, costs=np.asfortranarray(v.costs)), "costs that are not in C order; expected"),
+    ("aggregation", ["volume"], lambda v: costs(v, outside=np.inf), "the outside cost inf; expected a finite one"),
+    (
+        "aggregation",
+        ["volume"],
+        lambda v: costs(v, search=textured().pair(1, 0).search),
+        "a volume of Search(minimum=0, maximum=4, step=1.0, direction=-1); exp",
+    ),
+    ("smoothness", ["reference", "search"], FLOAT, "float32 (9, 20); expected a Smoothness"),
+    ("optimization", ["energy"], FLOAT, "float32 (9, 20); expected a Labeling"),
+    ("optimization", ["energy"], lambda e: labelled(e, labels=STATUS), "labels: uint8 (9, 20); expected int16 (9, 20)"),
+    (
+        "optimization",
+        ["energy"],
+        lambda e: labelled(e, labels=np.full(SHAPE, 5, np.int16)),
+        "labels from 5 to 5; expected -1 to 4",
+    ),
+    ("optimization", ["energy"], lambda e: labelled(e, costs=FLOAT[1:]), "costs: float32 (8, 20); expected float32 (9, 20)"),
+    ("confidence", ["disparity"], lambda d: d.astype(float), "float64 (9, 20); expected float32 (9, 20)"),
+    ("confidence", ["disparity"], lambda d: d * np.float32(np.nan), "values that are not finite; expected finite numbers"),
+    ("refinement", ["disparity"], None, "None; expected disparities or (disparities, status)"),
+    ("refinement", ["disparity"], lambda d: (d, STATUS, d), "(float32 (9, 20), uint8 (9, 20), float32 (9, 20)); expected disp"),
+    (
+        "refinement",
+        ["disparity"],
+        lambda d: d / np.float32(0),
+        "values that are not finite; expected finite numbers, NaN = no es",
+    ),
+    ("refinement", ["disparity"], lambda d: (d, d), "as status float32 (9, 20); expected uint8 (9, 20)"),
+    ("refinement", ["disparity"], lambda d: (d, STATUS + np.uint8(9)), "the status 9; expected values of Status, 0 to 4"),
+    ("matcher", ["reference", "match", "search"], STATUS, "uint8 (9, 20); expected float32 (9, 20)"),
+    ("matcher", ["reference", "match", "search"], (FLOAT, STATUS, STATUS), "as confidence uint8 (9, 20); expected float32"),
+    ("matcher", ["reference", "match", "search"], [FLOAT], "list; expected disparities, (disparities, status), (disparities, st"),
+    ("scheme", ["solve", "pair"], FLOAT, "float32 (9, 20); expected a Match of (9, 20)"),
+]
+
+
+@pytest.mark.parametrize(("slot", "names", "value", "message"), WRONG, ids=[f"{w[0]}: {w[3][:40]}" for w in WRONG])
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_what_a_stage_must_not_return(registry, slot, names, value, message):
+    wrong = returning(slot, names, value)
+    stages = {} if slot == "matcher" else {"matching_cost": absolute_difference, "optimization": winner_take_all}
+    error = raised(Pipeline(**{**stages, slot: wrong}))
+    assert isinstance(error, StereoFrameworkError)
+    told = blame(error)
+    assert f": {slot} stage wrong returned {message}" in told.line
+    assert told.line.startswith("<string>:1: ")
+    assert told.stage == f"{slot}.wrong"
+    assert "\n" not in told.line
+
+
+def test_views_of_a_matcher_are_both_looked_at(registry):
+    wrong = returning("matcher", ["reference", "match", "search"], Views(FLOAT, FLOAT[1:]))
+    assert "returned float32 (8, 20); expected float32 (9, 20)" in blame(raised(Pipeline(matcher=wrong))).line

@@ -1,0 +1,134 @@
+"""Lists of matching costs: weighted, saturated, added."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import image_pairs, searches
+from pipeline_parts import in_slabs, local, textured
+
+from stereo_framework import Bound, CostVolume, Pipeline, Search
+from stereo_framework.engine.costs import Weighted, cost_sum
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference, normalized_cross_correlation, squared_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.stage import stage
+
+
+def plain(function, images, search, weight, scale, **parameters):
+    """One entry of a list in float64, with its cost out of view."""
+    volume = function(*images, search, **parameters)
+    costs, outside = volume.costs.astype(float), float(volume.outside)
+    if scale is not None:
+        costs, outside = 1 - np.exp(-costs / scale), 1 - np.exp(-outside / scale)
+    return weight * costs, weight * outside
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    images=image_pairs(),
+    search=searches(),
+    weights=st.tuples(st.sampled_from([1.0, 0.25, 3.0]), st.sampled_from([1.0, 0.5])),
+    scales=st.tuples(st.sampled_from([None, 10.0, 300.0]), st.sampled_from([None, 1000.0])),
+)
+def test_sums_agree_with_numpy(images, search, weights, scales):
+    parts = [
+        Weighted(Bound(absolute_difference, {"truncation": 40.0}), weights[0], scales[0]),
+        Weighted(Bound(squared_difference), weights[1], scales[1]),
+    ]
+    total = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
+    one = plain(absolute_difference, images, search, weights[0], scales[0], truncation=40.0)
+    two = plain(squared_difference, images, search, weights[1], scales[1])
+    assert total.costs.dtype == np.float32
+    # Each part is rounded to float32, its exponential and the sum too: five steps of 2**-24.
+    np.testing.assert_allclose(total.costs, one[0] + two[0], rtol=4e-7, atol=4e-7 * max(weights))
+    assert total.outside == pytest.approx(one[1] + two[1])
+    # What is out of view holds the sum's own cost, as everywhere.
+    for costs in total.costs:
+        np.testing.assert_allclose(costs[~total.inside], total.outside, rtol=4e-7)
+
+
+def test_saturation_by_arithmetic(registry):
+    @stage("matching_cost", **local)
+    def tens(reference, match, search):
+        return CostVolume(np.full((1, 2, 2), 10, np.float32), search, 20.0)
+
+    def summed(*parts):
+        image = np.zeros((1, 2), np.uint8)
+        return cost_sum(parts)({"reference": image, "match": image, "search": Search(0, 1)})
+
+    # 1 - 1/e, 1 - 1/e^2.
+    once = summed(Weighted(Bound(tens), 2.0, 10.0))
+    assert once.costs[0, 0, 0] == pytest.approx(2 * (1 - np.exp(-1)))
+    assert once.outside == pytest.approx(2 * (1 - np.exp(-2)))
+    both = summed(tens, Weighted(Bound(tens), 0.5))
+    assert both.costs.tolist() == [[[15, 15], [15, 15]]]
+    assert both.outside == 30
+
+
+def test_costs_of_others_are_left_as_they_are(registry):
+    kept = np.full((9, 20, 5), 7, np.float32)
+    kept.flags.writeable = False
+
+    @stage("matching_cost", **local)
+    def own(reference, match, search):
+        return CostVolume(kept, search, 7.0)
+
+    method = Pipeline([Weighted(Bound(own), 2.0, 1.0), absolute_difference], winner_take_all)
+    assert np.isfinite(method(textured()).disparity).all()
+    assert (kept == 7).all()
+
+
+def test_integer_costs_are_added_as_numbers(registry):
+    @stage("matching_cost", **local, integer=True)
+    def worst(reference, match, search):
+        return CostVolume(np.full((*reference.shape, search.levels), 255, np.uint8), search, 255.0)
+
+    match = Pipeline([worst, worst], winner_take_all)(textured(), keep_volume=True)
+    assert match.volume.costs.dtype == np.float32
+    assert (match.volume.costs == 510).all()
+
+
+def test_lists_in_slabs():
+    method = Pipeline(
+        [Weighted(Bound(absolute_difference), 0.5, 20.0), Bound(normalized_cross_correlation, {"size": 3})], winner_take_all
+    )
+    assert method.matching_cost.halo == 1
+    whole = method(textured())
+    for height in (1, 2, 4):
+        np.testing.assert_array_equal(in_slabs(height, method, textured()).disparity, whole.disparity)
+
+
+def test_one_that_sees_the_whole_makes_all_see_it(registry):
+    @stage("matching_cost", source="a test")
+    def whole(reference, match, search):
+        assert reference.shape[0] == 9
+        return absolute_difference(reference, match, search)
+
+    method = Pipeline([absolute_difference, whole], winner_take_all)
+    assert method.matching_cost.halo is None
+    in_slabs(2, method, textured())
+
+
+def test_addresses_and_words():
+    method = Pipeline([absolute_difference, Weighted(Bound(squared_difference), 0.5, 100.0)], winner_take_all)
+    assert [address for address, _ in method.stages()] == [
+        "matching_cost.absolute_difference",
+        "matching_cost.squared_difference",
+        "optimization",
+    ]
+    assert dict(method.stages())["matching_cost.squared_difference"].parameters["weight"] == 0.5
+    assert str(method).startswith("1 * absolute_difference(truncation=None")
+    assert "0.5 * (1 - exp(-squared_difference(" in str(method)
+    assert hash(method) == hash(Pipeline([absolute_difference, Weighted(Bound(squared_difference), 0.5, 100.0)], winner_take_all))
+
+
+@pytest.mark.parametrize(("name", "value"), [("weight", 0), ("weight", True), ("weight", float("inf")), ("scale", -1.0)])
+def test_wrong_factors_are_refused(name, value):
+    with pytest.raises(ParameterError, match=rf"^matching_cost.absolute_difference.{name}: .* is not a number > 0"):
+        Weighted(Bound(absolute_difference), **{name: value})
+
+
+def test_an_empty_list_is_no_cost():
+    with pytest.raises(ParameterError, match="^matching_cost: missing"):
+        Pipeline([], winner_take_all)

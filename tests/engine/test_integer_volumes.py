@@ -1,0 +1,170 @@
+"""Volumes of uint8 and uint16 costs: converted once, where somebody takes none."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from pipeline_parts import in_slabs, local, not_local, textured
+
+from stereo_framework import CostVolume, Pipeline
+from stereo_framework.aggregation import box
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.tree import Tree
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.pair import Pair
+from stereo_framework.refinement import parabola
+from stereo_framework.stage import stage
+from stereo_framework.volume import Domain, Labeling
+
+
+@pytest.fixture
+def parts(registry, monkeypatch):
+    """An integer cost, aggregation and optimizer, float ones, and a list of what was converted."""
+    converted = []
+    floats = CostVolume.floats
+
+    def noted(volume):
+        if volume.costs.dtype != np.float32:
+            converted.append(volume.costs.dtype)
+        return floats(volume)
+
+    monkeypatch.setattr(CostVolume, "floats", noted)
+
+    def whole_numbers(reference, match, search):
+        volume = absolute_difference(reference, match, search)
+        return dataclasses.replace(volume, costs=volume.costs.astype(np.uint8))
+
+    @stage("matching_cost", **local, integer=True)
+    def narrow(reference, match, search):
+        return whole_numbers(reference, match, search)
+
+    @stage("matching_cost", **local)
+    def wide(reference, match, search):
+        return floats(whole_numbers(reference, match, search))
+
+    @stage("aggregation", **not_local, integer=True)
+    def twice(volume):
+        costs = volume.costs.astype(np.uint16) if volume.costs.dtype == np.uint8 else volume.costs
+        return CostVolume(costs * costs.dtype.type(2), volume.search, 2 * volume.outside)
+
+    @stage("optimization", **not_local)
+    def decide(energy):
+        assert energy.volume.costs.dtype == np.float32
+        return winner_take_all(energy)
+
+    @stage("optimization", **not_local, integer=True)
+    def decide_in_integers(energy):
+        assert energy.volume.costs.dtype != np.float32
+        labels = energy.volume.costs.argmin(axis=2).astype(np.int16)
+        return Labeling(
+            labels, np.take_along_axis(energy.volume.costs, labels[..., None].astype(int), 2)[..., 0].astype(np.float32)
+        )
+
+    return converted, narrow, wide, twice, decide, decide_in_integers
+
+
+@pytest.mark.parametrize("height", [2, 100])
+def test_converted_once_with_the_same_labels(parts, height):
+    converted, narrow, wide, twice, decide, _ = parts
+    scene = textured()
+    results = {
+        cost: in_slabs(height, Pipeline(cost, decide, aggregation=twice, refinement=[parabola, parabola]), scene)
+        for cost in (narrow, wide)
+    }
+    assert converted == [np.uint16]
+    for name in ("labels", "disparity", "status"):
+        np.testing.assert_array_equal(getattr(results[narrow], name), getattr(results[wide], name))
+    assert results[narrow].energy == results[wide].energy
+
+
+def test_raw_and_volume_are_one_when_they_are(parts):
+    converted, narrow, _, _, decide, _ = parts
+    seen = []
+
+    @stage("refinement", **not_local)
+    def look(disparity, volume, raw):
+        seen.append((volume.costs is raw.costs, volume.costs.dtype))
+        return disparity
+
+    Pipeline(narrow, decide, refinement=look)(textured())
+    # The optimizer had its volume converted, raw costs were first asked for after it.
+    assert seen[0][1] == np.float32
+    assert len(converted) <= 2
+
+
+def test_integers_all_the_way(parts):
+    converted, narrow, wide, twice, decide, decide_in_integers = parts
+    scene = textured()
+    match = Pipeline(narrow, decide_in_integers, aggregation=twice)(scene, keep_volume=True)
+    assert converted == []
+    assert match.volume.costs.dtype == np.uint16
+    np.testing.assert_array_equal(match.labels, Pipeline(wide, decide, aggregation=twice)(scene).labels)
+    # The energy is that of the costs as numbers.
+    assert match.energy == Pipeline(wide, decide, aggregation=twice)(scene).energy
+
+
+def test_float_aggregation_of_integer_costs(parts):
+    converted, narrow, wide, _, decide, _ = parts
+    scene = textured()
+    one, other = (Pipeline(cost, decide, aggregation=[box])(scene) for cost in (narrow, wide))
+    np.testing.assert_array_equal(one.disparity, other.disparity)
+    assert set(converted) == {np.dtype(np.uint8)}
+
+
+def test_closed_cells_of_integers(parts):
+    _, narrow, _, twice, _, decide_in_integers = parts
+    scene = textured()
+    valid = np.ones((9, 20), bool)
+    valid[:, 4] = False
+    pair = Pair(scene.reference, scene.match, scene.search, Domain(valid=valid, low=np.full((9, 20), 1, np.float32)))
+    for aggregation in ([], [twice]):
+        match = Pipeline(narrow, decide_in_integers, aggregation=aggregation)(pair, keep_volume=True)
+        assert match.volume.costs.dtype == np.uint16
+        assert (match.volume.costs[:, 5:, 0] == 65535).all()
+        assert (match.volume.costs[:, 4] == 0).all()
+        assert (match.labels[:, 4] == -1).all()
+        assert (match.labels[:, 5:] >= 1).all()
+
+
+def test_the_other_views_costs_are_converted_too(parts):
+    _, narrow, _, twice, _, decide_in_integers = parts
+    seen = []
+
+    @stage("refinement", **not_local, other_needs={"volume"})
+    def look(disparity, other):
+        seen.append(other.volume.costs)
+        return disparity
+
+    @stage("refinement", **not_local, other_needs={"volume"}, integer=True)
+    def look_at_integers(disparity, other):
+        seen.append(other.volume.costs)
+        return disparity
+
+    scene = textured()
+    for refinement in (look, look_at_integers):
+        Pipeline(narrow, decide_in_integers, aggregation=twice, refinement=refinement)(scene)
+    assert [costs.dtype for costs in seen] == [np.float32, np.uint16]
+    np.testing.assert_array_equal(*seen)
+
+
+def test_memory_counts_the_copy(parts):
+    _, narrow, wide, _, decide, decide_in_integers = parts
+    shape, levels = (1000, 1000), 100
+    volume = 4 * 1000 * 1000 * 100
+
+    def peak(*arguments, **others):
+        return peak_memory(Tree([Pipeline(*arguments, **others)]).root, shape, levels)
+
+    # The volume, two more that the optimizer may hold, and the copy.
+    assert peak(wide, decide) == 3 * volume
+    assert peak(narrow, decide) == 4 * volume
+    assert peak(narrow, decide_in_integers) == 3 * volume
+
+    @stage("refinement", **not_local, other_needs={"volume"})
+    def look(disparity, other):
+        return disparity
+
+    # The other view's volume, two more that the stage may hold, and the copy.
+    assert peak(wide, decide, refinement=look) == 3 * volume
+    assert peak(narrow, decide_in_integers, refinement=look) == 4 * volume

@@ -1,0 +1,197 @@
+"""Methods within methods: alternatives and schemes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from pipeline_parts import local, not_local, textured
+
+from stereo_framework import Bound, Pipeline
+from stereo_framework.aggregation import box
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.tree import Tree
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference, squared_difference
+from stereo_framework.optimization import graph_cut, winner_take_all
+from stereo_framework.preprocessing import binomial_blur
+from stereo_framework.refinement import left_right_check, median
+from stereo_framework.scheme import pyramid
+from stereo_framework.stage import stage
+
+PLAIN = Pipeline(absolute_difference, winner_take_all)
+ROBUST = Pipeline(squared_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[left_right_check])
+
+
+@pytest.fixture
+def seen(registry):
+    """What two stages got of the alternatives, and a cost that counts its calls."""
+    found = {"calls": []}
+
+    @stage("matching_cost", **local)
+    def counted(reference, match, search):
+        found["calls"].append(search.direction)
+        return absolute_difference(reference, match, search)
+
+    @stage("refinement", **not_local)
+    def merge(disparity, alternatives, search, *, threshold: float = 1.0):
+        found["refinement", search.direction] = dict(alternatives)
+        return np.where(np.isnan(alternatives["robust"].disparity), np.float32(threshold), disparity)
+
+    @stage("matching_cost", **not_local)
+    def guided(reference, match, search, alternatives):
+        found["cost", search.direction] = dict(alternatives)
+        return absolute_difference(reference, match, search)
+
+    found["stages"] = counted, merge, guided
+    return found
+
+
+def test_alternatives_run_for_both_views(seen):
+    _, merge, guided = seen["stages"]
+    scene = textured()
+    Pipeline(guided, winner_take_all, refinement=[merge, left_right_check], alternatives={"robust": ROBUST, "plain": PLAIN})(
+        scene
+    )
+    for slot in ("cost", "refinement"):
+        for one in (scene, scene.pair(1, 0)):
+            got = seen[slot, one.direction]
+            assert sorted(got) == ["plain", "robust"]
+            for name, method in (("robust", ROBUST), ("plain", PLAIN)):
+                # Each view gets its own view of the alternative.
+                expected = method(one)
+                np.testing.assert_array_equal(got[name].disparity, expected.disparity)
+                assert got[name].search == expected.search
+                assert got[name].volumes == {}
+            # Of a method with a check the other view is checked as well.
+            assert np.isnan(got["robust"].disparity).any()
+
+
+def test_alternatives_are_matched_once_for_many_settings(seen):
+    counted, merge, _ = seen["stages"]
+    robust = dataclasses.replace(PLAIN, matching_cost=counted)
+    method = Pipeline(squared_difference, winner_take_all, alternatives={"robust": robust})
+    some = [dataclasses.replace(method, refinement=[Bound(merge, {"threshold": t})]) for t in (0.0, 1.0, 2.0, 3.0)]
+    found = dict(Tree(some).walk(textured()))
+    assert sorted(seen["calls"]) == [-1, 1]
+    assert not any(isinstance(outcome, Exception) for outcome in found.values())
+    # Another alternative is another method, though the stages are the same.
+    other = dataclasses.replace(some[0], alternatives={"robust": dataclasses.replace(robust, refinement=[median])})
+    assert other != some[0]
+    seen["calls"].clear()
+    dict(Tree([some[0], other]).walk(textured()))
+    assert sorted(seen["calls"]) == [-1, -1, 1, 1]
+
+
+def test_alternatives_have_images_of_their_own(seen):
+    _, merge, _ = seen["stages"]
+    scene = textured()
+    blurred = dataclasses.replace(PLAIN, preprocessing=[binomial_blur])
+    for outer, inner in (([], blurred), ([binomial_blur], PLAIN)):
+        Pipeline(absolute_difference, winner_take_all, preprocessing=outer, refinement=merge, alternatives={"robust": inner})(
+            scene
+        )
+        np.testing.assert_array_equal(seen["refinement", 1]["robust"].disparity, inner(scene).disparity)
+
+
+def test_alternatives_nest_and_are_told(seen):
+    _, merge, _ = seen["stages"]
+    inner = dataclasses.replace(PLAIN, refinement=[merge], alternatives={"robust": ROBUST})
+    method = Pipeline(absolute_difference, winner_take_all, refinement=[merge], alternatives={"robust": inner})
+    assert [address for address, _ in method.stages()][:3] == [
+        "alternatives.robust.alternatives.robust.matching_cost",
+        "alternatives.robust.alternatives.robust.aggregation.box",
+        "alternatives.robust.alternatives.robust.optimization",
+    ]
+    scene = textured()
+    match = method(scene)
+    np.testing.assert_array_equal(seen["refinement", 1]["robust"].disparity, inner(scene).disparity)
+    assert match.seconds["alternatives"] > 0
+    with pytest.raises(ParameterError, match=r"^refinement.merge: merge needs alternatives, and the method names none$"):
+        Pipeline(absolute_difference, winner_take_all, refinement=merge)
+
+
+def test_alternatives_count_in_memory(seen):
+    _, merge, _ = seen["stages"]
+    shape, levels = (1000, 1000), 100
+    cut = Pipeline(absolute_difference, graph_cut, smoothness=None)
+    method = dataclasses.replace(PLAIN, refinement=[merge], alternatives={"robust": cut})
+    plain = peak_memory(Tree([PLAIN]).root, shape, levels)
+    assert peak_memory(Tree([cut]).root, shape, levels) == 3 * 4 * 1000 * 1000 * 100
+    assert peak_memory(Tree([method]).root, shape, levels) == peak_memory(Tree([cut], both=True).root, shape, levels) > plain
+
+
+@pytest.fixture
+def halves(registry):
+    """A scheme that runs the upper and the lower half of the rows by themselves."""
+    shapes = []
+
+    @stage("scheme", source="a test")
+    def halves(solve, pair):
+        shapes.append((pair.shape, pair.search.direction))
+        middle = pair.shape[0] // 2
+        parts = [solve(pair.rows(0, middle)), solve(pair.rows(middle, pair.shape[0]))]
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("disparity", "status", "labels")}
+        return dataclasses.replace(parts[0], **joined)
+
+    return halves, shapes
+
+
+def test_schemes_nest_the_first_outermost(halves):
+    halves, shapes = halves
+    scene = textured(rows=16)
+    match = dataclasses.replace(PLAIN, scheme=[halves, halves])(scene)
+    # Once on the whole, then on each half.
+    assert [shape for shape, _ in shapes] == [(16, 20), (8, 20), (8, 20)]
+    # Rows do not reach across each other: the same as without.
+    np.testing.assert_array_equal(match.disparity, PLAIN(scene).disparity)
+    assert len(match.seconds) == 1
+    assert match.seconds.popitem()[1] > 0
+    shapes.clear()
+    dataclasses.replace(PLAIN, scheme=[pyramid, halves])(scene)
+    assert [shape for shape, _ in shapes] == [(4, 5), (8, 10), (16, 20)]
+    shapes.clear()
+    dataclasses.replace(PLAIN, scheme=[halves, pyramid])(scene)
+    assert [shape for shape, _ in shapes] == [(16, 20)]
+
+
+def test_other_never_crosses_a_part(halves, registry):
+    halves, _ = halves
+    seen = []
+
+    @stage("refinement", **not_local)
+    def look(disparity, other, search):
+        seen.append((disparity.shape, other.disparity.shape, search.direction))
+        return disparity
+
+    method = dataclasses.replace(PLAIN, refinement=[look], scheme=[halves])
+    method(textured(rows=16))
+    assert seen == 2 * [((8, 20), (8, 20), 1)]
+
+
+def test_both_views_of_a_method_under_a_scheme(halves, registry):
+    halves, shapes = halves
+    scene = textured(rows=16)
+    method = dataclasses.replace(PLAIN, scheme=[halves])
+    [(_, both)] = Tree([method], both=True).walk(scene)
+    assert [direction for _, direction in shapes] == [1, -1]
+    for match, one in zip(both, (scene, scene.pair(1, 0)), strict=True):
+        np.testing.assert_array_equal(match.disparity, PLAIN(one).disparity)
+        assert match.search == PLAIN(one).search
+
+
+def test_settings_under_a_scheme_share_nothing(halves, registry):
+    halves, shapes = halves
+    some = [dataclasses.replace(PLAIN, scheme=[halves], refinement=[Bound(median, {"size": n})]) for n in (1, 3)]
+    found = dict(Tree(some).walk(textured(rows=16)))
+    assert len(shapes) == 2
+    for i, method in enumerate(some):
+        np.testing.assert_array_equal(found[i].disparity, method(textured(rows=16)).disparity)
+
+
+def test_a_scene_is_refused_under_a_scheme(registry):
+    @stage("matcher", source="a test")
+    def needs_scene(reference, match, search, scene):
+        return np.zeros(reference.shape, np.float32)
+
+    with pytest.raises(ParameterError, match=r"^matcher: needs_scene needs the scene, and pyramid makes pairs without one$"):
+        Pipeline(matcher=needs_scene, scheme=pyramid)

@@ -1,0 +1,105 @@
+"""Sweeps whose first runs fail alike."""
+
+import pytest
+
+import stereo_framework
+from stereo_framework.datasets import random_planes
+from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.sweep import Store
+
+PLUGIN = '''
+from stereo_framework.stage import stage
+
+@stage("refinement", source="a test")
+def fails(disparity, volume, *, size: int = 0, words: bool = False):
+    """Raise, in the same words or others, from a size of 0 on.
+
+    Parameters
+    ----------
+    size : int
+        Pixels.
+    words : bool
+        Tell the size.
+    """
+    if size >= 0:
+        raise ValueError(f"no luck with {size}" if words else "no luck")
+    return disparity
+'''
+
+
+@pytest.fixture
+def sweep(tmp_path, registry):
+    plugin = tmp_path / "plugin_without_luck.py"
+    plugin.write_text(PLUGIN)
+
+    def make(sizes, **changes):
+        return {
+            "plugins": [str(plugin)],
+            "matching_cost": "absolute_difference",
+            "optimization": "winner_take_all",
+            "refinement": [{"use": "fails", **changes}],
+            "sweep": {"grid": {"refinement.fails.size": list(sizes)}},
+        }
+
+    return make
+
+
+def scene():
+    return random_planes(rows=24, columns=32, levels=8, seed=1)
+
+
+def errors(script, **options):
+    return [r.error and r.error.rpartition(": ")[2] for r in stereo_framework.run(script, scenes=scene(), **options)]
+
+
+@pytest.mark.parametrize("options", [{"workers": 1}, {"workers": 2}, {"workers": 2, "executor": "process"}], ids=str)
+def test_the_first_three_end_it(sweep, tmp_path, options):
+    with pytest.raises(
+        StereoFrameworkError,
+        match=r"^17 of 20 runs are left out: the first 3 failed alike: .*plugin_without_luck.py:16: refinement stage fails: "
+        r"ValueError: no luck$",
+    ):
+        stereo_framework.run(sweep(range(20)), scenes=scene(), out=tmp_path / "out", **options)
+    with Store(tmp_path / "out") as store:
+        assert len(store.results()) == 3
+        assert store.missing() == 17
+
+
+def test_what_was_finished_before_is_kept(sweep, tmp_path):
+    assert errors(sweep([-2, -1]), out=tmp_path) == [None, None]
+    # With something that works nobody gives up.
+    assert errors(sweep([-2, -1, 0, 1, 2, 3]), out=tmp_path) == [None, None, *4 * ["no luck"]]
+    with Store(tmp_path) as store:
+        assert sum(r.error is None for r in store.results()) == 2
+
+
+def test_one_that_works_is_enough(sweep):
+    assert errors(sweep([0, 1, -1, 3, 4, 5]), workers=1) == ["no luck", "no luck", None, *3 * ["no luck"]]
+
+
+def test_other_words_are_another_failure(sweep):
+    assert errors(sweep(range(5), words=True), workers=1) == [f"no luck with {size}" for size in range(5)]
+
+
+def test_three_runs_are_no_more_than_three(sweep):
+    assert errors(sweep([0, 1, 2]), workers=1) == 3 * ["no luck"]
+
+
+def test_methods_without_the_stage_are_run(sweep):
+    script = sweep([0, 1, 2, 3])
+    own = {name: script.pop(name) for name in ("refinement", "sweep")}
+    script["methods"] = {"broken": own, "plain": {}}
+    assert errors(script, workers=1) == [*4 * ["no luck"], None]
+
+
+def test_a_lack_of_memory_ends_nothing(sweep):
+    script = sweep([-1]) | {
+        "smoothness": "potts",
+        "refinement": [],
+        "sweep": {"grid": {"optimization": ["graph_cut", "winner_take_all"], "smoothness.weight": [1, 2, 3, 4]}},
+    }
+    # Graph cuts hold three volumes, winners are taken slab by slab.
+    tall = random_planes(rows=200, columns=32, levels=8, seed=1)
+    found = stereo_framework.run(script, scenes=tall, workers=1, memory=int(2.5 * 4 * 200 * 32 * 8))
+    assert [r.error is None for r in found] == [False] * 4 + [True] * 4
+    assert "graph_cut needs about" in found[0].error
