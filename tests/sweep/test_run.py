@@ -137,6 +137,15 @@ def test_a_failing_run_is_recorded_and_stops_nothing(tmp_path):
         assert [bool(r.error) for r in store.results()] == [False, True, False]
 
 
+def test_a_run_that_failed_is_tried_again(tmp_path):
+    failed = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path, memory=1000)
+    assert all("are allowed (--memory)" in r.error for r in failed)
+    again = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)
+    assert [(r.id, r.error) for r in again] == [(r.id, None) for r in failed]
+    with Store(tmp_path) as store:
+        assert _numbers(store.results()) == _numbers(again)
+
+
 def test_maps_are_written_unless_sweeping(tmp_path):
     single = {k: v for k, v in SWEEP.items() if k != "sweep"}
     [result] = stereo_framework.run(single, scenes=_scene("folder/tiny"), out=tmp_path / "one")
