@@ -17,6 +17,7 @@ from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store
 from stereo_framework.sweep import run as run_function
+from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.plan import plan
 from stereo_framework.sweep.runs import execute, scenes_of
 
@@ -106,6 +107,14 @@ def test_another_scene_of_the_same_name_is_computed(tmp_path):
     first = stereo_framework.run(SWEEP, scenes=_scene(seed=0), out=tmp_path)
     second = stereo_framework.run(SWEEP, scenes=_scene(seed=1), out=tmp_path)
     assert {r.id for r in first}.isdisjoint(r.id for r in second)
+
+
+def test_a_plugins_code_is_part_of_the_identity(tmp_path):
+    for name, text in (("one", "limit = 1\n"), ("same", "limit = 1\n"), ("other", "limit = 2\n")):
+        (tmp_path / f"{name}.py").write_text(text)
+    one, same, other = (code_digest((str(tmp_path / f"{name}.py"),)) for name in ("one", "same", "other"))
+    assert one == same
+    assert len({one, other, code_digest()}) == 3
 
 
 def test_an_interrupted_run_continues(tmp_path):
