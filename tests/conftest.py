@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from tiny_stages import tiny  # noqa: F401  a fixture
 
 import stereo_framework
@@ -19,6 +19,7 @@ from stereo_framework.datasets import ready_made
 # --hypothesis-profile=full. Kernels without the JIT are some hundred times slower. The first call of a kernel may compile it: no deadline.
 settings.register_profile("push", max_examples=30, deadline=None, derandomize=True)
 settings.register_profile("interpreted", settings.get_profile("push"), max_examples=5)
+settings.register_profile("planted", settings.get_profile("push"), phases=(Phase.explicit, Phase.generate))  # found is enough
 settings.register_profile("full", max_examples=300, deadline=None)
 settings.load_profile("push" if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" else "interpreted")
 
@@ -79,7 +80,7 @@ def data() -> Path:
     return Path(root)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Stages that the test registers are forgotten after it, and the plug-ins that it loads."""
     monkeypatch.setattr(stage, "_REGISTRY", {slot: dict(stages) for slot, stages in stage._REGISTRY.items()})

@@ -7,6 +7,8 @@ from stereo_framework.papers import NAMES, find_paper
 from stereo_framework.papers.comparison import Comparison, comparison_table, exported
 from stereo_framework.papers.published import published_parameters, published_table
 from stereo_framework.papers.reproduce import reproduce
+from stereo_framework.papers.taxonomy2002 import table5
+from stereo_framework.papers.taxonomy2002.table5 import SCENES
 from stereo_framework.report.formats import to_text
 
 
@@ -47,7 +49,9 @@ def test_published_tables():
     table = published_table("taxonomy2002", "table5")
     assert len(table.rows) == 20
     assert len(table.columns) == 11
-    assert table.rows["Dyn. prog."]["venus_nonocc"] == 10.1
+    numbers = (4.12, 4.63, 12.34, 4.84, 3.71, 13.26, 10.1, 15.01, 17.12)
+    columns = [f"{scene}_{region}" for scene in SCENES[:3] for region in ("nonocc", "textureless", "discont")]
+    assert table.rows["Dyn. prog."] == dict(zip(columns, numbers, strict=True)) | {"map_nonocc": 3.33, "map_discont": 14.04}
     assert table.rows["Graph cuts (4)"]["tsukuba_nonocc"] == 1.94
     assert table.ranks["Layered"]["sawtooth_nonocc"] == 1
     assert published_table("taxonomy2002", "table6").rows["GC"]["map_best"] == 0.09
@@ -58,6 +62,22 @@ def test_published_tables():
         "GC": 20,
         "Bay": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "column", "tolerance"),
+    [
+        ("dp", "venus_nonocc", 0.01),  # a unit of the last printed digit
+        ("so", "map_discont", 0.01),
+        ("bayesian", "tsukuba_textureless", 0.03),  # pixels exactly at the texture threshold
+        ("ssd", "tsukuba_nonocc", 0.1),  # the original's builds lie 0.1 apart
+        ("gc", "sawtooth_nonocc", 0.1),
+    ],
+)
+def test_tolerances_of_table_5(method, column, tolerance):
+    for sign in (1, -1):
+        assert not table5._comparison(method, "row", column, 10.0, 10.0 + sign * 0.99 * tolerance).outside
+        assert table5._comparison(method, "row", column, 10.0, 10.0 + sign * 1.01 * tolerance).outside
 
 
 def test_names():

@@ -17,6 +17,7 @@ from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store
 from stereo_framework.sweep import run as run_function
+from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.plan import plan
 from stereo_framework.sweep.runs import execute, scenes_of
 
@@ -108,6 +109,14 @@ def test_another_scene_of_the_same_name_is_computed(tmp_path):
     assert {r.id for r in first}.isdisjoint(r.id for r in second)
 
 
+def test_a_plugins_code_is_part_of_the_identity(tmp_path):
+    for name, text in (("one", "limit = 1\n"), ("same", "limit = 1\n"), ("other", "limit = 2\n")):
+        (tmp_path / f"{name}.py").write_text(text)
+    one, same, other = (code_digest((str(tmp_path / f"{name}.py"),)) for name in ("one", "same", "other"))
+    assert one == same
+    assert len({one, other, code_digest()}) == 3
+
+
 def test_an_interrupted_run_continues(tmp_path):
     script = load(SWEEP)
     tasks = plan(script, [_scene()])
@@ -137,6 +146,15 @@ def test_a_failing_run_is_recorded_and_stops_nothing(tmp_path):
     assert results[1].statistics == {}
     with Store(tmp_path / "out") as store:
         assert [bool(r.error) for r in store.results()] == [False, True, False]
+
+
+def test_a_run_that_failed_is_tried_again(tmp_path):
+    failed = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path, memory=1000)
+    assert all("are allowed (--memory)" in r.error for r in failed)
+    again = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)
+    assert [(r.id, r.error) for r in again] == [(r.id, None) for r in failed]
+    with Store(tmp_path) as store:
+        assert _numbers(store.results()) == _numbers(again)
 
 
 def test_maps_are_written_unless_sweeping(tmp_path):

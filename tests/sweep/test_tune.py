@@ -53,6 +53,10 @@ def swept(**grid):
     return SCRIPT | {"sweep": {"grid": grid}}
 
 
+# More settings than the first ten, which are drawn by chance; few enough to try them all.
+ALL = swept(**{"aggregation.box.size": [1, 3, 7, 11], "matching_cost.truncation": [5, 20, 80, None]})
+
+
 def averages(script, scenes, statistic=BAD):
     """Of the whole sweep: average by setting."""
     found = {}
@@ -85,9 +89,9 @@ def asked(tuned):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_with_enough_trials_everything_is_tried_once(workers):
     scene = noisy()
-    tuned = tune(SCRIPT, BAD, scene, trials=1000, workers=workers)
-    expected = averages(SCRIPT, scene)
-    assert tuned.size == len(tuned.trials) == len(expected) == 35
+    tuned = tune(ALL, BAD, scene, trials=1000, workers=workers)
+    expected = averages(ALL, scene)
+    assert tuned.size == len(tuned.trials) == len(expected) == 16
     assert {tuple(t.axes.items()): t.value for t in tuned.trials} == expected
     assert tuned.best.value == min(expected.values())
     assert tuned.better == "lower"
@@ -314,7 +318,7 @@ def test_a_search_goes_on_as_if_it_had_not_been_left(tmp_path, workers):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("moment", [1, 8, 23, 40])
+@pytest.mark.parametrize("moment", [1, 23, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (8, 40))])
 def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
     scenes = [noisy("a", 1), noisy("b", 2)]
     options = {"trials": 12, "out": tmp_path, "workers": workers}
@@ -353,9 +357,9 @@ def test_interrupted_between_trials_that_were_made_together(tmp_path, monkeypatc
 
 
 def test_another_statistic_shares_the_results(tmp_path, monkeypatch):
-    first = tune(SCRIPT, BAD, noisy(), trials=35, out=tmp_path)
+    first = tune(ALL, BAD, noisy(), trials=16, out=tmp_path)
     monkeypatch.setattr(sys.modules["stereo_framework.sweep.crew"], "serial", lambda *_: pytest.fail("computed again"))
-    second = tune(SCRIPT, "rms_error_all", noisy(), trials=35, out=tmp_path)
+    second = tune(ALL, "rms_error_all", noisy(), trials=16, out=tmp_path)
     assert {t.number for t in first.trials} == {t.number for t in second.trials}
     assert second.best.value == min(averages_from(tmp_path, "rms_error_all"))
     names = optuna.get_all_study_names(f"sqlite:///{tmp_path}/study.sqlite")
