@@ -69,11 +69,13 @@ def test_the_sum_and_the_alternative_of_the_readme_run(tmp_path):
     assert runs[0].parameters["alternatives.robust.optimization.use"] == "graph_cut"
 
 
-def test_the_stage_of_contributing_works(tmp_path):
-    example = next(block for block in _blocks("CONTRIBUTING.md", "python") if "cross_check" in block)
-    (tmp_path / "cross_check.py").write_text(example)
+def test_the_stage_of_contributing_is_the_example_and_works(tmp_path):
+    [example] = _blocks("CONTRIBUTING.md", "python")
+    assert example == (ROOT / "examples/stages/refinement.py").read_text()
+    (tmp_path / "my_refinement.py").write_text(example)
     script = tmp_path / "checked.yaml"
-    script.write_text(yaml.safe_dump({"include": "window", "plugins": ["cross_check.py"], "refinement": ["cross_check"]}))
+    refinement = [{"use": "keep_confirmed", "fill": False}]
+    script.write_text(yaml.safe_dump({"include": "window", "plugins": ["my_refinement.py"], "refinement": refinement}))
     scene = load_scene("synthetic/planes")
     for one in (scene, scene.pair(scene.match_index, scene.reference_index)):
         [plain], [checked] = run("window", scenes=one), run(script, scenes=one)
@@ -83,6 +85,19 @@ def test_the_stage_of_contributing_works(tmp_path):
         wrong = np.abs(plain.disparity - one.truth) > 1
         assert kept[~wrong].mean() > 0.9
         assert kept[wrong].mean() < 0.5
+
+
+def test_contributing_tells_of_every_slot_and_file():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert [row[0].split()[0] for row in _rows(text, "slot")] == list(SLOTS)
+    assert [re.findall(r"\w+", row[1].partition(":")[0].partition(";")[0]) for row in _rows(text, "slot")] == [
+        list(slot.first[0]) for slot in SLOTS.values()
+    ]
+    named = {name for slot in SLOTS.values() for name in slot.data}
+    assert not {name for name in named if f"`{name}`" not in text}
+    for link in re.findall(r"\]\((examples/[^)]+)\)", text):
+        assert (ROOT / link).exists()
+    assert len(_rows(text, "you want")) == 9
 
 
 def _rows(text, first):

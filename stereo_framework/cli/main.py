@@ -23,6 +23,7 @@ from stereo_framework.cli import (
     evaluate,
     import_,
     metrics,
+    new_stage,
     rank,
     report,
     reproduce,
@@ -92,14 +93,15 @@ _VERBS: tuple[Callable[..., int], ...] = (
     reproduce.reproduce,
     scenes.scenes,
     stages.stages,
+    new_stage.new_stage,
     check.check,
     schema.schema,
     import_.import_,
 )
 for _verb in _VERBS:
-    app.command(_verb.__name__.rstrip("_"), help=inspect.cleandoc(_verb.__doc__ or "").replace("\n    ", "\n\n    "))(
-        _exits(_verb)
-    )
+    app.command(
+        _verb.__name__.rstrip("_").replace("_", "-"), help=inspect.cleandoc(_verb.__doc__ or "").replace("\n    ", "\n\n    ")
+    )(_exits(_verb))
 
 
 def main() -> None:

@@ -1,0 +1,42 @@
+"""A whole matcher from elsewhere: it takes two images and gives a map, whatever it does in between."""
+
+import cv2
+import numpy as np
+
+from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.volume import Status
+
+
+@stage("matcher", source="Kanade & Okutomi 1994, section 2")
+def match_windows(reference, match, search, *, window: PositiveInt = 9):
+    """Give each pixel the disparity whose window differs least.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    search : Search
+        The disparities to try, `search.disparities`, in pixels; x_match = x_reference - search.direction * d.
+    window : int
+        Side of the square windows in pixels.
+
+    Returns
+    -------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate. A matcher may return this alone, (disparity, status), or (disparity, status, confidence);
+        one that matches both views at once returns `Views(reference, match)` of such results.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`.
+    """
+    one, other = (image.astype(np.float32).reshape(*image.shape[:2], -1) for image in (reference, match))
+    rows, columns = one.shape[:2]
+    lowest = np.full((rows, columns), np.inf, np.float32)
+    disparity = np.full((rows, columns), np.nan, np.float32)
+    for d in search.disparities:
+        position = np.arange(columns) - search.direction * int(np.rint(d))
+        seen = (position >= 0) & (position < columns)
+        difference = np.abs(one - other[:, np.clip(position, 0, columns - 1)]).sum(axis=2)
+        costs = cv2.blur(difference, (window, window))
+        better = seen & (costs < lowest)
+        lowest[better], disparity[better] = costs[better], d
+    return disparity, np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)

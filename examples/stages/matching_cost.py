@@ -1,0 +1,39 @@
+"""A gradient cost: compares how intensities change along a row, which light and exposure leave alone."""
+
+import numpy as np
+
+from stereo_framework import CostVolume
+from stereo_framework.stage import Positive, stage
+
+
+@stage("matching_cost", source="Klaus, Sormann & Karner 2006, section 2.2", halo=lambda: 0)
+def slope_difference(reference, match, search, *, truncation: Positive = 20.0):
+    """Absolute difference of horizontal derivatives of the two grey images.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    search : Search
+        The disparity of each level is `search.disparities[level]`, in pixels; whole ones here.
+    truncation : float
+        Largest cost, in grey levels a pixel.
+
+    Returns
+    -------
+    CostVolume
+        Float32 (rows, columns, levels), lower is better.
+    """
+    # A halo of 0 rows: what is computed for a row needs this row alone, so that the stage may run on slices of rows.
+    one, other = (
+        np.gradient(image.reshape(*image.shape[:2], -1).mean(axis=2, dtype=np.float64), axis=1) for image in (reference, match)
+    )
+    columns = np.arange(reference.shape[1])
+    # Cells that lie out of view in the match image hold a finite cost, neither worst nor best.
+    outside = truncation / 2
+    costs = np.full((*reference.shape[:2], search.levels), outside, np.float32)
+    for level, d in enumerate(search.disparities):
+        position = columns - search.direction * int(np.rint(d))
+        seen = (position >= 0) & (position < len(columns))
+        costs[:, seen, level] = np.minimum(np.abs(one[:, seen] - other[:, position[seen]]), truncation)
+    return CostVolume(costs, search, outside)

@@ -1,0 +1,55 @@
+"""The verb ``new-stage``."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stereo_framework.errors import DataError, ParameterError, nearest
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def new_stage(
+    slot: Annotated[str, typer.Argument(help="Where the stage stands: matching_cost, refinement ...")],
+    name: Annotated[str, typer.Argument(help="What it is called, in scripts and as a function.")],
+    out: Annotated[Path | None, typer.Option("--out", help="The file to write; default: NAME.py here.")] = None,
+) -> int:
+    """Write a complete example of a slot's stages as a file of your own, to change into what you want.
+
+    Example: stereo-framework new-stage matching_cost my_cost
+    """
+    from stereo_framework import stage
+    from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
+
+    if slot not in stage.SLOTS:
+        raise ParameterError(f"new-stage: no slot {slot!r}; {nearest(slot, stage.SLOTS, kind='slots')}")
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ParameterError(f"new-stage: {name!r} is no name of a function; take letters, digits and underscores")
+    if name in {known.name for known in stage.stages(slot)}:
+        raise ParameterError(f"new-stage: there is a stage {name!r} of {slot} already; choose another name")
+    path = out or Path(f"{name}.py")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(example(slot, name))
+    except FileExistsError:
+        raise DataError(f"{path}: is there already; choose another name or --out FILE") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+    entry = name if not stage.SLOTS[slot].many else f"[{name}]"
+    print(f"{path}: a stage of {slot} that works; in a script: plugins: [{path}] and {slot}: {entry}")
+    return 0
+
+
+def example(slot: str, name: str | None = None) -> str:
+    """The text of a slot's example, its stage called `name`."""
+    inside = _PACKAGE / "stage_examples"
+    folder = inside if inside.is_dir() else _PACKAGE.parent / "examples" / "stages"
+    text = (folder / f"{slot}.py").read_text(encoding="utf-8")
+    found = re.search(r"^@stage\(.*\)\ndef (\w+)", text, re.MULTILINE)
+    assert found is not None, "every example registers a stage"
+    return text if name is None else re.sub(rf"\b{found[1]}\b", name, text)

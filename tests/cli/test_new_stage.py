@@ -1,0 +1,129 @@
+"""The example of each slot: as `new-stage` writes it, it keeps the contract and does what it says."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+import test_contract as contract
+from typer.testing import CliRunner
+
+from stereo_framework import Bound, Pipeline, load_scene
+from stereo_framework.aggregation import box
+from stereo_framework.cli import main
+from stereo_framework.cli.new_stage import example
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import graph_cut, winner_take_all
+from stereo_framework.refinement import median
+from stereo_framework.stage import SLOTS, find, load_plugin, stages
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "stages"
+WINDOW = {"matching_cost": absolute_difference, "aggregation": [Bound(box, {"size": 9})], "optimization": winner_take_all}
+
+
+def call(*arguments):
+    return CliRunner().invoke(main.app, ["new-stage", *map(str, arguments)])
+
+
+@pytest.fixture(params=SLOTS)
+def written(request, tmp_path, monkeypatch, registry):
+    """A slot's example under another name, loaded as a plug-in."""
+    monkeypatch.chdir(tmp_path)
+    result = call(request.param, "mine")
+    assert result.exit_code == 0, result.output
+    assert "mine.py: a stage of" in result.stdout
+    load_plugin("mine.py", tmp_path)
+    return find(request.param, "mine")
+
+
+def test_there_is_an_example_for_each_slot():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SLOTS)
+
+
+def test_examples_keep_the_contract(written):
+    worlds = {kind: contract._world(kind) for kind in ("grey uint8", "colour float32")}
+    contract.test_has_a_source(written)
+    contract.test_accepts_its_defaults(written)
+    contract.test_summary_is_one_line(written)
+    contract.test_documents_its_parameters_and_no_others(written)
+    for kind in worlds:
+        contract.test_keeps_shape_and_type(written, kind, worlds)
+        contract.test_leaves_its_inputs_unchanged(written, kind, worlds)
+        contract.test_threads_do_not_change_the_result(written, kind, worlds)
+        if written.halo:
+            contract.test_local_stages_give_the_same_on_row_slices(written, kind, worlds)
+    if {"volume", "energy"} & set(written.data) and not written.integer:
+        contract.test_refuses_costs_of_a_type_that_it_does_not_take(written, worlds)
+
+
+def bad(method, scene):
+    return (np.abs(method(scene).disparity - scene.truth) > 1).mean()
+
+
+# Per slot: the method that the example joins or replaces a part of, and how many more bad pixels, in shares, it may have than without.
+JOINED = {
+    "preprocessing": ({}, 0.02),
+    "matcher": (dict.fromkeys(WINDOW), 0.02),
+    "matching_cost": ({}, 0.1),
+    "aggregation": ({}, -0.03),
+    "smoothness": ({"aggregation": (), "optimization": graph_cut}, -0.03),
+    "optimization": ({"aggregation": ()}, -0.1),
+    "confidence": ({}, 0.0),
+    "refinement": ({}, 0.0),
+    "scheme": ({}, 0.02),
+}
+
+
+def test_examples_do_what_they_say(written):
+    scene = load_scene("synthetic/planes")
+    changes, most = JOINED[written.slot]
+    base = {k: v for k, v in (WINDOW | changes).items() if v is not None}
+    mine = Pipeline(**{**base, written.slot: Bound(written.function)})
+    if written.slot == "aggregation":
+        without = Pipeline(absolute_difference, winner_take_all)
+    elif written.slot in ("smoothness", "optimization"):
+        without = Pipeline(absolute_difference, winner_take_all, refinement=[median])
+    else:
+        without = Pipeline(**WINDOW)
+    assert bad(mine, scene) <= bad(without, scene) + most
+    if written.slot == "confidence":
+        match = mine(scene)
+        wrong = np.abs(match.disparity - scene.truth) > 1
+        assert np.median(match.confidence["mine"][wrong]) < np.median(match.confidence["mine"][~wrong])
+
+
+def test_only_the_name_differs(tmp_path, monkeypatch, registry):
+    monkeypatch.chdir(tmp_path)
+    for slot in SLOTS:
+        assert call(slot, "quite_another", "--out", f"{slot}.py").exit_code == 0
+        text, original = Path(f"{slot}.py").read_text(), (EXAMPLES / f"{slot}.py").read_text()
+        [function] = [node.name for node in ast.parse(original).body if isinstance(node, ast.FunctionDef) and node.decorator_list]
+        assert text.replace("quite_another", function) == original
+        assert "def quite_another(" in text
+        assert example(slot) == original
+
+
+def test_mistakes_are_told_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for arguments, told in (
+        (("refinment", "mine"), "error: new-stage: no slot 'refinment'; legal slots: "),
+        (("refinement", "my-stage"), "error: new-stage: 'my-stage' is no name of a function; take letters, digits and under"),
+        (("refinement", "class"), "error: new-stage: 'class' is no name of a function"),
+        (("refinement", "median"), "error: new-stage: there is a stage 'median' of refinement already; choose another name"),
+        (("refinement", "mine", "--out", "no/mine.py"), "error: no/mine.py: cannot be written: No such file or directory"),
+    ):
+        result = call(*arguments)
+        assert result.exit_code == 2
+        [line] = result.stderr.splitlines()
+        assert line.startswith(told)
+    assert "did you mean 'refinement'?" in call("refinment", "mine").stderr
+    assert not list(tmp_path.iterdir())
+    Path("mine.py").write_text("my work")
+    assert "error: mine.py: is there already; choose another name or --out FILE" in call("refinement", "mine").stderr
+    assert Path("mine.py").read_text() == "my work"
+
+
+def test_examples_are_no_stages_of_ours():
+    names = {s.name for s in stages() if s.function.__module__.startswith("stereo_framework.")}
+    for slot in SLOTS:
+        assert not {node.name for node in ast.parse(example(slot)).body if isinstance(node, ast.FunctionDef)} & names
