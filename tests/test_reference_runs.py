@@ -52,8 +52,8 @@ TABLE5 = {
 }
 
 
-# A thousand iterations on half a dozen million cells.
-LONG = {("bayesian", "sawtooth"), ("bayesian", "venus")}
+# A thousand iterations on some million cells.
+LONG = {("bayesian", "sawtooth"), ("bayesian", "venus"), ("bayesian", "map")}
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,9 @@ def test_slabs_change_nothing(monkeypatch):
     assert 0.2 < np.isfinite(expected).mean() < 0.95
 
 
-@pytest.mark.parametrize("scene", ["tsukuba", "venus", "teddy", "cones"])
+@pytest.mark.parametrize(
+    "scene", ["tsukuba", "venus", *(pytest.param(name, marks=pytest.mark.slow) for name in ("teddy", "cones"))]
+)
 def test_larger_margins_give_sparser_maps_and_fewer_errors(scene, data):
     scene = load_scene(f"middlebury-v2/{scene}", data=data)
     nonocc = scene.mask("nonocc")

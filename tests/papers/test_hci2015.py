@@ -12,15 +12,15 @@ from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, dense
 from stereo_framework.papers.published import published_table
 from stereo_framework.papers.reproduce import reproduce
 
-ROWS, COLUMNS_OF_IMAGE, LEVELS = 150, 240, 24
+ROWS, COLUMNS_OF_IMAGE, LEVELS = 100, 240, 24
 
 
 def truth_of_scene():
     """A slanted wall, an object and thin bars before it; exact in float32."""
     truth = np.tile((4 + np.arange(COLUMNS_OF_IMAGE) / 32).astype(np.float32), (ROWS, 1))
-    truth[40:120, 150:185] = 18
+    truth[25:80, 150:185] = 18
     for left in (60, 72, 84):
-        truth[45:110, left : left + 3] = 19
+        truth[25:75, left : left + 3] = 19
     return truth
 
 
@@ -45,7 +45,7 @@ def write_scene(folder, seed):
     write_image(folder / "mask0nocc.png", np.where(seen, 255, 128).astype(np.uint8))
     write_pfm(folder / "disp0GT.pfm", truth)
     (folder / "calib.txt").write_text(
-        "cam0=[300 0 120; 0 300 75; 0 0 1]\ncam1=[300 0 120; 0 300 75; 0 0 1]\ndoffs=0\nbaseline=100\n"
+        "cam0=[300 0 120; 0 300 50; 0 0 1]\ncam1=[300 0 120; 0 300 50; 0 0 1]\ndoffs=0\nbaseline=100\n"
         f"width={COLUMNS_OF_IMAGE}\nheight={ROWS}\nndisp={LEVELS}\nisint=0\nvmin=2\nvmax=20\n"
     )
 
