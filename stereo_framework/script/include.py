@@ -11,10 +11,11 @@ from typing import Any
 from stereo_framework import stage
 from stereo_framework.errors import ScriptError, StereoFrameworkError
 from stereo_framework.script.addresses import split, under
+from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document, parse, text, texts
 from stereo_framework.script.library import find_script
 from stereo_framework.script.places import Faults, Node, Place, from_python
-from stereo_framework.script.specs import Spec, Specs, takes_seed
+from stereo_framework.script.specs import Spec, Specs, same_run, takes_seed
 from stereo_framework.script.yaml_loader import parse as parse_yaml
 from stereo_framework.stage import SLOTS
 
@@ -199,6 +200,9 @@ def _refuse(source: Source, said: Mapping[str, Any], what: str, place: Place, fa
 def merge(base: Document, over: Document) -> Document:
     """Two documents as one: what `over` says counts, what it leaves out stays as in `base`, unless it cannot stand beside what `over` says."""
     gone = over.removes()
+    zipped = {k: v for k, v in base.zip.items() if not under(k, gone)}
+    if len(zipped) < len(base.zip):
+        zipped = distinct(zipped)
     methods = dict(base.methods)
     for name, method in over.methods.items():
         methods[name] = merge(methods[name], method) if name in methods else method
@@ -215,9 +219,20 @@ def merge(base: Document, over: Document) -> Document:
         without=base.without | over.without,
         # An axis that moves from grid to zip or back is still one axis.
         grid={**{k: v for k, v in base.grid.items() if k not in over.zip and not under(k, gone)}, **over.grid},
-        zip={**{k: v for k, v in base.zip.items() if k not in over.grid and not under(k, gone)}, **over.zip},
+        zip={**{k: v for k, v in zipped.items() if k not in over.grid}, **over.zip},
         methods=methods,
     )
+
+
+def distinct(axes: Mapping[str, Axis]) -> dict[str, Axis]:
+    """Axes that move together, each setting once, after those that told them apart are gone."""
+    if len({len(axis.values) for axis in axes.values()}) > 1:
+        return dict(axes)
+    rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
+    for row in zip(*(axis.values for axis in axes.values()), strict=True):
+        rows.setdefault(tuple(map(same_run, row)), row)
+    columns = zip(*rows.values(), strict=True)
+    return {name: replace(axis, values=values) for (name, axis), values in zip(axes.items(), columns, strict=True)}
 
 
 def _merge_slots(base: dict[str, Specs], over: dict[str, Specs]) -> dict[str, Specs]:

@@ -15,10 +15,10 @@ from stereo_framework.scene import Search
 from stereo_framework.script.addresses import alternatives_of, excluded, homes_around, split, under
 from stereo_framework.script.axes import MOST, Axis
 from stereo_framework.script.document import Document
-from stereo_framework.script.include import merge
+from stereo_framework.script.include import distinct, merge
 from stereo_framework.script.overrides import Assignment
 from stereo_framework.script.places import Faults, Node, Place, join
-from stereo_framework.script.specs import Specs, no_parameter, parameter, same_run, takes_seed
+from stereo_framework.script.specs import Specs, no_parameter, parameter, takes_seed
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS
 
 
@@ -91,24 +91,13 @@ def methods(root: Document, name: str, faults: Faults) -> list[Method]:
         grid = {k: v for k, v in root.grid.items() if k not in taken}
         zipped = {k: v for k, v in root.zip.items() if k not in taken}
         if lacking & root.zip.keys():
-            zipped = _distinct(zipped)
+            zipped = distinct(zipped)
         found.append(Method(key, homes, whole.slots, whole.seed or 0, _groups(grid, zipped), _groups(own.grid, own.zip)))
     for axis in (*root.grid.values(), *root.zip.values()):
         if axis.name not in lacked_by_all:
             continue
         faults.add(axis.place, _no_home(found[0], split(axis.name)[0]) or "addresses nothing: none of the methods has this slot")
     return found
-
-
-def _distinct(axes: Mapping[str, Axis]) -> dict[str, Axis]:
-    """Axes that move together, each setting once; those that moved with others are gone."""
-    if len({len(axis.values) for axis in axes.values()}) > 1:
-        return dict(axes)
-    rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
-    for row in zip(*(axis.values for axis in axes.values()), strict=True):
-        rows.setdefault(tuple(map(same_run, row)), row)
-    columns = zip(*rows.values(), strict=True)
-    return {name: replace(axis, values=values) for (name, axis), values in zip(axes.items(), columns, strict=True)}
 
 
 def _groups(grid: Mapping[str, Axis], zipped: Mapping[str, Axis]) -> list[list[Axis]]:

@@ -141,6 +141,8 @@ def test_axes_that_came_with_what_was_removed_go_with_it(write):
     write(base=f"{VOLUME}sweep: {{grid: {{matching_cost.truncation: [1, 2], aggregation: [[box], []], seed: [1, 2]}}}}\n")
     write(mine="include: base.yaml\nmatcher: dice\n")
     assert [run.axes for run in load("mine.yaml").runs] == [{"seed": 1}, {"seed": 2}]
+    write(base=f"{VOLUME}sweep: {{zip: {{matching_cost.truncation: [1, 2, 3], search.maximum: [8, 8, 9]}}}}\n")
+    assert [run.axes for run in load("mine.yaml").runs] == [{"search.maximum": 8}, {"search.maximum": 9}]
 
 
 def test_an_axis_that_no_method_can_use_is_a_fault(write):
