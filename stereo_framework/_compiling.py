@@ -99,7 +99,7 @@ def _listen() -> None:
     class Compiled(event.Listener):
         def on_start(self, event: Any) -> None:
             # A plug-in's kernels need not be cached: those may be compiled at every use.
-            if event.data["dispatcher"].py_func.__module__.startswith("stereo_framework."):
+            if str(event.data["dispatcher"].py_func.__module__).startswith("stereo_framework."):
                 while _TELL:
                     _TELL.pop()()
 

@@ -1,5 +1,5 @@
 import pytest
-import stereo_framework.pipeline  # noqa: F401  registers the stages
+import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 
 from stereo_framework.report.words import unit, with_unit
 

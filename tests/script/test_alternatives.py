@@ -223,7 +223,7 @@ def test_what_an_alternative_cannot_include(write, content, key):
         ),
         (
             "alternatives: {a: {matcher: falt}}\n",
-            r"2:29: alternatives.a.matcher: no stage 'falt'; legal stages: dice, flat, scenic; did",
+            r"2:29: alternatives.a.matcher: no stage 'falt'; legal stages: dice, flat, opencv_bm, opencv_sgbm, scenic; did",
         ),
         (
             "alternatives: {a: {matcher: flat, optimization: winner_take_all}}\n",
