@@ -70,7 +70,10 @@ def test_alternatives_are_matched_once_for_many_settings(seen):
     counted, merge, _ = seen["stages"]
     robust = dataclasses.replace(PLAIN, matching_cost=counted)
     method = Pipeline(squared_difference, winner_take_all, alternatives={"robust": robust})
-    some = [dataclasses.replace(method, refinement=[Bound(merge, {"threshold": t})]) for t in (0.0, 1.0, 2.0, 3.0)]
+    # What looks across wants both views of them.
+    some = [
+        dataclasses.replace(method, refinement=[Bound(merge, {"threshold": t}), left_right_check]) for t in (0.0, 1.0, 2.0, 3.0)
+    ]
     found = dict(Tree(some).walk(textured()))
     assert sorted(seen["calls"]) == [-1, 1]
     assert not any(isinstance(outcome, Exception) for outcome in found.values())
