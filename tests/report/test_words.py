@@ -1,6 +1,6 @@
 import pytest
-import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 
+import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework.report.words import unit, with_unit
 
 UNITS = {
