@@ -9,9 +9,9 @@ from PIL import Image
 
 from stereo_framework import load_scene, run
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.report.charts import CHARTS
-from stereo_framework.report.hci_pictures import metrics_picture, subsets_picture
-from stereo_framework.report.plots import save_figure
+from stereo_framework.figures.charts import CHARTS
+from stereo_framework.figures.hci_pictures import metrics_picture, subsets_picture
+from stereo_framework.figures.plots import save_figure
 from stereo_framework.script.report import Chart
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")

@@ -24,23 +24,23 @@ _HOMES = {
     "StereoFrameworkError": "errors",
     "evaluate": "evaluation",
     "load_scene": "datasets",
-    "results": "report.results",
+    "results": "tables.results",
     "run": "sweep",
-    "threads": "_parallel",
+    "threads": "kernels.threads",
 }
 
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
-    from stereo_framework._parallel import threads
     from stereo_framework.datasets import load_scene
     from stereo_framework.engine.pipeline import Match, Pipeline
     from stereo_framework.errors import StereoFrameworkError
     from stereo_framework.evaluation import evaluate
-    from stereo_framework.report.results import results
+    from stereo_framework.kernels.threads import threads
     from stereo_framework.scene import Scene, Search
     from stereo_framework.stage import Bound
     from stereo_framework.sweep import run
+    from stereo_framework.tables.results import results
     from stereo_framework.volume import CostVolume, Energy, Labeling, Smoothness
 
 

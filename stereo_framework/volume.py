@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.kernels.closed_cells import close_cells, closed_labels, reached, without_open_cell
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask, Search
 
 Costs = NDArray[np.float32]

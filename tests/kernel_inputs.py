@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import stereo_framework
-from stereo_framework import CostVolume, Search, Smoothness, _parallel
+from stereo_framework import CostVolume, Search, Smoothness
+from stereo_framework.kernels import threads
 
 shapes = st.tuples(st.sampled_from([3, 4, 2, 1]), st.sampled_from([7, 8, 6, 5, 4, 3, 2, 1]))
 STEPS = (1 / 2, 1, 2, 1 / 4, 3, 1 / 3)
@@ -22,7 +23,7 @@ STEPS = (1 / 2, 1, 2, 1 / 4, 3, 1 / 3)
 def in_threads(count):
     """Small arrays too are spread over `count` threads."""
     with pytest.MonkeyPatch.context() as patch, stereo_framework.threads(count):
-        patch.setattr(_parallel, "_WORTH_A_THREAD", 1)
+        patch.setattr(threads, "_WORTH_A_THREAD", 1)
         yield
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._parallel import over_rows
+from stereo_framework.kernels.threads import over_rows
 
 Kernel = Callable[[NDArray[np.float32], int, NDArray[np.float32]], None]
 """``kernel(source, start, out)`` writes the rows of a result from `start` on."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Costs, CostVolume
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
-from stereo_framework._kernel import kernel
 from stereo_framework.aggregation._iterate import iterate
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 

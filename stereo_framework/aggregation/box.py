@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from stereo_framework._checks import check_count
-from stereo_framework._windows import box_mean
+from stereo_framework.kernels.windows import box_mean
 from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 

@@ -61,8 +61,8 @@ def _is_number(text: str) -> bool:
 
 def print_results(results: Sequence[Result], columns: Sequence[str] = (), *, errors: bool = True) -> None:
     """Print results, one table for each protocol with the protocol's text under it, then warnings and, if wanted, errors."""
-    from stereo_framework.report.tables import results_table
-    from stereo_framework.report.words import setting_name
+    from stereo_framework.tables.tables import results_table
+    from stereo_framework.tables.words import setting_name
 
     for text in dict.fromkeys(r.protocol_text for r in results):
         header, rows = results_table([r for r in results if r.protocol_text == text], columns)
@@ -105,7 +105,7 @@ class Progress:
         self._teller = threading.Thread(target=self._tell, daemon=True)
 
     def __enter__(self) -> Progress:
-        from stereo_framework._compiling import told
+        from stereo_framework.kernels.compiling import told
 
         self._listening.enter_context(told(self._compiling))
         if self.total > 1 and sys.stderr.isatty():

@@ -40,9 +40,9 @@ def boundary(
     Example: stereo-framework boundary results/roc --error-rate 0.02 --out results/boundary
     """
     from stereo_framework.cli import _output
-    from stereo_framework.report.boundary import boundary as collect
-    from stereo_framework.report.boundary import script_of
     from stereo_framework.sweep import Store
+    from stereo_framework.tables.boundary import boundary as collect
+    from stereo_framework.tables.boundary import script_of
 
     if error_rate is not None and density is not None:
         raise ParameterError("--error-rate and --density are two wishes; give one")
@@ -137,8 +137,8 @@ def _record(point: Point) -> dict[str, object]:
 
 
 def _plots(found: object, out: Path) -> None:
-    from stereo_framework.report.boundary import Boundary
-    from stereo_framework.report.roc_plot import roc_plot
+    from stereo_framework.figures.roc_plot import roc_plot
+    from stereo_framework.tables.boundary import Boundary
 
     assert isinstance(found, Boundary)
     out.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,7 @@ def compare(
     from stereo_framework.cli import _output
     from stereo_framework.cli.evaluate import map_names, map_result
     from stereo_framework.datasets import load_scene
-    from stereo_framework.report.result_pictures import write_comparison
+    from stereo_framework.figures.result_pictures import write_comparison
     from stereo_framework.submission import measure_map
 
     if len(maps) < 2:

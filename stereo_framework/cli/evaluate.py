@@ -99,7 +99,7 @@ def evaluate(
 
 def map_result(measured: Measured, method: str, stem: Path | None) -> Result:
     """A measured map as a result; with `stem` its pictures are written under names that begin so."""
-    from stereo_framework.report.result_pictures import write_pictures
+    from stereo_framework.figures.result_pictures import write_pictures
     from stereo_framework.sweep import Result
 
     scene = measured.scene

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stereo_framework.evaluation.ranking import Bootstrap, LeftOut, Ranking, Scores
+    from stereo_framework.tables.ranking import Bootstrap, LeftOut, Ranking, Scores
 
 _NAMED = 5
 """Names in one cell or line, before the rest is only counted."""
@@ -69,8 +69,8 @@ def rank(
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
     """
     from stereo_framework.cli import _output
-    from stereo_framework.evaluation import ranking
-    from stereo_framework.report.score_tables import read_scores
+    from stereo_framework.tables import ranking
+    from stereo_framework.tables.score_tables import read_scores
 
     both = set(lower or []) & set(higher or [])
     if both:
@@ -130,7 +130,7 @@ def _complete(scores: Scores, drop: bool) -> Scores:
 
 
 def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | None) -> tuple[list[str], list[list[str]]]:
-    from stereo_framework.report.tables import show
+    from stereo_framework.tables.tables import show
 
     header = ["rank", "method", "average rank", *(["A* group"] if groups else [])]
     header += ["rank 95 %", "first", "in A*"] if drawn is not None else []

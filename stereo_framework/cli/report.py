@@ -19,7 +19,7 @@ def report(
 
     Example: stereo-framework report results/ssd
     """
-    from stereo_framework.report.run_page import run_page
+    from stereo_framework.page.run_page import run_page
 
     path = out or folder / "report.html"
     run_page(folder, data=data).write(path)

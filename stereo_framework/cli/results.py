@@ -15,8 +15,8 @@ from stereo_framework.cli._options import Json
 from stereo_framework.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
-    from stereo_framework.report.results import Results
-    from stereo_framework.report.tables import Table
+    from stereo_framework.tables.results import Results
+    from stereo_framework.tables.tables import Table
 
 _ENDINGS = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".parquet": "parquet"}
 
@@ -71,8 +71,8 @@ def results(
 
     Example: stereo-framework results results/ssd --rows scene --columns aggregation.box.size --value bad_pixels_nonocc
     """
-    from stereo_framework.report.results import Results
     from stereo_framework.sweep import Store
+    from stereo_framework.tables.results import Results
 
     kind = _format(format, output, csv, json)
     with Store(folder) as store:
@@ -126,8 +126,8 @@ def _summary(
 ) -> Table | None:
     """The group, pivot or list of the best that is asked for; None for a plain list."""
     from stereo_framework.evaluation.metrics import spelled_out
-    from stereo_framework.report import summaries
-    from stereo_framework.report.tables import shown_statistics, sort_table
+    from stereo_framework.tables import summaries
+    from stereo_framework.tables.tables import shown_statistics, sort_table
 
     if rows is not None or value is not None:
         if rows is None or columns is None or value is None or group or best or top:
@@ -150,7 +150,7 @@ def _target(output: Path | None) -> Iterator[None]:
     if output is None:
         yield
         return
-    from stereo_framework.report.formats import write_text
+    from stereo_framework.tables.formats import write_text
 
     buffer = io.StringIO()
     with contextlib.redirect_stdout(buffer):
@@ -161,8 +161,8 @@ def _target(output: Path | None) -> Iterator[None]:
 def _print_all(found: Results, columns: list[str], kind: str, output: Path | None) -> None:
     """Every result: all it holds for machines; for people a table a protocol."""
     from stereo_framework.cli import _output
-    from stereo_framework.report.formats import to_text, write_parquet
-    from stereo_framework.report.tables import listing, tidy, to_csv
+    from stereo_framework.tables.formats import to_text, write_parquet
+    from stereo_framework.tables.tables import listing, tidy, to_csv
 
     if kind == "parquet" and output is not None:
         write_parquet(output, *tidy(found))
@@ -181,7 +181,7 @@ def _print_all(found: Results, columns: list[str], kind: str, output: Path | Non
 
 def _print_table(table: Table, kind: str, output: Path | None) -> None:
     from stereo_framework.cli import _output
-    from stereo_framework.report.formats import to_text, write_parquet
+    from stereo_framework.tables.formats import to_text, write_parquet
 
     if kind in ("markdown", "latex"):
         print(to_text(table, kind), end="")
@@ -218,7 +218,7 @@ class _Bold(str):
 def _write_plots(found: Results, folder: Path) -> None:
     import yaml
 
-    from stereo_framework.report.write import write_reports
+    from stereo_framework.figures.write import write_reports
 
     # A run writes its script, resolved, into its folder.
     scripts = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))]

@@ -167,7 +167,7 @@ def _measuring(script: Script, scenes: Sequence[Scene], measures: list[str]) -> 
 
 def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> bool:
     """Write what the scripts' reports ask for; what cannot be drawn is told, the results stand all the same."""
-    from stereo_framework.report.write import write_reports
+    from stereo_framework.figures.write import write_reports
 
     try:
         return bool(write_reports(results, scripts, out))
@@ -198,7 +198,7 @@ def _pair(
 
 
 def _pictures(result: Result, task: Task) -> None:
-    from stereo_framework.report.result_pictures import write_pictures
+    from stereo_framework.figures.result_pictures import write_pictures
 
     if result.map is None or result.disparity is None:
         raise DataError(f"{result.scene} {result.method}: the map {result.map} cannot be read")

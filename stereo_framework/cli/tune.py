@@ -105,8 +105,8 @@ def _print(tuned: Tuned, out: Path | None) -> None:
     import yaml
 
     from stereo_framework.cli import _output
-    from stereo_framework.report.tables import show
     from stereo_framework.sweep.tune import BEST
+    from stereo_framework.tables.tables import show
 
     states = [trial.state for trial in tuned.trials]
     others = [f"{states.count(state)} {state}" for state in ("pruned", "failed") if state in states]
@@ -129,6 +129,6 @@ def _print(tuned: Tuned, out: Path | None) -> None:
 
 
 def _said(axes: Any) -> str:
-    from stereo_framework.report.tables import show
+    from stereo_framework.tables.tables import show
 
     return ", ".join(f"{name}={show(value)}" for name, value in axes.items())

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework._compiling import working_time
 from stereo_framework.engine.costs import CostSum
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, Link
 from stereo_framework.engine.returned import check_returned
+from stereo_framework.kernels.compiling import working_time
 from stereo_framework.per_image import keeping
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Bound

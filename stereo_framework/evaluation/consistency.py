@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.rounding import round_half_away
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask
 
 

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from stereo_framework._kernel import kernel
 from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.scene import Disparity, Mask
 
 MISSING = ("zero_depth", "literal", "skip")

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from stereo_framework._kernel import kernel
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.scene import Disparity, Mask
 
 

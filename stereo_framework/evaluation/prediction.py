@@ -15,8 +15,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
 from stereo_framework.evaluation.rendering import render
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
 EMPTY = (255, 192, 255)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation._protocol import Protocol
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.scene import Disparity, Scene
 
 

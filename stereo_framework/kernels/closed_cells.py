@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
+from stereo_framework.kernels.decorator import kernel
 
 Mask = NDArray[np.bool_]
 Limits = NDArray[np.float32]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework._kernel import kernel
+from stereo_framework.kernels.decorator import kernel
 
 
 @kernel

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Image, Search
 from stereo_framework.volume import Costs, CostVolume
 

@@ -9,9 +9,9 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
-from stereo_framework._window_statistics import Floats, extended, rounded, window_spread, window_sums
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.window_statistics import Floats, extended, rounded, window_spread, window_sums
 from stereo_framework.matching_cost._difference import Interpolation, check_images, upsample
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Unit, stage

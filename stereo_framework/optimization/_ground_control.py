@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count, check_not_negative
-from stereo_framework._kernel import kernel
-from stereo_framework._windows import box_mean, window_minimum
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.windows import box_mean, window_minimum
 from stereo_framework.volume import CostVolume, Labels
 
 

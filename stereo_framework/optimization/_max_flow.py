@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
+from stereo_framework.kernels.decorator import kernel
 
 FREE, SOURCE, SINK = 0, 1, 2
 """Trees that a node may belong to."""

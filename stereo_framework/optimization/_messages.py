@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._bits import ordered
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
+from stereo_framework.kernels.bits import ordered
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import reach_of
 
 HIGHEST = np.int32(0x7FFFFFFF)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
 from stereo_framework.scene import Image, Mask
 from stereo_framework.volume import CostVolume, Labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
+from stereo_framework.kernels.decorator import kernel
 
 LANES = 16
 """Rows worked on side by side: arrays hold one level of 16 rows, then the next level. The scan over the levels is sequential in every

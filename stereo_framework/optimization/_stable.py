@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_count, check_not_negative
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
-from stereo_framework._window_statistics import Floats, window_variance
 from stereo_framework.errors import DataError
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.window_statistics import Floats, window_variance
 from stereo_framework.optimization._one_to_one import check_whole_steps
 from stereo_framework.scene import Image, Mask
 from stereo_framework.volume import CostVolume, Labels

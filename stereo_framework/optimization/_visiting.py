@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
+from stereo_framework.kernels.decorator import kernel
 
 _LAST = np.int32(0x7FFFFFFF)
 """A priority after all others, of which there are 2**30."""

@@ -8,9 +8,9 @@ import numpy as np
 from annotated_types import Ge, Lt
 
 from stereo_framework._checks import check_choice
-from stereo_framework._compiling import working_time
-from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
 from stereo_framework.optimization._smoothness import required_smoothness
 from stereo_framework.stage import PositiveInt, stage

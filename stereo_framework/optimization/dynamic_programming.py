@@ -7,8 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from stereo_framework._checks import check_not_negative
-from stereo_framework._parallel import over_rows
 from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._ground_control import control_points
 from stereo_framework.optimization._occlusion_path import occlusion_paths
 from stereo_framework.optimization._smoothness import required_smoothness

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_choice, check_count
-from stereo_framework._compiling import working_time
-from stereo_framework._parallel import over_rows, thread_count
 from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.threads import over_rows, thread_count
 from stereo_framework.optimization._graph_moves import SOLVERS, Move, Moves, Solver
 from stereo_framework.optimization._smoothness import required_smoothness
 from stereo_framework.optimization.winner_take_all import winner_take_all

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from stereo_framework._checks import check_choice, check_count, check_not_negative
-from stereo_framework._compiling import working_time
 from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.compiling import working_time
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
 from stereo_framework.scene import Image
 from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage

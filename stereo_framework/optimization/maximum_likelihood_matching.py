@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_not_negative
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
 from stereo_framework.scene import Mask
 from stereo_framework.stage import NonNegative, Unit, stage

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_choice, check_count, check_positive
-from stereo_framework._compiling import working_time
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
+from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all

@@ -9,10 +9,10 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
-from stereo_framework._window_statistics import Floats, rounded
 from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.window_statistics import Floats, rounded
 from stereo_framework.optimization._one_to_one import chosen_costs
 from stereo_framework.optimization._stable import Rules, check, stable_labels
 from stereo_framework.scene import Image

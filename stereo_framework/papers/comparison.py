@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stereo_framework.report import tables
-from stereo_framework.report.page import Cell, Table
+from stereo_framework.page.page import Cell, Table
+from stereo_framework.tables import tables
 
 
 @dataclass(frozen=True)

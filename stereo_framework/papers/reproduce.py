@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.errors import DataError, ParameterError, nearest
+from stereo_framework.page.page import Cell, Details, Page, Section, Statement, Table, Text
 from stereo_framework.papers.comparison import Comparison, exported
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
-from stereo_framework.report.environment import environment_text
-from stereo_framework.report.formats import to_text
-from stereo_framework.report.page import Cell, Details, Page, Section, Statement, Table, Text
+from stereo_framework.tables.environment import environment_text
+from stereo_framework.tables.formats import to_text
 
 
 @dataclass(frozen=True)

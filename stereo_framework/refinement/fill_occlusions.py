@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_choice
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import stage
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework._checks import check_not_negative
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.rounding import round_half_away
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Search
 from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.view import View

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from stereo_framework._checks import check_count, check_not_negative
-from stereo_framework._windows import window_minimum
+from stereo_framework.kernels.windows import window_minimum
 from stereo_framework.pair import Pair
 from stereo_framework.scene import Disparity, Search
 from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage

@@ -8,9 +8,9 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal
 
-from stereo_framework._parallel import available_cores
 from stereo_framework.engine.memory import free_memory
 from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.kernels.threads import available_cores
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Options, Team, pooled, serial
 from stereo_framework.sweep.plan import Task, units

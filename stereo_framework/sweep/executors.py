@@ -21,10 +21,10 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from dataclasses import dataclass
 from typing import Any
 
-from stereo_framework._parallel import threads
 from stereo_framework.engine.blame import blame
 from stereo_framework.engine.steps import Step
 from stereo_framework.errors import DataError, MissingExtraError, StereoFrameworkError
+from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import SentScene, send
 from stereo_framework.sweep.work import Measured, failed, measure, pack, work

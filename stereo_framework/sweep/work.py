@@ -7,8 +7,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stereo_framework._compiling import working_time
-from stereo_framework._parallel import threads
 from stereo_framework.engine.blame import blame
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.steps import Step
@@ -17,6 +15,8 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
+from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.threads import threads
 from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.stage import load_plugin
 from stereo_framework.sweep.identity import environment

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
 from stereo_framework.evaluation.hci import HCI_METRICS, Parameters
-from stereo_framework.evaluation.ranking import astar_groups, average_ranks
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.result import Result
+from stereo_framework.tables.ranking import astar_groups, average_ranks
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
 
 from stereo_framework import Bound, Pipeline, Search, load_scene
-from stereo_framework._window_statistics import window_variance
 from stereo_framework.engine import slabs
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.kernels.window_statistics import window_variance
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.scene import Frame, Scene

@@ -13,9 +13,9 @@ from stereo_framework.papers.boundary2007.conclusions import findings
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.report.boundary import boundary
 from stereo_framework.script import load
 from stereo_framework.sweep.plan import plan
+from stereo_framework.tables.boundary import boundary
 
 
 @pytest.mark.parametrize(("name", "count"), [("csm", 72), ("stratified", 72), ("gc", 56), ("dp", 26), ("bp", 75)])

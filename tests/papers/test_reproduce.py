@@ -9,7 +9,7 @@ from stereo_framework.papers.published import published_parameters, published_ta
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.papers.taxonomy2002 import table5
 from stereo_framework.papers.taxonomy2002.table5 import SCENES
-from stereo_framework.report.formats import to_text
+from stereo_framework.tables.formats import to_text
 
 
 def _compared(published, ours, below, above):

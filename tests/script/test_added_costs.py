@@ -8,10 +8,10 @@ from stereo_framework.engine.costs import Weighted
 from stereo_framework.errors import ScriptError
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.report.words import unit
 from stereo_framework.script import load
 from stereo_framework.script.result_names import key_fault
 from stereo_framework.stage import find
+from stereo_framework.tables.words import unit
 
 pytestmark = pytest.mark.usefixtures("tiny")
 

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
 from stereo_framework.evaluation.hci.parameters import Parameters
+from stereo_framework.kernels.decorator import kernel
 from stereo_framework.scene import Disparity, Mask
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED, UNKNOWN, VISIBLE, MatchingTable, column_of
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity
 
 

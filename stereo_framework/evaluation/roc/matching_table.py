@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._kernel import kernel
-from stereo_framework._parallel import over_rows
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask, Scene
 
 UNKNOWN, OCCLUDED, VISIBLE = 0, 1, 2

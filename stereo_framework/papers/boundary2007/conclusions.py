@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stereo_framework.evaluation.roc import Point, dominant_intervals, minimal_points, roc_curve
+from stereo_framework.page.page import Statement, Text
 from stereo_framework.papers.boundary2007.sweeps import measured
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.report.boundary import Boundary
-from stereo_framework.report.page import Statement, Text
+from stereo_framework.tables.boundary import Boundary
 
 _STABLE = ("csm", "stratified")
 _DENSE = ("bp", "gc")

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stereo_framework.evaluation.roc import Curve, Point, dominant_intervals, efficiency, roc_curve
+from stereo_framework.figures.roc_plot import roc_plot
+from stereo_framework.page.page import Block, Cell, Figure, Table, Text
 from stereo_framework.papers.boundary2007.sweeps import HALVED, SCENES, measured
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.report.page import Block, Cell, Figure, Table, Text
-from stereo_framework.report.roc_plot import roc_plot
 
 _NARROW = 0.005
 """Of sparsity rates."""

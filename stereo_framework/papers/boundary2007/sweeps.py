@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.papers.paper import Context
-from stereo_framework.report.boundary import Boundary, boundary
 from stereo_framework.scene import Disparity, Frame, Image, Scene
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
+from stereo_framework.tables.boundary import Boundary, boundary
 
 METHODS = {"csm": "CSM", "gc": "GC", "dp": "DP", "stratified": "SDM", "bp": "BP"}
 """Ours, each by the script ``configs/boundary2007/NAME_grid.yaml``, and the rows of the paper."""

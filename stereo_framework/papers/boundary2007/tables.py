@@ -7,13 +7,13 @@ import os
 import statistics
 from collections.abc import Sequence
 
+from stereo_framework.page.page import Block, Cell, Statement, Table, Text
 from stereo_framework.papers.boundary2007.sweeps import HALVED, METHODS, SCENES, measured, results, short
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.published import PublishedTable, published_table
-from stereo_framework.report.environment import environment_text
-from stereo_framework.report.page import Block, Cell, Statement, Table, Text
 from stereo_framework.sweep import Result
+from stereo_framework.tables.environment import environment_text
 
 _OTHER_METHOD = "another implementation"
 _OTHER_SCENE = "another implementation, a scene of our own"

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stereo_framework.evaluation.ranking import astar_groups
+from stereo_framework.page.page import Cell, Statement, Table, Text
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import SUBMISSIONS, scores, submission_scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.published import published_table, raw_table
-from stereo_framework.report.page import Cell, Statement, Table, Text
+from stereo_framework.tables.ranking import astar_groups
 
 
 def table4(context: Context) -> Outcome:

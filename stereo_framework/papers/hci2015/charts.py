@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from stereo_framework.page.choosing import choosing_blocks
+from stereo_framework.page.page import Charts
 from stereo_framework.papers.hci2015.runs import dense, results
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.report.choosing import choosing_blocks
-from stereo_framework.report.page import Charts
 
 
 def charts(context: Context) -> Outcome:

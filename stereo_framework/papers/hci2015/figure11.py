@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.evaluation.ranking import r_squared
+from stereo_framework.figures.correlation import correlations, told_counts
+from stereo_framework.page.page import Cell, Statement, Table, Text
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.hci2015.runs import COLUMNS, dense, results
 from stereo_framework.papers.paper import Context, Outcome, checked
 from stereo_framework.papers.published import PublishedTable, published_table
-from stereo_framework.report.correlation import correlations, told_counts
-from stereo_framework.report.page import Cell, Statement, Table, Text
 from stereo_framework.sweep import Result
+from stereo_framework.tables.ranking import r_squared
 
 R2 = Mapping[tuple[str, str], float]
 """By the paper's names of two measures."""

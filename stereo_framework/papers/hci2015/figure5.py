@@ -9,11 +9,11 @@ import numpy as np
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.hci import Subsets, extract_subsets, fragmentation, porosity
 from stereo_framework.evaluation.regions import hci_subsets
+from stereo_framework.page.page import Cell, Statement, Table, Text
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, on, results
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import PublishedTable, published_table
-from stereo_framework.report.page import Cell, Statement, Table, Text
 from stereo_framework.scene import Disparity
 
 _WALL, _BAR = 10.0, 20.0

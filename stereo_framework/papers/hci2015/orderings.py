@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from stereo_framework.page.page import Cell, Statement, Table, Text
 from stereo_framework.papers.hci2015.runs import COLUMNS, dense, on, results
 from stereo_framework.papers.paper import Context, Outcome, checked
 from stereo_framework.papers.published import raw_table
-from stereo_framework.report.page import Cell, Statement, Table, Text
 from stereo_framework.sweep import Result
 
 _PLANAR = ("PlaytableP", "Adirondack", "Pipes")

@@ -11,12 +11,12 @@ import cv2
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import hci_subsets
+from stereo_framework.figures.hci_pictures import metrics_picture, subsets_picture
 from stereo_framework.io import read_disparity, read_image
 from stereo_framework.io.images import encode_png
+from stereo_framework.page.page import Block, Figure, Text
 from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, on, results
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.report.hci_pictures import metrics_picture, subsets_picture
-from stereo_framework.report.page import Block, Figure, Text
 from stereo_framework.scene import Scene
 
 _NOTES = {

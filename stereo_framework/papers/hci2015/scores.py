@@ -6,11 +6,11 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from stereo_framework.page.page import Cell, Table, mark_best
 from stereo_framework.papers.hci2015.runs import COLUMNS, dense, results
 from stereo_framework.papers.paper import Context, Outcome, results_details
-from stereo_framework.report.page import Cell, Table, mark_best
-from stereo_framework.report.standings import standings
 from stereo_framework.sweep import Result
+from stereo_framework.tables.standings import standings
 
 
 def scores(context: Context) -> Outcome:

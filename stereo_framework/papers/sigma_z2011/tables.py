@@ -6,12 +6,12 @@ import numpy as np
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation import evaluate
-from stereo_framework.evaluation.ranking import astar_groups, average_ranks, competition_ranks
+from stereo_framework.page.page import Block, Cell, Statement, Table, Text
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.published import published_table
-from stereo_framework.report.page import Block, Cell, Statement, Table, Text
+from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
 
 _PRINTED = "half a unit of the last printed digit"
 

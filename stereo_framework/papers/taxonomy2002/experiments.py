@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from stereo_framework.page.page import Statement
 from stereo_framework.papers.paper import Context, Outcome, checked, results_details
-from stereo_framework.report.page import Statement
 from stereo_framework.sweep import Result
 
 _COST, _INTERVAL, _TRUNCATION = "matching_cost.use", "matching_cost.interval", "matching_cost.truncation"

@@ -14,13 +14,13 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.prediction import Prediction
 from stereo_framework.evaluation.protocols import derive
 from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.figures.layers import disparity_colours, grey_levels, scene_layers
+from stereo_framework.figures.prediction_strip import prediction_strip
 from stereo_framework.io import read_disparity
 from stereo_framework.io.images import encode_png
+from stereo_framework.page.page import Block, Figure, Text, Viewer
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.table5 import METHODS, SCENES
-from stereo_framework.report.layers import disparity_colours, grey_levels, scene_layers
-from stereo_framework.report.page import Block, Figure, Text, Viewer
-from stereo_framework.report.prediction_strip import prediction_strip
 from stereo_framework.scene import Image, Scene
 
 

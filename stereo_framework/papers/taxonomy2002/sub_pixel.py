@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.datasets import Plane, Texture, load_scene, planes_scene, slanted
+from stereo_framework.page.page import Statement, Text
 from stereo_framework.papers.paper import Context, Outcome, results_details
-from stereo_framework.report.page import Statement, Text
 from stereo_framework.scene import Scene
 from stereo_framework.sweep import Result
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from stereo_framework.page.page import Cell, Statement, Table
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_parameters
-from stereo_framework.report.page import Cell, Statement, Table
 from stereo_framework.script import load
 
 _METHODS = {"ssd": "SSD", "dp": "DP", "so": "SO", "gc": "GC", "bayesian": "Bay"}

@@ -6,12 +6,12 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from stereo_framework.evaluation.ranking import competition_ranks
+from stereo_framework.page.page import Cell, Table, mark_best
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import PublishedTable, published_table
-from stereo_framework.report.page import Cell, Table, mark_best
 from stereo_framework.sweep import Result
+from stereo_framework.tables.ranking import competition_ranks
 
 SCENES = ("tsukuba", "sawtooth", "venus", "map")
 METHODS = {"ssd": "SSD + MF", "dp": "Dyn. prog.", "so": "Scanl. opt.", "gc": "Graph cuts (4)", "bayesian": "Bay. diff."}

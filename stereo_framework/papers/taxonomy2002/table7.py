@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from stereo_framework.page.page import Text
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_table
 from stereo_framework.papers.taxonomy2002.table5 import SCENES
-from stereo_framework.report.environment import environment_text
-from stereo_framework.report.page import Text
+from stereo_framework.tables.environment import environment_text
 
 _ROWS = {"ssd": "1-SSD + MF", "dp": "2-DP", "so": "3-SO", "gc": "4-GC", "bayesian": "5-Bay"}
 

@@ -1,0 +1,177 @@
+"""Figures of curves in panels."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.figures._looks import CHARACTER, FONT, LARGE, LINE, footnote_below, handle, legend_beside, styles
+from stereo_framework.figures._positions import Positions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ASLANT: dict[str, Any] = {"rotation": 25, "rotation_mode": "anchor", "ha": "right"}
+
+_PANEL = (3.1, 2.5)
+"""Inches of a panel with its labels."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A mean at a value of the horizontal axis; `ends` of its error bar."""
+
+    x: Any
+    y: float
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of the same series; `series` are the values of its keys."""
+
+    series: tuple[Any, ...]
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves on the same axes, in a row and column of the figure; panels with the same `x_label` or `y_label` have the same limits."""
+
+    row: int
+    column: int
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+
+
+def curves_figure(
+    panels: Sequence[Panel],
+    names: Mapping[tuple[Any, ...], str],
+    *,
+    legend_title: str = "",
+    x_scale: str = "linear",
+    y_scale: str = "linear",
+    title: str = "",
+    footnote: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> Figure:
+    """Draw panels.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+    names : mapping
+        Name of each series, in the order of the legend; without a legend where there is one series without a name.
+    legend_title, title, footnote : str
+    x_scale, y_scale : str
+        ``linear``, ``log`` or, for x, ``category``.
+    labels : mapping of str to str, optional
+        Other words for values of the horizontal axis.
+    """
+    from matplotlib.figure import Figure
+
+    rows, columns = 1 + max(p.row for p in panels), 1 + max(p.column for p in panels)
+    with_legend = list(names.values()) != [""]
+    legend_title = textwrap.fill(legend_title, 28)
+    lines = [*names.values(), *legend_title.splitlines()]
+    inside = columns * _PANEL[0]
+    title = textwrap.fill(title, int(inside / CHARACTER * FONT / LARGE))
+    width = inside + (CHARACTER * max(map(len, lines)) + 0.9 if with_legend else 0.2)
+    height = max(rows * _PANEL[1], LINE * len(lines)) + 0.25 * len(title.splitlines()) + 0.4
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    x_axes = {p.x_label: Positions(_xs(panels, p.x_label), x_scale, labels or {}) for p in panels}
+    looks = styles(list(names), joined=any(x.ordered for x in x_axes.values()))
+    for panel in panels:
+        axes = figure.add_subplot(rows, columns, panel.row * columns + panel.column + 1)
+        _draw(axes, panel, x_axes[panel.x_label], looks, y_scale)
+        limits = _limits([q for p in panels if p.y_label == panel.y_label for q in _points(p)], y_scale)
+        axes.set_ylim(*limits)
+        if y_scale == "log":
+            axes.set_yticks(_log_ticks(*limits), minor=False)
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter("")
+        left = any(p.row == panel.row and p.column < panel.column and p.y_label == panel.y_label for p in panels)
+        below = any(p.column == panel.column and p.row > panel.row and p.x_label == panel.x_label for p in panels)
+        axes.set_ylabel("" if left else panel.y_label, fontsize=FONT, parse_math=False)
+        axes.set_xlabel("" if below else panel.x_label, fontsize=FONT, parse_math=False)
+    if with_legend:
+        legend_beside(figure, [handle(looks[series], name) for series, name in names.items()], legend_title)
+    if title:
+        figure.suptitle(title, x=inside / width / 2, fontsize=LARGE, parse_math=False)  # beside the legend, not above it
+    footnote_below(figure, footnote)
+    return figure
+
+
+def _draw(axes: Axes, panel: Panel, positions: Positions, looks: Mapping[tuple[Any, ...], dict[str, Any]], y_scale: str) -> None:
+    axes.set_yscale(y_scale)
+    axes.grid(axis="y", color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=FONT - 1)
+    axes.set_title(panel.title, fontsize=FONT, parse_math=False)
+    for curve in panel.curves:
+        points = sorted(
+            ((positions[p.x] + _aside(panel, curve, p, positions), p) for p in curve.points), key=lambda item: item[0]
+        )
+        style = looks[curve.series]
+        axes.plot([x for x, _ in points], [p.y for _, p in points], clip_on=False, zorder=3, **style)
+        bars = [(x, p.y, *p.ends) for x, p in points if p.ends]
+        if bars:
+            x, y, low, high = zip(*bars, strict=True)
+            lengths = [[b - a for a, b in zip(low, y, strict=True)], [b - a for a, b in zip(y, high, strict=True)]]
+            axes.errorbar(x, y, lengths, fmt="none", ecolor=style["color"], elinewidth=0.8, capsize=2, alpha=0.7)
+    if positions.none is not None:
+        axes.axvline(positions.none, color="0.6", linewidth=0.8, linestyle=":")
+    room = 0.8 * _PANEL[0] / CHARACTER
+    axes.set_xticks([x for x, _ in positions.ticks], minor=True)
+    places, texts = zip(*positions.ticks_that_fit(room), strict=True)
+    axes.set_xticks(places, texts, parse_math=False, **(_ASLANT if positions.are_crowded(room) else {}))
+    axes.set_xlim(*positions.limits)
+
+
+def _aside(panel: Panel, curve: Curve, point: Point, positions: Positions) -> float:
+    """How far from its place a point stands: without lines between them, points of several series would hide each other."""
+    if positions.ordered:
+        return 0.0
+    there = [c.series for c in panel.curves if any(p.x == point.x for p in c.points)]
+    return 0.12 * (there.index(curve.series) - (len(there) - 1) / 2) / max(1, len(there) / 6)
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10, ... or, where these are too few, even steps."""
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    for locator in (LogLocator(), LogLocator(subs=(1, 2, 5)), MaxNLocator(5)):
+        ticks = [float(v) for v in locator.tick_values(low, high) if low <= v <= high]
+        if len(ticks) > 2:
+            break
+    return ticks
+
+
+def _points(panel: Panel) -> Iterable[Point]:
+    return itertools.chain.from_iterable(curve.points for curve in panel.curves)
+
+
+def _xs(panels: Sequence[Panel], label: str) -> list[Any]:
+    return [point.x for panel in panels if panel.x_label == label for point in _points(panel)]
+
+
+def _limits(points: Sequence[Point], scale: str) -> tuple[float, float]:
+    """Ends of the vertical axis; from 0 where that costs less than half of it."""
+    values = [v for p in points for v in (p.y, *(p.ends or ()))]
+    if scale == "log":
+        values = [v for v in values if v > 0] or [1.0]
+        margin = (max(values) / min(values)) ** 0.06 if max(values) > min(values) else 1.5
+        return min(values) / margin, max(values) * margin
+    low, high = min(values), max(values)
+    if 0 < low <= high / 2:
+        low = 0.0
+    margin = 0.05 * (high - low) or 0.5 * math.fabs(high) or 1.0
+    return (0.0 if low == 0 else low - margin), high + margin

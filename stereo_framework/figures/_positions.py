@@ -1,0 +1,97 @@
+"""Where the values of an axis stand: numbers to scale or side by side, null as "none" at the right end."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.tables.values import is_number, word
+
+_GAP = 0.18
+"""Distance of "none" from the last number, of the width of the axis."""
+
+
+class Positions:
+    """Coordinates of the values of an axis.
+
+    Parameters
+    ----------
+    values : iterable
+        Numbers, texts, booleans, None.
+    scale : str
+        ``linear``, ``log`` or ``category``; values that are not numbers make it a category in any case.
+    labels : mapping of str to str
+        Other words for values.
+
+    Raises
+    ------
+    ParameterError
+        A logarithmic scale and a number that is not above 0.
+    """
+
+    def __init__(self, values: Iterable[Any], scale: str, labels: Mapping[str, str]):
+        different = list(dict.fromkeys(values))
+        numbers: list[Any] = sorted(v for v in different if is_number(v))
+        names = [v for v in different if v is not None and not is_number(v)]
+        self.ordered = not names
+        """Whether neighbours belong together, so that a line may join them."""
+        self.log = scale == "log" and self.ordered
+        if self.log and numbers and numbers[0] <= 0:
+            raise ParameterError(f"x_scale: log: {numbers[0]:g} is not above 0")
+        if scale == "category" or names or not numbers:
+            found = {v: float(i) for i, v in enumerate([*numbers, *names])}
+        else:
+            found = {v: math.log(v) if self.log else float(v) for v in numbers}
+        low, high = min(found.values(), default=0.0), max(found.values(), default=0.0)
+        to_scale = self.ordered and scale != "category"
+        width = (high - low) if to_scale and high > low else 1.0
+        self.none: float | None = None
+        """Position between the last number and "none", where a scale ends."""
+        if None in different:
+            distance = _GAP * width if to_scale and high > low else 1.0
+            found[None] = high + distance if found else 0.0
+            self.none = found[None] - distance / 2 if to_scale and numbers else None
+            high = found[None]
+        margin = 0.05 * (high - low) if to_scale and high > low else 0.5
+        self.limits = low - margin, high + margin
+        self._found = found
+        self._texts = {v: labels.get(word(v), word(v)) for v in found}
+
+    def __getitem__(self, value: Any) -> float:
+        return self._found[value]
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Place and text of every value, from left to right."""
+        return sorted((place, self._texts[value]) for value, place in self._found.items())
+
+    def ticks_that_fit(self, characters: float) -> list[tuple[float, str]]:
+        """Those of the ticks whose texts do not touch on an axis that is so many characters wide.
+
+        Of texts in an order some are left out, every second or third of evenly spaced ones; the last two stay. Names are never
+        left out.
+        """
+        if not self.ordered or not self._fits_not(self.ticks, characters):
+            return self.ticks
+        ticks = self.ticks
+        end = [ticks.pop()] if None in self._found else []
+        gaps = [b - a for (a, _), (b, _) in itertools.pairwise(ticks)]
+        if max(gaps, default=0.0) < 1.01 * min(gaps, default=0.0):
+            strides = (ticks[::-1][::step][::-1] + end for step in range(2, len(ticks) + 1))
+            return next((chosen for chosen in strides if not self._fits_not(chosen, characters)), ticks[-1:] + end)
+        chosen = end
+        for tick in reversed(ticks):
+            if not self._fits_not([tick, *chosen[:1]], characters):
+                chosen = [tick, *chosen]
+        return chosen
+
+    def _fits_not(self, ticks: Sequence[tuple[float, str]], characters: float) -> bool:
+        scale = characters / (self.limits[1] - self.limits[0])
+        return any((b - a) * scale < (len(s) + len(t) + 1) / 2 for (a, s), (b, t) in itertools.pairwise(ticks))
+
+    def are_crowded(self, characters: float) -> bool:
+        """Whether names touch, so that they must stand aslant."""
+        return not self.ordered and self._fits_not(self.ticks, characters)

@@ -1,0 +1,122 @@
+"""Several disparity maps of one scene beside each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.figures._drawing import (
+    axes_at,
+    beyond,
+    check_shapes,
+    colour_bar,
+    draw_difference,
+    draw_disparity,
+    draw_image,
+    holes_legend,
+    new_figure,
+    panel_at,
+    panel_size,
+    save_picture,
+    title_line,
+)
+from stereo_framework.io import PathLike
+from stereo_framework.scene import Disparity, Image
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST = 5
+"""Columns of panels; what is more starts a new row."""
+
+
+def comparison(
+    path: PathLike,
+    image: Image,
+    maps: Mapping[str, Disparity],
+    shown: tuple[float, float],
+    *,
+    truth: Disparity | None = None,
+    title: str = "",
+) -> None:
+    """Write the reference image and two or more disparity maps side by side, each with its error or its difference from the first.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.png`` file.
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The reference image, intensities 0..255.
+    maps : mapping of str to ndarray, float32, (rows, columns)
+        Disparity maps in pixels by the names that stand above them, NaN = no estimate (grey). More than four make several rows.
+    shown : (float, float)
+        Disparities in pixels at the ends of the colours of all maps and the truth.
+    truth : ndarray, float32, (rows, columns), optional
+        Pixels, NaN = unknown (grey). It stands below the image, and below each map the signed error, map minus truth. Without it:
+        below the others their difference from the first map; of two maps, beside them.
+    title : str
+
+    Raises
+    ------
+    DataError
+        Image and maps differ in size, or the file cannot be written.
+    ParameterError
+        Fewer than two maps, or `shown` is no range.
+    """
+    if len(maps) < 2:
+        raise ParameterError(f"maps: {len(maps)} given; a comparison needs two or more")
+    known = [] if truth is None else [("truth", truth)]
+    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), *known, *maps.items())
+    save_picture(path, comparison_figure(image, maps, shown, truth, title))
+
+
+def comparison_figure(
+    image: Image, maps: Mapping[str, Disparity], shown: tuple[float, float], truth: Disparity | None, title: str
+) -> Figure:
+    """See `comparison`."""
+    columns = _columns(image, maps, shown, truth)
+    lines = math.ceil(len(columns) / _MOST)
+    across = math.ceil(len(columns) / lines)
+    width, height = panel_size(image.shape, across)
+    gap, heading, bottom, top = 12, 30, 84, 40 if title else 4
+    line = max(map(len, columns)) * (heading + height)
+    figure = new_figure(gap + across * (width + gap), bottom + lines * (line + gap) - gap + top)
+    pictures = {}
+    for i, column in enumerate(columns):
+        x = gap + i % across * (width + gap)
+        upper = bottom + (lines - 1 - i // across) * (line + gap) + line
+        for j, (name, draw, *values) in enumerate(column, 1):
+            pictures[draw] = draw(panel_at(figure, x, upper - j * (heading + height), width, height, name), *values)
+    # Below the first column stands what grey means; the bars share the others.
+    left, inset = gap + width + gap, width // 12
+    half = ((across - 1) * (width + gap) - gap) // 2
+    bars = [axes_at(figure, left + i * half + inset, bottom - 26, half - 2 * inset, 14) for i in range(2)]
+    shown_maps = [*maps.values()] if truth is None else [truth, *maps.values()]
+    colour_bar(figure, pictures[draw_disparity], bars[0], "disparity (pixels)", extend=beyond(shown_maps, shown))
+    label = "difference (pixels)" if truth is None else "disparity error (pixels)"
+    colour_bar(figure, pictures[draw_difference], bars[1], label)
+    title_line(figure, title, 40)
+    holes_legend(figure, [*maps.values()], truth, bottom)
+    return figure
+
+
+def _columns(
+    image: Image, maps: Mapping[str, Disparity], shown: tuple[float, float], truth: Disparity | None
+) -> list[list[tuple[Any, ...]]]:
+    """The panels of each column from top to bottom: title, drawing function and its arguments after the axes."""
+    reference = ("reference image", draw_image, image)
+    if truth is not None:
+        errors = [
+            [(name, draw_disparity, values, shown), ("error: disparity − truth", draw_difference, values, truth)]
+            for name, values in maps.items()
+        ]
+        return [[reference, ("truth", draw_disparity, truth, shown)], *errors]
+    first, *others = maps
+    columns: list[list[tuple[Any, ...]]] = [[reference], [(first, draw_disparity, maps[first], shown)]]
+    for name in others:
+        below = (f"difference from {first}", draw_difference, maps[name], maps[first])
+        columns.append([(name, draw_disparity, maps[name], shown), below])
+    # Of two maps a single row shows all.
+    return columns if len(others) > 1 else [[panel] for column in columns for panel in column]

@@ -1,0 +1,288 @@
+"""Pictures of the HCI metrics' subsets, and of what every pixel contributes to a metric, drawn over the dimmed reference image.
+
+Subsets in the manner of figure 3 of Honauer et al. 2015, metrics in that of its figures 2, 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.evaluation.hci import HCI_METRICS, HciMetric, Score, Subsets
+from stereo_framework.figures._drawing import FONT, axes_at, check_shapes, new_figure, pixels, save_picture, title_line
+from stereo_framework.io import PathLike
+from stereo_framework.scene import Disparity, Image, Mask
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_EDGE, _FOREGROUND, _BACKGROUND, _NEIGHBOURHOOD = (20, 20, 20), (213, 94, 0), (86, 180, 233), (90, 90, 90)
+"""RGB; orange and blue of Okabe and Ito's palette, which the colour-blind tell apart; a grey that no structure has."""
+
+_GOOD, _BAD = (170, 205, 220), (200, 30, 30)
+"""RGB of pixels that a share does not count and counts."""
+
+_SHOWN: Mapping[str, float] = {
+    "hci_fuzziness": 20.0,
+    "hci_bumpiness": 2.0,
+    "hci_offset": 2.0,
+    "hci_misorientation": 45.0,
+    "hci_porosity": 3.0,
+    "hci_fragmentation": 1.0,
+}
+"""Values at the end of the colours: fixed, so that pictures of different maps can be compared. Metrics that are not here count pixels."""
+
+_COLOURS = "inferno_r"
+_PANEL = 900
+"""Screen pixels of a panel's longer side, at most; smaller images are enlarged by whole numbers while they fit."""
+
+
+def subsets_picture(path: PathLike, image: Image, subsets: Subsets, *, title: str = "") -> None:
+    """Write where the metrics are measured: discontinuities with their bands, planes, and fine structures, side by side.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.png`` file.
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The reference image, intensities 0..255.
+    subsets : Subsets
+        Drawn where they are evaluated; every plane and every structure has a colour of its own.
+    title : str
+
+    Raises
+    ------
+    DataError
+        Image and subsets differ in size, or the file cannot be written.
+    """
+    _check_image(image, subsets)
+    save_picture(path, subsets_figure(image, subsets, title))
+
+
+def metric_picture(
+    path: PathLike, image: Image, score: Score, metric: str, *, largest: float | None = None, title: str = ""
+) -> None:
+    """Write what every pixel contributes to one metric.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.png`` file.
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The reference image, intensities 0..255.
+    score : Score
+        What the metric returned.
+    metric : str
+        Its name in `HCI_METRICS`.
+    largest : float, optional
+        Value at the end of the colours, in the metric's unit; the bar ends in an arrow where the picture goes beyond.
+    title : str
+
+    Raises
+    ------
+    DataError
+        Image and score differ in size, or the file cannot be written.
+    ParameterError
+        There is no such metric.
+    """
+    _check_metric(metric)
+    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("score", score.picture))
+    save_picture(path, metrics_figure(image, [(HCI_METRICS[metric], score)], 1, title, {metric: largest} if largest else {}))
+
+
+def metrics_picture(
+    path: PathLike,
+    image: Image,
+    disparity: Disparity,
+    truth: Disparity,
+    subsets: Subsets,
+    *,
+    metrics: Sequence[str] = tuple(HCI_METRICS),
+    title: str = "",
+) -> None:
+    """Write what every pixel contributes to metrics, three in a row; of all nine, the rows are edges, planes and structures.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.png`` file.
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The reference image, intensities 0..255.
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    subsets : Subsets
+        Of the truth.
+    metrics : sequence of str
+        Names in `HCI_METRICS`.
+    title : str
+
+    Raises
+    ------
+    DataError
+        Image, maps and subsets differ in size, or the file cannot be written.
+    ParameterError
+        There is no such metric.
+    """
+    for name in metrics:
+        _check_metric(name)
+    _check_image(image, subsets)
+    scores = [(metric, metric.measure(disparity, truth, subsets)) for metric in map(HCI_METRICS.__getitem__, metrics)]
+    save_picture(path, metrics_figure(image, scores, min(3, len(scores)), title, {}))
+
+
+def subsets_figure(image: Image, subsets: Subsets, title: str) -> Figure:
+    """Three panels; see `subsets_picture`."""
+    figure, places = _panels(image.shape, 3, 3, title)
+    counted = subsets.evaluated
+    grey = _dimmed(image)
+    bands = [
+        (subsets.background & counted, _BACKGROUND, "background M_b"),
+        (subsets.foreground & counted, _FOREGROUND, "foreground M_f"),
+        (subsets.edges & counted, _EDGE, "discontinuity M_d"),
+    ]
+    _show(places[0], _painted(grey, [(mask, colour) for mask, colour, _ in bands]), "depth discontinuities")
+    _legend(places[0], [(colour, label) for _, colour, label in bands])
+    planes = np.where(counted, subsets.planes, 0)
+    share = np.count_nonzero(planes) / planes.size
+    _show(places[1], _labelled(grey, planes, 0.65), f"planar surfaces: {_count(planes)}, {share:.0%} of the image")
+    _legend(places[1], [(_colour(1), "planes M_p, each in its colour")])
+    structures = np.where(counted, subsets.structures, 0)
+    beside = _painted(grey, [(subsets.neighbourhood & counted, _NEIGHBOURHOOD)])
+    _show(places[2], _labelled(beside, structures, 1.0), f"fine structures: {_count(structures)}")
+    _legend(places[2], [(_colour(1), "structures M_s, each in its colour"), (_NEIGHBOURHOOD, "neighbourhood M_n")])
+    return figure
+
+
+def metrics_figure(
+    image: Image, scores: Sequence[tuple[HciMetric, Score]], across: int, title: str, largest: Mapping[str, float | None]
+) -> Figure:
+    """A panel for each score; see `metrics_picture`."""
+    figure, places = _panels(image.shape, len(scores), across, title)
+    grey = _dimmed(image)
+    for axes, (metric, score) in zip(places, scores, strict=True):
+        value = "nothing to measure" if np.isnan(score.value) else f"{score.value:.3g} {metric.unit}"
+        measured = "" if np.isnan(score.coverage) or score.coverage == 1 else f", {score.coverage:.1%} measured"
+        name = f"{metric.title} ({metric.symbol}): {value}{measured}"
+        high = largest.get(metric.name) or _SHOWN.get(metric.name)
+        if high is None:
+            bad = score.picture > 0
+            _show(axes, _painted(grey, [(np.isfinite(score.picture), _GOOD), (bad, _BAD)]), name)
+            _legend(axes, [(_BAD, metric.title), (_GOOD, f"rest of {metric.subset}")])
+        else:
+            _show_values(figure, axes, grey, score.picture, high, name, f"{metric.title} ({metric.unit})")
+    return figure
+
+
+def _check_image(image: Image, subsets: Subsets) -> None:
+    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("subsets", subsets.evaluated))
+
+
+def _check_metric(name: str) -> None:
+    if name not in HCI_METRICS:
+        raise ParameterError(f"no such metric: {name!r}; {nearest(name, HCI_METRICS, kind='metrics')}")
+
+
+def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tuple[Figure, list[Axes]]:
+    """A figure with so many empty panels in the image's proportions, with room for titles above and bars or legends below."""
+    rows, columns = shape[:2]
+    scale = _PANEL / max(rows, columns)
+    if scale >= 1:
+        scale = int(scale)
+    width, height = max(round(columns * scale), 1), max(round(rows * scale), 1)
+    # A narrow image still has titles and bars.
+    room, gap, above, below = max(width, 420), 14, 30, 74
+    top, down = 40 if title else 6, -(-count // across)
+    figure = new_figure(gap + across * (room + gap), top + down * (above + height + below))
+    title_line(figure, title, top)
+    places = []
+    for i in range(count):
+        x = gap + (i % across) * (room + gap) + (room - width) // 2
+        y = (down - 1 - i // across) * (above + height + below) + below
+        axes = axes_at(figure, x, y, width, height)
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(linewidth=0.5, color="0.5")
+        places.append(axes)
+    return figure, places
+
+
+def _show(axes: Axes, rgb: NDArray[np.uint8], title: str) -> None:
+    # Averaging keeps thin lines of images that are shrunk.
+    box = axes.get_window_extent()
+    width, height = round(box.width), round(box.height)
+    shrunk = width < rgb.shape[1]
+    axes.imshow(cv2.resize(rgb, (width, height), interpolation=cv2.INTER_AREA if shrunk else cv2.INTER_NEAREST), aspect="auto")
+    axes.set_title(title, fontsize=FONT + 1, pad=5, parse_math=False)
+
+
+def _show_values(figure: Figure, axes: Axes, grey: NDArray, values: NDArray, high: float, title: str, label: str) -> None:
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    measured = np.isfinite(values)
+    colours = ScalarMappable(Normalize(0, high), colormaps[_COLOURS])
+    rgb = grey.copy()
+    rgb[measured] = colours.to_rgba(values[measured], bytes=True)[:, :3]
+    _show(axes, rgb, title)
+    box, (across, up) = axes.get_window_extent(), pixels(figure)
+    place = figure.add_axes(((box.x0 + 0.1 * box.width) / across, (box.y0 - 22) / up, 0.8 * box.width / across, 12 / up))
+    beyond = "max" if (values[measured] > high).any() else "neither"
+    bar = figure.colorbar(colours, cax=place, orientation="horizontal", extend=beyond, extendfrac=0.03)
+    bar.set_label(label, fontsize=FONT, labelpad=1)
+    bar.ax.tick_params(labelsize=FONT, pad=1)
+
+
+def _legend(axes: Axes, entries: Sequence[tuple[tuple[int, ...], str]]) -> None:
+    from matplotlib.patches import Patch
+
+    patches = [
+        Patch(facecolor=f"#{bytes(colour).hex()}", edgecolor="0.4", linewidth=0.5, label=label) for colour, label in entries
+    ]
+    axes.legend(
+        handles=patches,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=len(patches),
+        frameon=False,
+        fontsize=FONT,
+        handlelength=1.4,
+    )
+
+
+def _dimmed(image: Image) -> NDArray[np.uint8]:
+    """The image in light grey, so that colours stand out."""
+    grey = image.mean(axis=2) if image.ndim == 3 else image
+    light = np.clip(255 - 0.45 * (255 - grey), 0, 255).astype(np.uint8)
+    return np.repeat(light[..., None], 3, axis=2)
+
+
+def _painted(rgb: NDArray[np.uint8], layers: Sequence[tuple[Mask, tuple[int, ...]]]) -> NDArray[np.uint8]:
+    rgb = rgb.copy()
+    for mask, colour in layers:
+        rgb[mask] = colour
+    return rgb
+
+
+def _labelled(rgb: NDArray[np.uint8], labels: NDArray[np.int32], strength: float) -> NDArray[np.uint8]:
+    """Labels 1, 2, ... in colours, mixed with the picture below."""
+    table = np.array([_colour(i) for i in range(int(labels.max(initial=0)) + 1)], np.float64)
+    rgb, inside = rgb.copy(), labels > 0
+    rgb[inside] = (1 - strength) * rgb[inside] + strength * table[labels[inside]]
+    return rgb
+
+
+def _colour(label: int) -> tuple[int, ...]:
+    """Colours of which successive ones differ most: steps of the golden section around the circle of hues."""
+    from matplotlib.colors import hsv_to_rgb
+
+    return tuple(int(v) for v in 255 * hsv_to_rgb(((0.58 + 0.618034 * label) % 1, 0.85, 0.85 - 0.2 * (label % 2))))
+
+
+def _count(labels: NDArray[np.int32]) -> int:
+    return int(np.count_nonzero(np.bincount(labels.ravel(), minlength=1)[1:]))

@@ -1,0 +1,173 @@
+"""Plots of results as the ``report`` of a script describes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.figures._curves import Curve, Panel, Point, curves_figure
+from stereo_framework.script.report import Plot
+from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.tables.means import means
+from stereo_framework.tables.results import of_each_protocol
+from stereo_framework.tables.summaries import in_order
+from stereo_framework.tables.values import ABSENT, setting
+from stereo_framework.tables.words import caption, part, short_names, unit, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stereo_framework.sweep import Result
+
+_MOST_ACROSS = 3
+"""Panels side by side, where one key makes them."""
+
+_DPI = 200
+
+
+def write_plot(plot: Plot, results: Sequence[Result], stem: Path) -> list[Path]:
+    """Write a plot as ``STEM.svg`` and ``STEM.png``; of several protocols each gets its own, ``STEM_PROTOCOL.svg``.
+
+    Parameters
+    ----------
+    plot : Plot
+    results : sequence of Result
+        Of which it chooses.
+    stem : Path
+        Folder and beginning of the names; the folder is made.
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    ParameterError
+        No result has what is to be shown.
+    DataError
+        A file cannot be written.
+    """
+    written = []
+    for ending, same in of_each_protocol(results, plot.where, plot.y):
+        written += save_figure(plot_figure(plot, same), stem.with_name(f"{stem.name}{ending}"), same[0].protocol_text)
+    return written
+
+
+def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
+    """Draw a plot; what is neither its axis, series nor panels is averaged, and the footnote says so.
+
+    Parameters
+    ----------
+    plot : Plot
+    results : sequence of Result
+        Of one protocol; those that have nothing to show are left out.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ParameterError
+        No result has what is to be shown, or as `means`.
+    """
+    results = [r for r in results if _x_key(plot, r)]
+    if not results:
+        raise ParameterError(f"no result has {' or '.join(plot.x)}")
+    curves: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Point]]] = {}
+    x_keys: dict[tuple[Any, ...], dict[str, None]] = {}
+    remarks = []
+    short = short_names({r.scene for r in results})
+    keys = (*plot.panels, *plot.series)
+    for x in plot.x:
+        own = [r for r in results if _x_key(plot, r) == x]
+        names = list(dict.fromkeys((x, *keys, STATISTIC)))
+        found = means(own, names, plot.y)
+        remarks += [found.averaged, *found.notes]
+        for key, mean in found.cells.items():
+            named = {k: short[v] if k == "scene" else v for k, v in zip(names, key, strict=True)}
+            panel, series = tuple(named[k] for k in plot.panels), tuple(named[k] for k in plot.series)
+            points = curves.setdefault(panel, {}).setdefault(series, [])
+            x_keys.setdefault(panel, {})[x] = None
+            if mean.value is not None and math.isfinite(mean.value):
+                points.append(Point(named[x], mean.value, mean.spread(plot.spread)))
+    curves = {panel: kept for panel, own in curves.items() if (kept := {key: points for key, points in own.items() if points})}
+    if not curves:
+        raise ParameterError("; ".join(dict.fromkeys(["no value to draw", *filter(None, remarks)])))
+    bars = {"deviation": "bars: standard deviation", "range": "bars: smallest to largest"}.get(plot.spread, "")
+    remarks += [bars, f"protocol {results[0].protocol}"]
+    order = in_order(series for panel in curves.values() for series in panel)
+    alone = plot.series[0] if len(plot.series) == 1 and not all(isinstance(value, str) for (value,) in order) else ""
+    return curves_figure(
+        [
+            Panel(
+                *_place(plot, panel, list(curves)),
+                ", ".join(filter(None, (part(k, v, plot.labels) for k, v in zip(plot.panels, panel, strict=True)))),
+                " or ".join(with_unit(x, plot.labels) for x in x_keys[panel]),
+                _y_label(plot, panel),
+                tuple(Curve(series, tuple(points)) for series, points in own.items()),
+            )
+            for panel, own in curves.items()
+        ],
+        {series: caption(plot.series, series, plot.labels) for series in order},
+        legend_title=with_unit(alone, plot.labels) if alone else "",
+        x_scale=plot.x_scale,
+        y_scale=plot.y_scale,
+        title=plot.title,
+        footnote="; ".join(dict.fromkeys(filter(None, remarks))),
+        labels=plot.labels,
+    )
+
+
+def _x_key(plot: Plot, result: Result) -> str | None:
+    """What the horizontal axis shows of a result: the first of its keys that was swept or, with none swept, that is there."""
+    swept = [key for key in plot.x if key in result.axes]
+    there = [key for key in plot.x if key == STATISTIC or setting(result, key) != ABSENT]
+    return next(iter((*swept, *there)), None)
+
+
+def _place(plot: Plot, panel: tuple[Any, ...], panels: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
+    """Row and column of a panel."""
+    if len(plot.panels) == 2:
+        row, column = (list(dict.fromkeys(one[i] for one in panels)).index(panel[i]) for i in (0, 1))
+        return row, column
+    index = list(panels).index(panel)
+    rows = math.ceil(len(panels) / _MOST_ACROSS)
+    return divmod(index, math.ceil(len(panels) / rows))
+
+
+def _y_label(plot: Plot, panel: tuple[Any, ...]) -> str:
+    """The statistic of a panel with its unit, or what several have in common."""
+    named = dict(zip(plot.panels, panel, strict=True))
+    shown = [named[STATISTIC]] if STATISTIC in named else plot.y
+    if len(shown) == 1:
+        return with_unit(shown[0], plot.labels)
+    metrics = {metric.name if metric else "" for metric in map(metric_of, shown)}
+    name = metrics.pop() if len(metrics) == 1 else ""
+    return f"{plot.labels.get(name, name)} ({unit(shown[0])})".strip() if unit(shown[0]) else name
+
+
+def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:
+    """Write a figure as ``STEM.svg`` and ``STEM.png``; the same figure gives the same files.
+
+    Raises
+    ------
+    DataError
+        A file cannot be written.
+    """
+    import matplotlib
+
+    paths = [stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")]
+    try:
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        # Without salt and with a date every drawing would be another file.
+        with matplotlib.rc_context({"svg.hashsalt": "stereo_framework"}):
+            figure.savefig(paths[0], metadata={"Date": None, "Description": description})
+        figure.savefig(paths[1], dpi=_DPI, metadata={"Description": description})
+    except OSError as error:
+        raise DataError(f"{error.filename or stem}: cannot be written: {error.strerror or error}") from error
+    return paths

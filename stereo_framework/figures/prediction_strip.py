@@ -1,0 +1,98 @@
+"""Predicted frames of a sequence below the real ones: Figures 5 and 6 of Scharstein & Szeliski (2002)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation.prediction import EMPTY, Prediction, prediction_error
+from stereo_framework.figures._drawing import (
+    FONT,
+    draw_image,
+    legend,
+    new_figure,
+    panel_at,
+    panel_size,
+    pixels,
+    save_picture,
+    title_line,
+)
+from stereo_framework.io import PathLike
+from stereo_framework.scene import Image
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def prediction_strip(
+    path: PathLike,
+    predictions: Mapping[str, tuple[Prediction, Image]],
+    *,
+    errors: Mapping[str, float] | None = None,
+    title: str = "",
+) -> None:
+    """Write a column for every predicted frame: the real image, below it the predicted one, below that the prediction error.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.png`` file.
+    predictions : mapping of str to (Prediction, image)
+        By the names that stand above the columns (near, middle, match, far): what was predicted, and the real image that it
+        stands for, uint8 or float32 of the same shape.
+    errors : mapping of str to float, optional
+        By the same names, RMS errors in grey levels as a protocol counts them. Default: plain ones over visible pixels.
+    title : str
+
+    Raises
+    ------
+    ParameterError
+        No prediction.
+    DataError
+        The file cannot be written.
+
+    Notes
+    -----
+    Holes have the colour `EMPTY`, in grey images too. `write_image` writes the image of a prediction alone.
+    """
+    if not predictions:
+        raise ParameterError("predictions: none given; the sequence has no frame that is predicted")
+    save_picture(path, prediction_figure(predictions, errors, title))
+
+
+def prediction_figure(
+    predictions: Mapping[str, tuple[Prediction, Image]], errors: Mapping[str, float] | None, title: str
+) -> Figure:
+    """See `prediction_strip`."""
+    if errors is None:
+        errors = {name: prediction_error(prediction, real) for name, (prediction, real) in predictions.items()}
+    shape = next(iter(predictions.values()))[0].visible.shape
+    # One or two frames do not fill the whole width.
+    width, height = panel_size(shape, max(len(predictions), 3))
+    left, gap, bottom, top = 40, 12, 92, 72 if title else 36
+    figure = new_figure(left + len(predictions) * (width + gap), bottom + 2 * height + gap + top)
+    across, up = pixels(figure)
+    for i, (name, (prediction, real)) in enumerate(predictions.items()):
+        x = left + i * (width + gap)
+        draw_image(panel_at(figure, x, bottom + height + gap, width, height, name), real)
+        draw_image(panel_at(figure, x, bottom, width, height), _with_holes(prediction))
+        share = 100 * (1 - np.mean(prediction.visible))
+        text = f"RMS error {errors[name]:.2f} grey levels\n{share:.1f} % holes"
+        figure.text((x + width / 2) / across, (bottom - 8) / up, text, ha="center", va="top", fontsize=FONT, linespacing=1.4)
+    for row, label in enumerate(("predicted", "real")):
+        y = bottom + row * (height + gap) + height / 2
+        figure.text(left / 2 / across, y / up, label, ha="center", va="center", rotation="vertical", fontsize=FONT + 1)
+    title_line(figure, title, 40)
+    if not all(prediction.visible.all() for prediction, _ in predictions.values()):
+        red, green, blue = (level / 255 for level in EMPTY)
+        legend(figure, "hole: nothing was predicted here", "lower left", (0.0, 0.0), (red, green, blue))
+    return figure
+
+
+def _with_holes(prediction: Prediction) -> Image:
+    """The predicted image in colour, so that holes differ from white."""
+    image = prediction.image if prediction.image.ndim == 3 else np.repeat(prediction.image[..., None], 3, axis=2)
+    return np.where(prediction.visible[..., None], image, np.array(EMPTY, np.uint8))

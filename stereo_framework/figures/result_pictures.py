@@ -1,0 +1,83 @@
+"""All pictures of one disparity map of a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from stereo_framework.evaluation.evaluate import predictions
+from stereo_framework.evaluation.metrics import METRICS
+from stereo_framework.evaluation.protocols import Protocol, of_scene
+from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.figures.comparison import comparison
+from stereo_framework.figures.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
+from stereo_framework.figures.prediction_strip import prediction_strip
+from stereo_framework.io import write_image
+from stereo_framework.scene import Disparity, Scene
+
+
+def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Protocol | None = None) -> None:
+    """Write ``STEM_overview.png``, ``STEM_disparity.png``, with truth ``STEM_error.png`` and ``STEM_bad.png``, and predicted views.
+
+    The views that the protocol predicts stand below the real ones in ``STEM_prediction.png``, and alone in ``STEM_predicted_PLACE.png``.
+
+    Parameters
+    ----------
+    stem : Path
+        Folder and beginning of the file names; the folder is made.
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    scene : Scene
+        Gives the colour scale (its search range, else the truth's or the map's own), truth and border.
+    protocol : Protocol, optional
+        Gives the threshold of the bad-pixel picture and how views are predicted; default: the scene's.
+    """
+    protocol = protocol or of_scene(scene)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    border = scene.border if protocol.border is None else protocol.border
+    shown = shown_range(disparity, scene)
+
+    def name(what: str) -> Path:
+        return stem.with_name(f"{stem.name}_{what}.png")
+
+    disparity_picture(name("disparity"), disparity, shown, title=scene.name)
+    overview(name("overview"), scene.reference, disparity, shown, truth=scene.truth, title=scene.name)
+    if views := predictions(scene, disparity, protocol):
+        errors = {place: METRICS["predict_err"].measure(view, real, protocol) for place, (view, real) in views.items()}
+        title = f"{scene.name}: {protocol.prediction} prediction"
+        prediction_strip(name("prediction"), views, errors=errors, title=title)
+        for place, (view, _) in views.items():
+            write_image(name(f"predicted_{place}"), view.image)
+    if scene.truth is None:
+        return
+    error_picture(name("error"), disparity, scene.truth, border=border)
+    occluded = region_masks(scene, protocol)["occ"] if "occ" in protocol.regions else None
+    bad_pixel_picture(name("bad"), disparity, scene.truth, threshold=protocol.thresholds[0], occluded=occluded, border=border)
+
+
+def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) -> None:
+    """Write two or more maps of a scene side by side, with their errors or, without truth, their differences from the first.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.png`` file; its folder is made.
+    maps : mapping of str to ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate, by the names that stand above them.
+    scene : Scene
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shown = shown_range(next(iter(maps.values())), scene)
+    comparison(path, scene.reference, maps, shown, truth=scene.truth, title=scene.name)
+
+
+def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:
+    """Disparities at the ends of the colour scale, in pixels."""
+    if scene.search is not None:
+        return scene.search.minimum, scene.search.maximum
+    for values in (scene.truth, disparity):
+        if values is not None and (known := values[np.isfinite(values)]).size:
+            return float(known.min()), float(known.max())
+    return 0.0, 1.0

@@ -1,0 +1,103 @@
+"""Stacked bars of weighted scores: which method suits those who care for some faults more than for others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stereo_framework.figures._looks import CHARACTER, FONT, LINE, NO_LABELS, NO_SCORE, PARTS, footnote_below, legend_beside
+from stereo_framework.tables.standings import DEFAULT_MEASURES, standings, weights_of
+from stereo_framework.tables.words import measure_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stereo_framework.sweep import Result
+
+_BAR = 0.28
+"""Inches from a bar to the next."""
+
+_HATCH = "////"
+"""Of missing scores."""
+
+
+def stacked_bars_figure(
+    results: Sequence[Result],
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    *,
+    weights: Mapping[str, float] | None = None,
+    title: str = "",
+    labels: Mapping[str, str] = NO_LABELS,
+) -> Figure:
+    """A bar for each method, stacked of its weighted scores, the best method at the top.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one protocol; scores are means over their scenes.
+    measures : sequence of str
+        Statistics, or names of groups. Default: the nine HCI metrics.
+    weights : mapping of str to float, optional
+        By measure or group, >= 0; default 1 each.
+    title : str
+    labels : mapping of str to str
+        Other words for methods and measures.
+
+    Returns
+    -------
+    Figure
+        `plots.save_figure` writes it.
+
+    Raises
+    ------
+    ParameterError
+        As `standings` and `weights_of`.
+
+    Notes
+    -----
+    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the normalized scores; `standings` tells how these are made.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    found = standings(results, measures)
+    shares = weights_of(found.measures, weights)
+    totals, order = found.totals(shares), found.best(len(found.methods), shares)
+    names = [labels.get(found.methods[i], found.methods[i]) for i in order]
+    legend = [
+        measure_name(name, labels) + ("" if w == 1 else f" × {w:g}") for name, w in zip(found.measures, shares, strict=True)
+    ]
+    width = 4.0 + CHARACTER * (max(map(len, names)) + max(map(len, legend))) + 0.6
+    height = max(_BAR * len(order) + 0.6, LINE * (len(legend) + 2)) + 0.4 + 0.3 * bool(title)
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    axes = figure.add_subplot()
+    for place, i in enumerate(order):
+        left = 0.0
+        for j, weight in enumerate(shares):
+            length = weight / sum(shares) * found.normalized[i, j]
+            hatch = _HATCH if math.isnan(found.means[i, j]) else ""
+            axes.barh(place, length, 0.72, left, color=_colour(j), hatch=hatch, edgecolor="white", linewidth=0.5)
+            left += length
+        axes.text(left, place, f" {totals[i]:.2f}", va="center", fontsize=FONT - 1)
+    axes.set_yticks(range(len(order)), names, fontsize=FONT, parse_math=False)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.set_xlim(0, 1.12 * max(totals) or 1)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=FONT - 1)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.set_xlabel("weighted score (0 = perfect, 1 = the worst in everything)", fontsize=FONT)
+    handles = [Patch(facecolor=_colour(j), label=name) for j, name in enumerate(legend)]
+    if np.isnan(found.means).any():
+        handles.append(Patch(facecolor="0.6", edgecolor="white", hatch=_HATCH, label=NO_SCORE))
+    legend_beside(figure, handles)
+    if title:
+        axes.set_title(title, fontsize=FONT + 1, parse_math=False)
+    footnote_below(figure, found.footnote("means over", "each score as a share of the worst method's"))
+    return figure
+
+
+def _colour(index: int) -> str:
+    return PARTS[index % len(PARTS)]

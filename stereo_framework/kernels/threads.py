@@ -1,0 +1,85 @@
+"""Threads: one setting for the whole library, and kernels spread over row ranges.
+
+Kernels release the GIL and work on a row range, so plain threads suffice and results do not depend on their number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.compiling import account, on_account
+
+_THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
+_WORTH_A_THREAD = 400_000
+"""Elements of work below which handing rows to another thread costs more than it saves (measured)."""
+
+
+@contextlib.contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Let the kernels called inside the block use `count` threads; the default is one per available core.
+
+    Results do not depend on the number.
+
+    Raises
+    ------
+    ParameterError
+        `count` below 1.
+
+    Examples
+    --------
+    >>> import stereo_framework
+    >>> with stereo_framework.threads(1):
+    ...     pass
+    """
+    if count < 1:
+        raise ParameterError(f"threads: {count} is below 1")
+    token = _THREADS.set(count)
+    try:
+        yield
+    finally:
+        _THREADS.reset(token)
+
+
+def thread_count() -> int:
+    """Number of threads that kernels may use here."""
+    return _THREADS.get() or available_cores()
+
+
+def available_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def _pool(pid: int) -> ThreadPoolExecutor:
+    # One pool a process: after a fork the parent's threads are gone.
+    return ThreadPoolExecutor(max(available_cores(), 2), thread_name_prefix="stereo_framework")
+
+
+def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> None:
+    """Call ``kernel(start, stop)`` on ranges that cover ``range(rows)``, in as many threads as allowed and worth it.
+
+    Parameters
+    ----------
+    kernel : callable
+        Writes its rows of an output; must not start threads of its own.
+    rows : int
+    work : int
+        Elements touched in all; small jobs stay in the calling thread.
+    """
+    parts = max(1, min(thread_count(), rows, work // _WORTH_A_THREAD))
+    bounds = [rows * i // parts for i in range(parts + 1)]
+    own = account()
+    others = [_pool(os.getpid()).submit(on_account, own, kernel, a, b) for a, b in itertools.pairwise(bounds[1:])]
+    try:
+        kernel(bounds[0], bounds[1])
+    finally:
+        for future in others:
+            future.result()

@@ -1,0 +1,1 @@
+"""Tables of results: values, means, standings, ranks, and the files that they are exchanged in."""

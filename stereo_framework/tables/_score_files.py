@@ -1,0 +1,175 @@
+"""What files with scores say: stored results, CSV files, YAML files in the form of published tables.
+
+A CSV file has a row per method and a column per score, named ``SCENE:MEASURE`` or otherwise; or the columns ``method``, ``scene`` and one per
+statistic, as ``results --csv`` writes it; or it is tidy: ``method``, ``measure``, ``value`` and perhaps ``scene`` and ``protocol``. A YAML file has
+``columns`` and ``rows``, a mapping from methods to lists of values or a list of ``{algorithm, values}``. An empty cell, ``-``, ``nan`` or null is a hole.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.errors import DataError
+from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.script.places import Faults
+from stereo_framework.script.yaml_loader import parse
+from stereo_framework.sweep import Store
+from stereo_framework.tables.ranking import Column
+from stereo_framework.tables.words import setting_name
+
+_HOLES = ("", "-", "nan", "null", "n/a")
+
+
+@dataclass
+class Entries:
+    """Scores of methods before any column is chosen.
+
+    Parameters
+    ----------
+    methods : dict of str to dict of (str, str) to float
+        Scores by method, then by (scene, measure); the scene is empty where a table names none.
+    protocols : dict of str to str
+        Names of the protocols of the scores by all of their choices, or by the name again where a file does not tell them.
+    notes : list of str
+        What was left out, one line each.
+    """
+
+    methods: dict[str, dict[tuple[str, str], float]] = field(default_factory=dict)
+    protocols: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, where: str, method: str, scene: str, scores: Mapping[str, float], split: str = "") -> None:
+        """One method's scores on a scene; without a scene, the measures' names may begin with it."""
+        row = self.methods.setdefault(method, {})
+        for measure, score in scores.items():
+            key = (scene, measure)
+            if not scene and split and split in measure:
+                key = (measure.partition(split)[0], measure.partition(split)[2])
+            if row.setdefault(key, score) != score and not (math.isnan(row[key]) and math.isnan(score)):
+                raise DataError(
+                    f"{where}: method {method!r} has two scores in {Column(*key[::-1]).name}, {row[key]:g} and {score:g}; "
+                    "give every row a method name of its own"
+                )
+
+
+def read_entries(path: Path, entries: Entries, protocol: str | None, split: str) -> None:
+    """Add what a results folder, a CSV or a YAML file says; see `score_tables.read_scores`."""
+    if path.is_dir():
+        _read_results(path, entries, protocol)
+        return
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from error
+    if path.suffix.lower() in (".yaml", ".yml"):
+        _read_yaml(path, text, entries, split)
+    elif path.suffix.lower() == ".csv":
+        _read_csv(path, text, entries, protocol, split)
+    else:
+        raise DataError(f"{path}: expected a results folder, a .csv or a .yaml file")
+
+
+def _read_results(folder: Path, entries: Entries, protocol: str | None) -> None:
+    with Store(folder) as store:
+        results, missing = store.results(), store.missing()
+    if missing:
+        entries.notes.append(f"{folder}: {missing} results are still missing; the run was stopped early")
+    for result in results:
+        if protocol in (None, result.protocol):
+            # A failed run has a protocol and no score.
+            entries.add(str(folder), setting_name(result), result.scene, result.statistics)
+            entries.protocols[result.protocol_text] = result.protocol
+
+
+def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, split: str) -> None:
+    lines = [line for line in csv.reader(text.splitlines()) if line]
+    header = [name.strip() for name in lines[0]] if lines else []
+    if len(header) < 2 or len(lines) < 2:
+        raise DataError(f"{path}: no table: expected a line of column names, then a line for each method")
+    for name in header:
+        if header.count(name) > 1:
+            raise DataError(f"{path}: the column {name!r} stands twice")
+    short = next((i for i, line in enumerate(lines) if len(line) != len(header)), None)
+    if short is not None:
+        raise DataError(f"{path}: row {short} has {len(lines[short])} cells, the header {len(header)}")
+    rows = [dict(zip(header, (cell.strip() for cell in line), strict=True)) for line in lines[1:]]
+    if protocol is not None and "protocol" in header:
+        rows = [row for row in rows if row["protocol"] == protocol]
+    entries.protocols |= {row["protocol"]: row["protocol"] for row in rows if row.get("protocol")}
+    first = "method" if "method" in header else header[0]
+    measure = next((name for name in ("measure", "statistic", "column") if name in header), None)
+    if measure is not None and "value" in header:
+        numbers = _numbers(path, [first], ["value"], rows)
+        for row, scores in zip(rows, numbers, strict=True):
+            entries.add(str(path), row[first], row.get("scene", ""), {row[measure]: scores["value"]}, split)
+        return
+    per_scene = "scene" in header
+    others = [name for name in header if name not in (first, "scene", "protocol") and (not per_scene or metric_of(name))]
+    for row, scores in zip(rows, _numbers(path, [first], others, rows), strict=True):
+        entries.add(str(path), row[first], row.get("scene", ""), scores, split)
+
+
+def _read_yaml(path: Path, text: str, entries: Entries, split: str) -> None:
+    faults = Faults()
+    node = parse(text, str(path), faults)
+    faults.raise_if_any()
+    table = node.data() if node is not None else None
+    columns = table.get("columns") if isinstance(table, dict) else None
+    rows = table.get("rows") if isinstance(table, dict) else None
+    if not isinstance(columns, list) or not isinstance(rows, dict | list) or not rows:
+        raise DataError(f"{path}: no table: expected 'columns' (a list of names) and 'rows' (lists of values by method)")
+    header = [str(name) for name in columns]
+    named = list(rows.items()) if isinstance(rows, dict) else _listed_rows(path, rows)
+    for method, values in named:
+        if not isinstance(values, list) or len(values) != len(header):
+            count = f"{len(values)} values" if isinstance(values, list) else "no list of values"
+            raise DataError(f"{path}: rows.{method}: {count}; the {len(header)} columns need one each")
+    given = [{"": method, **dict(zip(header, values, strict=True))} for method, values in named]
+    for row, scores in zip(given, _numbers(path, [""], header, given), strict=True):
+        entries.add(str(path), row[""], "", scores, split)
+
+
+def _listed_rows(path: Path, rows: list[Any]) -> list[tuple[str, Any]]:
+    """Names and values of ``{algorithm, values}``; algorithms of one name are told apart by their ``id``."""
+    names = []
+    for i, row in enumerate(rows):
+        name = next((row[key] for key in ("algorithm", "method", "name") if key in row), None) if isinstance(row, dict) else None
+        if name is None or "values" not in row:
+            raise DataError(f"{path}: rows[{i}]: expected 'algorithm' and 'values'")
+        names.append(str(name))
+    return [
+        (f"{name} ({row['id']})" if names.count(name) > 1 and "id" in row else name, row["values"])
+        for name, row in zip(names, rows, strict=True)
+    ]
+
+
+def _numbers(
+    path: Path, names: Sequence[str], columns: Iterable[str], rows: Sequence[Mapping[str, Any]]
+) -> list[dict[str, float]]:
+    """The cells of columns as numbers. Columns without a number are text and left out; in the others every cell is a number or a hole."""
+    found: list[dict[str, float]] = [{} for _ in rows]
+    for column in columns:
+        numbers = [_number(row[column]) for row in rows]
+        if all(n is None or math.isnan(n) for n in numbers) and any(n is None for n in numbers):
+            continue
+        for row, number, scores in zip(rows, numbers, found, strict=True):
+            if number is None:
+                raise DataError(f"{path}: {row[names[0]]}, column {column!r}: {row[column]!r} is not a number")
+            scores[column] = number
+    return found
+
+
+def _number(cell: Any) -> float | None:
+    if cell is None or (isinstance(cell, str) and cell.lower() in _HOLES):
+        return math.nan
+    if isinstance(cell, bool):
+        return None
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return None

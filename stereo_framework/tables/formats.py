@@ -1,0 +1,141 @@
+"""Tables as CSV, Markdown, LaTeX, DataFrames and parquet."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.errors import DataError, MissingExtraError
+from stereo_framework.tables.tables import Table, csv_text
+from stereo_framework.tables.values import is_number
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def to_text(table: Table, format: str) -> str:
+    """A table as a text.
+
+    Parameters
+    ----------
+    table : Table
+    format : str
+        ``csv``: all digits, without title and notes; ``markdown`` and ``latex`` (booktabs): the best values bold.
+    """
+    return _WRITERS[format](table)
+
+
+def _csv(table: Table) -> str:
+    return csv_text(table.header, table.rows)
+
+
+def _markdown(table: Table) -> str:
+    rows = _marked(table, _escaped_markdown, lambda text: f"**{text}**")
+    lines = [list(map(_escaped_markdown, table.header)), ["---:" if r else "---" for r in _numeric(table)], *rows]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n\n".join([*filter(None, [_escaped_markdown(table.title)]), text, *map(_escaped_markdown, table.notes)]) + "\n"
+
+
+def _escaped_markdown(text: str) -> str:
+    return "".join(f"\\{c}" if c in "\\|*`<[" else c for c in text)
+
+
+def _latex(table: Table) -> str:
+    rows = _marked(table, _escaped_latex, lambda text: rf"\textbf{{{text}}}")
+    comments = [f"% {line}" for line in (table.title, *table.notes) if line]
+    body = [r"\toprule", _latex_line(map(_escaped_latex, table.header)), r"\midrule", *map(_latex_line, rows), r"\bottomrule"]
+    columns = "".join("r" if r else "l" for r in _numeric(table))
+    return "\n".join([*comments, r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}"]) + "\n"
+
+
+def _latex_line(cells: Any) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+}
+
+
+def _escaped_latex(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in text)
+
+
+def _marked(table: Table, escape: Callable[[str], str], bold: Callable[[str], str]) -> list[list[str]]:
+    escaped = [[escape(text) for text in row] for row in table.texts()]
+    return [[bold(text) if (i, j) in table.best else text for j, text in enumerate(row)] for i, row in enumerate(escaped)]
+
+
+def _numeric(table: Table) -> list[bool]:
+    """Per column whether it holds numbers, so that it is flushed right."""
+    columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.header)
+    return [any(map(is_number, c)) and not any(isinstance(v, str) and v not in ("", "failed") for v in c) for c in columns]
+
+
+_WRITERS: Mapping[str, Callable[[Table], str]] = {"csv": _csv, "markdown": _markdown, "latex": _latex}
+
+
+def frame(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> pandas.DataFrame:
+    """Rows as a DataFrame. A column of numbers and other things becomes one of texts, so that files can hold it.
+
+    Raises
+    ------
+    MissingExtraError
+        pandas is not installed.
+    """
+    pandas = _extra("pandas")
+    columns = {name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}
+    return pandas.DataFrame(columns, columns=list(header))
+
+
+def _one_type(values: list[Any]) -> list[Any]:
+    values = [None if v == "" else v for v in values]
+    kinds = {"number" if is_number(v) or isinstance(v, float) else type(v) for v in values if v is not None}
+    return [v if v is None else str(v) for v in values] if len(kinds) > 1 else values
+
+
+def write_parquet(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Write rows as a parquet file.
+
+    Raises
+    ------
+    MissingExtraError
+        pandas or pyarrow is not installed.
+    DataError
+        The file cannot be written.
+    """
+    _extra("pyarrow")
+    try:
+        frame(header, rows).to_parquet(path, index=False, engine="pyarrow")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file; its folder is made.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _extra(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(f"{module} is not installed; 'pip install stereo-framework[tables]' brings it") from None

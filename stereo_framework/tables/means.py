@@ -1,0 +1,189 @@
+"""Means over what is not asked for: scenes, seeds, other parameters. A mean over fewer scenes than its neighbours' is none."""
+
+from __future__ import annotations
+
+import json
+import statistics as _statistics
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.tables.values import check_name, is_number, one_protocol, setting, value
+from stereo_framework.tables.words import part, short_names
+
+if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Values of a statistic and their mean.
+
+    Parameters
+    ----------
+    values : tuple of float
+    complete : bool
+        Whether they are all of those that are to be averaged.
+    """
+
+    values: tuple[float, ...]
+    complete: bool = True
+
+    @property
+    def value(self) -> float | None:
+        """The mean; None where values are missing."""
+        return _statistics.fmean(self.values) if self.complete else None
+
+    def spread(self, kind: str) -> tuple[float, float] | None:
+        """Ends of an error bar: ``deviation``, the mean minus and plus the standard deviation, or ``range``; None where there is none."""
+        if kind == "none" or self.value is None or len(self.values) < 2:
+            return None
+        if kind == "range":
+            return min(self.values), max(self.values)
+        deviation = _statistics.stdev(self.values)
+        return self.value - deviation, self.value + deviation
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means by the values of keys.
+
+    Parameters
+    ----------
+    cells : mapping of tuple to Mean
+        By the values of the keys, in the order of the results.
+    averaged : str
+        Over what, in words; empty where nothing was averaged.
+    notes : tuple of str
+        Which means are of fewer scenes, or not given, and why.
+    """
+
+    cells: Mapping[tuple[Any, ...], Mean]
+    averaged: str
+    notes: tuple[str, ...]
+
+
+def telling_keys(results: Sequence[Result]) -> list[str]:
+    """Names of what tells results of one protocol apart: scene, method, the axes, and parameters that vary besides."""
+    axes = list(dict.fromkeys(name for r in results for name in r.axes))
+    by_method: dict[str, dict[str, set[str]]] = {}
+    for r in results:
+        for name, given in r.parameters.items():
+            by_method.setdefault(r.method, {}).setdefault(name, set()).add(json.dumps(given))
+    varying = dict.fromkeys(name for names in by_method.values() for name, values in names.items() if len(values) > 1)
+    # The axis of a whole slot tells its parameters too, and a script's seed those of its stages.
+    told = [name for name in varying if any(name == axis or name.startswith(f"{axis}.") for axis in axes)]
+    told += [name for name in varying if is_seed(name) and "seed" in axes]
+    return ["scene", "method", *axes, *(name for name in varying if name not in told)]
+
+
+def is_seed(key: str) -> bool:
+    """Whether a key is the seed of a script or of a stage."""
+    return key.rpartition(".")[2] == "seed"
+
+
+def means(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str]) -> Means:
+    """The mean of each statistic for each combination of the keys' values, over all else that tells results apart.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one protocol.
+    keys : sequence of str
+        ``statistic`` stands for the names in `statistics`.
+    statistics : sequence of str
+
+    Returns
+    -------
+    Means
+        A mean is given where every setting that is averaged has its value on every scene that has the statistic at all, and
+        where these scenes are the same as those of the other means. Settings may differ in number, such as seeds.
+
+    Raises
+    ------
+    ParameterError
+        Several protocols, a name that no result has, or the same setting twice.
+    """
+    one_protocol(results)
+    _refuse_twins(results)
+    plain = [key for key in keys if key != STATISTIC]
+    for name in (*plain, *statistics):
+        check_name(name, results)
+    left = [key for key in telling_keys(results) if key not in plain]
+    rows: dict[tuple[Any, ...], list[Result]] = {}
+    for r in results:
+        rows.setdefault(tuple(_hashable(setting(r, key)) for key in plain), []).append(r)
+    cells: dict[tuple[Any, ...], Mean] = {}
+    incomplete: list[str] = []
+    without: list[str] = []
+    partial: list[str] = []
+    for statistic in statistics:
+        scenes = {r.scene for r in results if is_number(value(r, statistic))}
+        if not scenes:
+            partial.append(f"not given: {statistic}, which no result has")
+        elif len(scenes) < len({r.scene for r in results}) and "scene" in left:
+            lacking = {r.scene for r in results} - scenes
+            partial.append(f"{statistic}: without {', '.join(short_names(lacking).values())}, where it has no value")
+        for row, members in rows.items():
+            wanted = [r for r in members if r.scene in scenes]
+            there = tuple(value(r, statistic) for r in wanted if is_number(value(r, statistic)))
+            if not wanted:
+                continue
+            covered = {r.scene for r in wanted} == scenes or "scene" not in left
+            mean = Mean(there, len(there) == len(wanted) and covered and _balanced(wanted, left))
+            named = dict(zip(plain, row, strict=True)) | {STATISTIC: statistic}
+            cells[tuple(named[key] for key in keys)] = mean
+            if not mean.complete:
+                what = ", ".join(filter(None, (part(k, v) for k, v in named.items() if k != STATISTIC)))
+                # Matchers have no energy, on any scene.
+                none = not there and not any(r.error for r in wanted)
+                (without if none else incomplete).append(f"{statistic} of {what or 'all'}")
+    averaged = _averaged(rows.values(), left)
+    for names, why in ((incomplete, "where a run failed or is missing on some scene"), (without, "which has none")):
+        if names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            partial.append(f"not given: {names[0]}{more}, {why}")
+    return Means(cells, averaged, tuple(partial))
+
+
+def _hashable(item: Any) -> Any:
+    return json.dumps(item) if isinstance(item, list | dict) else item
+
+
+def _refuse_twins(results: Sequence[Result]) -> None:
+    seen = set()
+    for r in results:
+        identity = (r.scene, r.method, json.dumps([dict(r.parameters), dict(r.axes)], sort_keys=True))
+        if identity in seen:
+            raise ParameterError(
+                f"{r.scene} {r.method}: results of the same setting twice, of an earlier version of the code or of the scene; "
+                "leave out those of earlier scripts"
+            )
+        seen.add(identity)
+
+
+def _balanced(members: Sequence[Result], left: Sequence[str]) -> bool:
+    """Whether every scene has the same settings."""
+    settings: dict[str, set[Any]] = {}
+    for r in members:
+        settings.setdefault(r.scene, set()).add(tuple(_hashable(setting(r, key)) for key in left if key != "scene"))
+    first, *others = settings.values()
+    return all(other == first for other in others)
+
+
+def _averaged(rows: Collection[Sequence[Result]], left: Sequence[str]) -> str:
+    """``mean over 3 scenes (sawtooth, tsukuba, venus), up to 7 values of seed``."""
+    said = []
+    for key in left:
+        values = [dict.fromkeys(_hashable(setting(r, key)) for r in row) for row in rows]
+        most, least = max(map(len, values), default=1), min(map(len, values), default=1)
+        if most == 1:
+            continue
+        number = f"{'up to ' * (least < most)}{most}"
+        if key == "scene":
+            said.append(f"{number} scenes ({', '.join(short_names({s for row in values for s in row}).values())})")
+        else:
+            said.append(f"{number} values of {key}")
+    return f"mean over {', '.join(said)}" if said else ""

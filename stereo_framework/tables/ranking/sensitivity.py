@@ -1,0 +1,159 @@
+"""How far ranks and groups depend on the choice of columns, scenes and measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.tables.ranking.average_ranks import competition_ranks
+from stereo_framework.tables.ranking.pareto import astar_groups
+from stereo_framework.tables.ranking.ranking import Ranking, rank_methods
+from stereo_framework.tables.ranking.scores import Scores
+
+_TAILS = (0.025, 0.975)
+"""A 95 % interval."""
+
+_FACTORS: tuple[Literal["scene", "measure"], ...] = ("scene", "measure")
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The ranking without a part of the table.
+
+    Parameters
+    ----------
+    kind : str
+        ``"column"``, ``"scene"`` or ``"measure"``.
+    name : str
+        Which one was left out.
+    ranking : Ranking
+        Of the same methods.
+    """
+
+    kind: Literal["column", "scene", "measure"]
+    name: str
+    ranking: Ranking
+
+
+def leave_one_out(scores: Scores) -> list[LeftOut]:
+    """Rank again without each scene, each measure and each column.
+
+    Parameters
+    ----------
+    scores : Scores
+
+    Returns
+    -------
+    list of LeftOut
+        Scenes, then measures, then columns. Scenes (and measures) are there only where the table has several and they are not the columns themselves.
+
+    Raises
+    ------
+    DataError
+        A score is NaN.
+    ParameterError
+        The table has only one column.
+
+    Notes
+    -----
+    A method can leave the A* set when a column goes, and it can enter it: two methods whose only difference it was come to share a group.
+    """
+    if len(scores.columns) < 2:
+        raise ParameterError("leave-one-out: the table has one column; at least two are needed")
+    found = []
+    for kind in _FACTORS:
+        names = list(dict.fromkeys(name for c in scores.columns if (name := getattr(c, kind))))
+        if 1 < len(names) < len(scores.columns):
+            for name in names:
+                rest = [i for i, c in enumerate(scores.columns) if getattr(c, kind) != name]
+                found.append(LeftOut(kind, name, rank_methods(scores.select(rest))))
+    for i, column in enumerate(scores.columns):
+        rest = [k for k in range(len(scores.columns)) if k != i]
+        found.append(LeftOut("column", column.name, rank_methods(scores.select(rest))))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """What resampling the scenes does to the ranking; all arrays are ``(methods,)``.
+
+    Parameters
+    ----------
+    count, seed : int
+        Resamples and the generator's seed.
+    rank_low, rank_high : ndarray, int64
+        Ends of the 95 % interval of the rank, 1 = best.
+    average_rank_low, average_rank_high : ndarray, float64
+        The same of the average rank.
+    first : ndarray, float64
+        Share of the resamples, 0..1, in which the method has rank 1, alone or not.
+    in_astar : ndarray, float64
+        Share in which it belongs to the A* set.
+    """
+
+    count: int
+    seed: int
+    rank_low: NDArray[np.int64]
+    rank_high: NDArray[np.int64]
+    average_rank_low: NDArray[np.float64]
+    average_rank_high: NDArray[np.float64]
+    first: NDArray[np.float64]
+    in_astar: NDArray[np.float64]
+
+
+def bootstrap(scores: Scores, count: int = 1000, *, seed: int = 0) -> Bootstrap:
+    """Draw as many scenes as there are, with replacement, and rank by their columns; `count` times.
+
+    Parameters
+    ----------
+    scores : Scores
+        Every column belongs to a scene.
+    count : int
+        Resamples.
+    seed : int
+        Of the generator; the same seed gives the same numbers.
+
+    Raises
+    ------
+    DataError
+        A score is NaN.
+    ParameterError
+        Fewer than two scenes, columns without a scene, or `count` below 1.
+
+    Notes
+    -----
+    A scene drawn twice counts twice in average ranks; whether a method is in the A* set depends on which scenes are drawn only. With few
+    scenes the intervals are coarse: they tell how much hangs on single scenes, not how the methods do on all images of the world.
+    """
+    if count < 1:
+        raise ParameterError(f"bootstrap: {count} resamples; at least 1 is needed")
+    bare = [c.name for c in scores.columns if not c.scene]
+    if bare or len(scores.scenes) < 2:
+        why = f"column {bare[0]!r} belongs to no scene" if bare else f"all columns belong to the scene {scores.scenes[0]!r}"
+        raise ParameterError(f"bootstrap: {why}; it draws among scenes and needs two or more")
+    values = scores.lower_is_better()
+    scene_of = np.array([scores.scenes.index(c.scene) for c in scores.columns])
+    draws = np.random.default_rng(seed).integers(0, len(scores.scenes), (count, len(scores.scenes)))
+    times = np.stack([np.bincount(draw, minlength=len(scores.scenes)) for draw in draws])
+    weights = times[:, scene_of].astype(np.float64)
+    # Whole numbers over a common divisor: exact, so that ties remain ties.
+    averages = weights @ competition_ranks(values).T / weights.sum(axis=1, keepdims=True)
+    ranks = np.stack([competition_ranks(row) for row in averages])
+    drawn, which = np.unique(times > 0, axis=0, return_inverse=True)
+    astar = np.stack([astar_groups(values[:, kept[scene_of]]) == 1 for kept in drawn])
+    low, high = np.quantile(ranks, _TAILS, axis=0, method="inverted_cdf")
+    average_low, average_high = np.quantile(averages, _TAILS, axis=0, method="inverted_cdf")
+    return Bootstrap(
+        count,
+        seed,
+        low.astype(np.int64),
+        high.astype(np.int64),
+        average_low,
+        average_high,
+        (ranks == 1).mean(axis=0),
+        np.bincount(which.ravel(), minlength=len(drawn)) @ astar / count,
+    )

@@ -1,0 +1,213 @@
+"""Stored results, to be queried and exported."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.errors import ParameterError, close_names
+from stereo_framework.io import PathLike
+from stereo_framework.script.places import Faults
+from stereo_framework.script.yaml_loader import parse
+from stereo_framework.sweep import Result, Store
+from stereo_framework.tables.formats import frame
+from stereo_framework.tables.tables import tidy
+from stereo_framework.tables.values import check_name, is_number, show, sort_rows, value
+
+if TYPE_CHECKING:
+    import pandas
+
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def results(folder: PathLike, *, every: bool = False) -> Results:
+    """The results that a run stored in its output folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        What was given as ``out``.
+    every : bool
+        Those of earlier scripts in this folder too, not of the latest one alone.
+
+    Returns
+    -------
+    Results
+        In the order of the script.
+
+    Raises
+    ------
+    DataError
+        No results there.
+
+    Examples
+    --------
+    >>> import tempfile, stereo_framework
+    >>> script = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 9]}}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = stereo_framework.run(script, scenes="synthetic/planes", out=folder)
+    ...     found = stereo_framework.results(folder)
+    >>> len(found), found.where("aggregation.box.size > 3", scene="planes")[0].parameters["aggregation.box.size"]
+    (2, 9)
+    >>> found.sort("-aggregation.box.size").to_pandas()[["scene", "aggregation.box.size"]].values.tolist()
+    [['synthetic/planes', 9], ['synthetic/planes', 3]]
+    """
+    with Store(Path(folder)) as store:
+        return Results(store.results(every=every))
+
+
+@dataclass(frozen=True)
+class Results(Sequence[Result]):
+    """Results in an order.
+
+    Parameters
+    ----------
+    items : sequence of Result
+    """
+
+    items: Sequence[Result]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.items)
+
+    def __getitem__(self, index: Any) -> Any:
+        """A result or, for a slice, `Results`."""
+        return Results(self.items[index]) if isinstance(index, slice) else self.items[index]
+
+    def where(self, *conditions: str, **equal: Any) -> Results:
+        """Those that meet all conditions.
+
+        Parameters
+        ----------
+        *conditions : str
+            ``KEY=VALUE``, ``KEY!=VALUE`` or, for numbers, with ``<``, ``<=``, ``>``, ``>=``. Keys are ``scene`` (the full name or its
+            last part), ``method``, ``protocol``, parameters, axes, slots and statistics; values as scripts write them.
+        **equal
+            A value by key, or a list of values of which one is to hold; dotted keys as ``**{"matching_cost.truncation": 20}``.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        ParameterError
+            Not a condition, a key that no result has, or a value that no result has under it.
+        """
+        found: Sequence[Result] = self.items
+        several = (list, tuple, set)
+        given = (_Condition(k, "=", tuple(v) if isinstance(v, several) else (v,)) for k, v in equal.items())
+        for condition in (*map(_Condition.of, conditions), *given):
+            found = condition.select(found, self.items)
+        return Results(found)
+
+    def sort(self, *keys: str) -> Results:
+        """In the order of statistics or parameters, smallest first; ``-KEY``: largest first. What has none comes last.
+
+        Raises
+        ------
+        ParameterError
+            A key that no result has.
+        """
+        found = list(self.items)
+        for key in reversed(keys):
+            name = key.removeprefix("-")
+            check_name(name, self.items)
+            found = sort_rows(found, lambda r, name=name: value(r, name), descending=key != name)  # type: ignore[misc]
+        return Results(found)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row for each result: id, scene, method, protocol, all parameters, all statistics, energy, seconds, error.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed (the extra ``tables``).
+        """
+        return frame(*tidy(self.items))
+
+
+def of_each_protocol(
+    results: Sequence[Result], where: Mapping[str, Sequence[Any]], statistics: Sequence[str]
+) -> list[tuple[str, list[Result]]]:
+    """What a plot or table shows: the results that `where` chooses, of each protocol that measured one of the statistics.
+
+    Returns
+    -------
+    list of (str, list of Result)
+        With an ending for the names of files, empty where there is one protocol.
+
+    Raises
+    ------
+    ParameterError
+        There are none.
+    """
+    protocols: dict[str, list[Result]] = {}
+    for r in Results(results).where(**{key: list(values) for key, values in where.items()}):
+        protocols.setdefault(r.protocol_text, []).append(r)
+    found = [same for same in protocols.values() if any(is_number(value(r, name)) for r in same for name in statistics)]
+    if not found:
+        raise ParameterError(f"no result has {' or '.join(statistics)}")
+    names = [re.sub(r"[^\w.-]+", "_", same[0].protocol).strip("_") for same in found]
+    # Two versions of a protocol may have the same name.
+    endings = [f"_{name}{f'_{i}' * (name in names[:i])}" if len(names) > 1 else "" for i, name in enumerate(names)]
+    return list(zip(endings, found, strict=True))
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A key, a sign and values of which one is to hold; `typed`: how the user wrote the value."""
+
+    key: str
+    sign: str
+    values: tuple[Any, ...]
+    typed: str | None = None
+
+    @staticmethod
+    def of(text: str) -> _Condition:
+        match = re.fullmatch(r"\s*([^<>=!]*[^<>=!\s])\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", text, re.DOTALL)
+        if not match:
+            expected = "key=value, such as matching_cost.truncation=20, or with != < <= > >="
+            raise ParameterError(f"{text!r} is no condition; expected {expected}")
+        key, sign, typed = match.groups()
+        node = parse(typed, "", Faults())
+        read = node.data() if node is not None else typed
+        if sign in _COMPARISONS and not is_number(read):
+            raise ParameterError(f"{text!r}: {typed!r} is not a number; {sign} compares numbers")
+        return _Condition(key, sign, tuple(read) if isinstance(read, list) else (read,), typed)
+
+    def select(self, found: Sequence[Result], every: Sequence[Result]) -> list[Result]:
+        """Those of `found` that meet it; a value that not one of `every` has is a mistake."""
+        check_name(self.key, every)
+        if self.sign in _COMPARISONS:
+            holds = _COMPARISONS[self.sign]
+            return [r for r in found if is_number(v := value(r, self.key)) and holds(v, self.values[0])]
+        if every and not any(map(self._equal, every)):
+            there = list(dict.fromkeys("null" if v is None else show(v) for v in (value(r, self.key) for r in every)))
+            wanted = self.typed if self.typed is not None else ", ".join(map(show, self.values))
+            close = close_names(wanted, [*there, *(name.rpartition("/")[2] for name in there)])
+            shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ParameterError(f"{self.key}: no result has {wanted!r}; there are: {shown}{hint}")
+        return [r for r in found if self._equal(r) == (self.sign == "=")]
+
+    def _equal(self, result: Result) -> bool:
+        found = value(result, self.key)
+        if self.typed is not None and self.typed in ({"null", "none"} if found is None else {show(found), str(found)}):
+            return True
+        if self.key == "scene" and any(str(found).endswith(f"/{wanted}") for wanted in self.values):
+            return True
+        # 1 and true are equal in Python but not as parameters.
+        return any(found == wanted and isinstance(found, bool) == isinstance(wanted, bool) for wanted in self.values)

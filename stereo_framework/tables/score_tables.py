@@ -1,0 +1,138 @@
+"""Tables of scores that methods are ranked by, from results folders, CSV and YAML files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from stereo_framework.errors import DataError, ParameterError, nearest
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.evaluation.metrics import metric_of, spelled_out
+from stereo_framework.tables._score_files import Entries, read_entries
+from stereo_framework.tables.ranking import Column, Scores
+
+_MAIN = tuple(
+    f"bad_pixels_{region}" for region in ("nonocc", "textureless", "discont", "all", "disc", "background", "foreground")
+)
+"""Measures that methods are ranked by unless others are asked for: the columns of Scharstein & Szeliski 2002, Table 5, and those of the later benchmarks."""
+
+
+def read_scores(
+    tables: Sequence[Path],
+    *,
+    measures: Sequence[str] = (),
+    better: Mapping[str, Literal["lower", "higher"]] | None = None,
+    protocol: str | None = None,
+    split: str = ":",
+) -> tuple[Scores, tuple[str, ...]]:
+    """Read scores from results folders, CSV and YAML files; several make one table.
+
+    Parameters
+    ----------
+    tables : sequence of Path
+    measures : sequence of str
+        Which measures to use, by name, group (``hci``: the nine HCI metrics) or pattern (``bad_pixels_*``), in this order; also whole columns,
+        ``SCENE:MEASURE``. Default: the bad pixels of the benchmarks' regions; tables without them: the HCI metrics, else all columns of numbers.
+    better : mapping of str to str
+        ``"lower"`` or ``"higher"`` by name or pattern of a measure; the most specific one counts. It goes before what `metrics.METRICS` says.
+    protocol : str, optional
+        Use results of the protocol of this name only.
+    split : str
+        What stands between scene and measure in the names of columns; empty: they name no scene.
+
+    Returns
+    -------
+    scores : Scores
+        NaN where a method has no score.
+    notes : tuple of str
+        What was left out, one line each.
+
+    Raises
+    ------
+    DataError
+        A file that is missing or no table, results of several protocols, a score given twice.
+    ParameterError
+        A measure that no table has, or of which it is unknown whether lower or higher is better.
+    """
+    entries = Entries()
+    for path in tables:
+        read_entries(path, entries, protocol, split)
+    if not entries.methods:
+        raise DataError(
+            f"{', '.join(map(str, tables))}: no method" + (f" with results of the protocol {protocol!r}" if protocol else "")
+        )
+    _check_protocols(entries)
+    chosen = _choose(entries, measures)
+    columns = tuple(Column(measure, scene, _direction(measure, scene, better or {})) for scene, measure in chosen)
+    values = np.array([[row.get(key, math.nan) for key in chosen] for row in entries.methods.values()]).reshape(-1, len(chosen))
+    return Scores(tuple(entries.methods), columns, values), tuple(entries.notes)
+
+
+def _check_protocols(entries: Entries) -> None:
+    names = dict.fromkeys(entries.protocols.values())
+    # CSV files give the name of a protocol alone.
+    texts = [text for text, name in entries.protocols.items() if text != name]
+    if len(names) > 1:
+        raise DataError(
+            f"results of several protocols ({', '.join(names)}) cannot be ranked together; choose one with --protocol, or measure all with one"
+        )
+    if len(texts) > 1:
+        raise DataError(
+            f"results of protocols that are all called {next(iter(names))} and differ cannot be ranked together; measure all with one"
+        )
+
+
+def _choose(entries: Entries, wanted: Sequence[str]) -> list[tuple[str, str]]:
+    keys = list(dict.fromkeys(key for row in entries.methods.values() for key in row))
+    scored = {key for row in entries.methods.values() for key, score in row.items() if not math.isnan(score)}
+    names = list(dict.fromkeys(measure for _, measure in keys))
+    if wanted:
+        picked: dict[tuple[str, str], None] = {}
+        # A table's own column of a group's name goes before the group.
+        for pattern in (one for name in wanted for one in ([name] if name in names else spelled_out([name]))):
+            fits = [key for key in keys if _fits(pattern, *key)]
+            if not fits:
+                raise ParameterError(f"column {pattern!r}: no table has it; {nearest(pattern, names)}")
+            picked |= dict.fromkeys(fits)
+        order = list(picked)
+    else:
+        main = [name for name in _MAIN if name in names]
+        if "bad_pixels_discont" in main and "bad_pixels_all" in main:
+            main.remove("bad_pixels_all")  # Table 5 of the 2002 paper has no such column
+        main = main or [name for name in HCI_METRICS if name in names]
+        order = [key for measure in main or names for key in keys if key[1] == measure]
+    scenes = list(dict.fromkeys(scene for scene, _ in keys))
+    order.sort(key=lambda key: scenes.index(key[0]))
+    for key in order:
+        if key not in scored:
+            entries.notes.append(f"column {Column(key[1], key[0]).name}: no method has a score; left out")
+    left = [key for key in order if key in scored]
+    if not left:
+        raise DataError(
+            f"no column of numbers in {'these columns' if wanted else 'the table'}; columns: {', '.join(names) or 'none'}"
+        )
+    return left
+
+
+def _fits(pattern: str, scene: str, measure: str) -> bool:
+    return fnmatchcase(measure, pattern) or fnmatchcase(Column(measure, scene).name, pattern)
+
+
+def _direction(measure: str, scene: str, better: Mapping[str, Literal["lower", "higher"]]) -> Literal["lower", "higher"]:
+    given = [pattern for pattern in better if _fits(pattern, scene, measure)]
+    if given:
+        # A name goes before patterns, a longer pattern before shorter ones: ("*" lower, "density_*" higher) means what it says.
+        return better[max(given, key=lambda pattern: (not set("*?[") & set(pattern), len(pattern)))]
+    metric = metric_of(measure)
+    known = metric.better if metric is not None else ""
+    if not known:
+        what = "nothing to be ranked by" if metric is not None else "not a known measure"
+        raise ParameterError(
+            f"column {Column(measure, scene).name!r}: {what}; say --lower or --higher {measure!r}, whichever scores are better (patterns such as '*' cover several)"
+        )
+    return known

@@ -1,0 +1,255 @@
+"""Scores of methods side by side, made comparable: means over the scenes, normalized scores and ranks.
+
+Measures have different units and directions, and Honauer et al. (2015) do not say how their charts make them comparable. The choices here
+are ours:
+
+- A method's score in a measure is its mean over the scenes. A scene on which no method has a score (it lacks the measure's subset) is left
+  out for that measure; a measure that has no score anywhere is refused.
+- A missing score where others have one counts as the worst: nothing was found that could be measured, and leaving it out would reward that.
+- A normalized score is a share of the worst method's: 0 is perfect, 1 the worst of these methods. It depends on who takes part. Where higher
+  is better, or scores are negative, there is no perfect score to count from, and 0 is the best of these methods.
+- Ranks are taken in each measure of each scene, 1 = best, equal scores sharing the better rank as on Middlebury's pages, and then averaged.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.evaluation.metrics import spelled_out
+from stereo_framework.script.report import spelled_weights
+from stereo_framework.tables.ranking import competition_ranks
+from stereo_framework.tables.values import better, check_name, is_number, one_protocol, value
+from stereo_framework.tables.words import setting_names, short_names
+
+if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
+
+DEFAULT_MEASURES = ("hci",)
+"""What charts show unless told otherwise: the nine HCI metrics."""
+
+MOST_LINES = 28
+"""Seven colours in four styles of lines."""
+
+_COVERED = 0.95
+"""Methods that estimate less of a subset than this are told: HCI metrics do not count pixels without an estimate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standings:
+    """Scores of methods in several measures on several scenes.
+
+    Parameters
+    ----------
+    methods : tuple of str
+        Names of methods and settings, as `words.setting_names` gives them.
+    scenes : tuple of str
+        Full names.
+    measures : tuple of str
+        Statistics.
+    scores : ndarray, float64, (methods, scenes, measures)
+        NaN = no score.
+    protocol : str
+    notes : tuple of str
+        What is missing, and how it counts.
+    """
+
+    methods: tuple[str, ...]
+    scenes: tuple[str, ...]
+    measures: tuple[str, ...]
+    scores: NDArray[np.float64]
+    protocol: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Scenes on which some method has a score: bool, (scenes, measures)."""
+        return np.asarray(np.isfinite(self.scores).any(axis=0))
+
+    @functools.cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Mean scores over the scenes, each in its unit: float64, (methods, measures). NaN where one is missing that another method has."""
+        return np.stack([self.scores[:, there, j].mean(axis=1) for j, there in enumerate(self.scored.T)], axis=1)
+
+    @functools.cached_property
+    def ends(self) -> NDArray[np.float64]:
+        """The scores that normalized ones of 0 and 1 stand for: float64, (2, measures)."""
+        found = []
+        for name, column in zip(self.measures, self.means.T, strict=True):
+            there = column[np.isfinite(column)]
+            low, high = (there.min(), there.max()) if there.size else (0.0, 0.0)
+            found.append((high, low) if better(name) == "higher" else (min(low, 0.0), high))
+        return np.array(found).T
+
+    @functools.cached_property
+    def normalized(self) -> NDArray[np.float64]:
+        """Scores as shares of the worst one's: float64, (methods, measures), 0..1, lower is better; missing ones are 1."""
+        perfect, worst = self.ends
+        width = np.where(worst == perfect, 1.0, worst - perfect)
+        return np.where(np.isfinite(self.means), (self.means - perfect) / width, 1.0)
+
+    @functools.cached_property
+    def ranks(self) -> NDArray[np.float64]:
+        """Ranks averaged over the scenes: float64, (methods, measures), 1 = best; missing scores share the rank after all others."""
+        signs = np.array([-1.0 if better(name) == "higher" else 1.0 for name in self.measures])
+        lower = np.where(np.isfinite(self.scores), self.scores * signs, np.inf)
+        return np.stack(
+            [competition_ranks(lower[:, there, j]).mean(axis=1) for j, there in enumerate(self.scored.T)],
+            axis=1,
+        )
+
+    def totals(self, weights: Sequence[float]) -> NDArray[np.float64]:
+        """Weighted means of the normalized scores: float64, (methods,), 0..1, lower is better."""
+        shares = np.asarray(weights, np.float64)
+        return self.normalized @ (shares / shares.sum())
+
+    @property
+    def all_lower(self) -> bool:
+        """Whether lower is better in every measure."""
+        return all(better(name) == "lower" for name in self.measures)
+
+    def footnote(self, how: str, *remarks: str) -> str:
+        """What must be known to read a chart of these: `how` the scenes are taken together, what is missing, the protocol."""
+        names = short_names(self.scenes)
+        short = [names[scene] for scene in self.scenes]
+        scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
+        over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
+        return "; ".join(filter(None, (over, *remarks, *self.notes, f"protocol {self.protocol}")))
+
+    def check_few(self, chart: str) -> None:
+        """Refuse more methods than lines can be told apart.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if len(self.methods) > MOST_LINES:
+            raise ParameterError(
+                f"{chart}: {len(self.methods)} methods and settings are more than the {MOST_LINES} lines that can be told apart; choose some with where"
+            )
+
+    def best(self, count: int, weights: Sequence[float]) -> list[int]:
+        """Indices of the first methods by `totals`, the best first; equal ones in their order."""
+        return [int(i) for i in np.argsort(self.totals(weights), kind="stable")[:count]]
+
+
+def standings(results: Sequence[Result], measures: Sequence[str] = DEFAULT_MEASURES) -> Standings:
+    """The scores that results hold, side by side.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one protocol. A failed run has no scores.
+    measures : sequence of str
+        Statistics, or names of groups: ``hci`` is the nine HCI metrics.
+
+    Raises
+    ------
+    ParameterError
+        Several protocols; a measure that no result has or that has no score on any scene, that is neither better lower nor higher, or is named
+        twice; two results of the same method and settings on a scene.
+    """
+    one_protocol(results)
+    names = spelled_out(measures)
+    if not results or not names:
+        raise ParameterError("nothing to compare: no results" if names else "nothing to compare: no measures")
+    methods: dict[str, None] = {}
+    table: dict[tuple[str, str], Result] = {}
+    for r, name in zip(results, setting_names(results), strict=True):
+        key = (name, r.scene)
+        if key in table:
+            raise ParameterError(
+                f"{r.scene}: two results of {key[0]!r}; keep one with where, or give each method a name of its own"
+            )
+        table[key] = r
+        methods[key[0]] = None
+    scenes = list(dict.fromkeys(r.scene for r in results))
+    for name in names:
+        check_name(name, results, "measure ")
+        if not better(name):
+            raise ParameterError(f"measure {name!r}: neither lower nor higher is better; methods cannot be compared by it")
+    scores = np.full((len(methods), len(scenes), len(names)), np.nan)
+    for i, method in enumerate(methods):
+        for k, scene in enumerate(scenes):
+            if (found := table.get((method, scene))) is not None:
+                numbers = (value(found, name) for name in names)
+                scores[i, k] = [number if is_number(number) else np.nan for number in numbers]
+    empty = [name for name, there in zip(names, np.isfinite(scores).any(axis=(0, 1)), strict=True) if not there]
+    if empty:
+        raise ParameterError(
+            f"no scene has a score in {', '.join(empty)}: no method measured it, or the scenes lack what it is about; leave it out of the measures"
+        )
+    notes = _missing(tuple(methods), scenes, names, scores) + _uncovered(table, names)
+    return Standings(tuple(methods), tuple(scenes), names, scores, results[0].protocol, tuple(notes))
+
+
+def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> tuple[float, ...]:
+    """The weight of each measure: as given by its name or that of its group, the former first; 1 where nothing is.
+
+    Raises
+    ------
+    ParameterError
+        A weight of something else, below 0 or not finite, or none above 0.
+    """
+    for name, weight in (weights or {}).items():
+        if not is_number(weight) or not 0 <= weight < np.inf:
+            raise ParameterError(f"weight of {name!r}: {weight!r} is not a number >= 0")
+        if not set(spelled_out([name])) & set(measures):
+            raise ParameterError(f"weight of {name!r}: not among the measures; {nearest(name, measures)}")
+    given = spelled_weights(weights or {})
+    found = tuple(float(given.get(name, 1.0)) for name in measures)
+    if not sum(found):
+        raise ParameterError("all weights are 0: nothing decides; give one above 0")
+    return found
+
+
+def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[str], scores: NDArray[np.float64]) -> list[str]:
+    """What has no score, and how that counts."""
+    short = short_names(scenes)
+    holes = ~np.isfinite(scores)
+    nobody = np.asarray(holes.all(axis=0))
+    # Measures of one subset are missing together.
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, column in zip(measures, nobody.T, strict=True):
+        together.setdefault(tuple(short[s] for s, absent in zip(scenes, column, strict=True) if absent), []).append(name)
+    notes = [
+        f"{', '.join(names)}: without {', '.join(where)}, where no method has a score"
+        for where, names in together.items()
+        if where
+    ]
+    own = holes & ~nobody
+    told = [
+        f"{method} ({', '.join(name for name, absent in zip(measures, lacking.any(axis=0), strict=True) if absent)})"
+        for method, lacking in zip(methods, own, strict=True)
+        if lacking.any()
+    ]
+    if told:
+        more = f" and {len(told) - 3} more" if len(told) > 3 else ""
+        notes.append(f"missing scores count as the worst: {', '.join(told[:3])}{more}")
+    return notes
+
+
+def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str]) -> list[str]:
+    """Which methods were measured on a part of the HCI subsets alone.
+
+    Of fragmentation that means structures that were missed; what has no estimate there, porosity tells.
+    """
+    least: dict[str, float] = {}
+    for (method, _), result in table.items():
+        shares = [
+            result.statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan)
+            for name in measures
+            if name != "hci_fragmentation"
+        ]
+        known = [share for share in shares if share < _COVERED]
+        if known:
+            least[method] = min([*known, least.get(method, 1.0)])
+    told = [f"{method} (down to {share:.0%})" for method, share in sorted(least.items(), key=lambda item: item[1])]
+    more = f" and {len(told) - 3} more" if len(told) > 3 else ""
+    return [f"measured on a part of the subsets, where there is an estimate: {', '.join(told[:3])}{more}"] if told else []

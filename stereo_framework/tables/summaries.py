@@ -1,0 +1,168 @@
+"""Tables that sum results up: grouped, as a pivot, and the best settings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.tables.means import Mean, Means, is_seed, means, telling_keys
+from stereo_framework.tables.tables import Table, best_cells
+from stereo_framework.tables.values import better, one_protocol
+from stereo_framework.tables.words import caption, short_names, unit
+
+if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
+
+_RESULTS = "results"
+"""The column that counts what was averaged."""
+
+
+def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str]) -> Table:
+    """A row for each combination of the keys' values, with the means of statistics over all else.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one protocol.
+    keys, statistics : sequence of str
+
+    Raises
+    ------
+    ParameterError
+        As `means`.
+
+    Notes
+    -----
+    The column ``results`` counts what was averaged. The best mean of each statistic is marked; with scenes among the keys, that of
+    each scene.
+    """
+    if STATISTIC in keys:
+        raise ParameterError(
+            f"{STATISTIC}: statistics are the columns of a group; --rows, --columns and --value put them elsewhere"
+        )
+    found = means(results, [*keys, STATISTIC], statistics)
+    rows = []
+    for key in dict.fromkeys(key[:-1] for key in found.cells):
+        cells = [found.cells.get((*key, statistic)) for statistic in statistics]
+        rows.append((*key, max(len(cell.values) for cell in cells if cell), *(cell.value if cell else None for cell in cells)))
+    scene = list(keys).index("scene") if "scene" in keys else None
+    header = (*keys, _RESULTS, *statistics)
+
+    def contest(row: int, column: int) -> tuple[str, Hashable]:
+        direction = better(header[column]) if column > len(keys) else ""
+        return direction, (None if scene is None else rows[row][scene], column)
+
+    return Table(header, tuple(rows), len(keys), found.averaged, _notes(found, results), best_cells(rows, contest))
+
+
+def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str], statistics: Sequence[str]) -> Table:
+    """Means with the values of some keys down the side and those of others across.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one protocol.
+    rows, columns : sequence of str
+        Keys; ``statistic`` stands for the names in `statistics`, and is a column where it is in neither.
+    statistics : sequence of str
+
+    Raises
+    ------
+    ParameterError
+        As `means`, or a key in both.
+
+    Notes
+    -----
+    The best value of each statistic is marked; with scenes among the keys, that of each scene.
+    """
+    columns = [*columns, *([STATISTIC] if len(statistics) > 1 and STATISTIC not in (*rows, *columns) else [])]
+    keys = [*rows, *columns]
+    if both := [key for key in keys if keys.count(key) > 1]:
+        raise ParameterError(f"{both[0]} stands twice among rows and columns")
+    found = means(results, [*keys, STATISTIC] if STATISTIC not in keys else keys, statistics)
+    down = in_order(key[: len(rows)] for key in found.cells)
+    across = in_order(key[len(rows) : len(keys)] for key in found.cells)
+    cells: dict[tuple[Any, Any], Mean] = {
+        (key[: len(rows)], key[len(rows) : len(keys)]): mean for key, mean in found.cells.items()
+    }
+    table = [(*row, *(cells[row, c].value if (row, c) in cells else None for c in across)) for row in down]
+
+    def contest(row: int, column: int) -> tuple[str, Hashable]:
+        if column < len(rows):
+            return "", None
+        named = {STATISTIC: statistics[0]} | dict(zip(keys, (*down[row], *across[column - len(rows)]), strict=True))
+        return better(named[STATISTIC]), (named.get("scene"), named[STATISTIC])
+
+    short = short_names({r.scene for r in results})
+    names = ([short[v] if k == "scene" else v for k, v in zip(columns, c, strict=True)] for c in across)
+    header = (*rows, *(caption(columns, one) for one in names))
+    title = f"{', '.join(map(_about, statistics))} by {', '.join(columns)}"
+    title += f"; {found.averaged}" if found.averaged else ""
+    return Table(header, tuple(table), len(rows), title, _notes(found, results), best_cells(table, contest))
+
+
+def best(results: Sequence[Result], statistic: str, top: int = 1) -> Table:
+    """The best settings of each scene, and those that are best on the mean of all scenes.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one protocol.
+    statistic : str
+        What decides, by its own direction.
+    top : int
+        How many settings of each scene and of all.
+
+    Returns
+    -------
+    Table
+        Runs that differ in random seeds alone are one setting, by their mean.
+
+    Raises
+    ------
+    ParameterError
+        As `means`, or a statistic that is neither better lower nor higher.
+    """
+    direction = better(statistic)
+    keys = [key for key in telling_keys(results) if key != "scene" and not is_seed(key)]
+    overall = means(results, keys, [statistic])
+    if not direction:
+        raise ParameterError(f"{statistic}: neither lower nor higher is better; there is no best")
+    each = means(results, ["scene", *keys], [statistic])
+    keys_shown = [key for i, key in enumerate(keys) if key == "method" or len({cell[i] for cell in overall.cells}) > 1]
+    kept = [keys.index(key) for key in keys_shown]
+    scenes = list(dict.fromkeys(cell[0] for cell in each.cells))
+    lists = [(scene, {cell[1:]: mean for cell, mean in each.cells.items() if cell[0] == scene}) for scene in scenes]
+    if len(scenes) > 1:
+        lists.append((f"mean of {len(scenes)} scenes", dict(overall.cells)))
+    rows, equals = [], []
+    for name, cells in lists:
+        values = sorted((m.value for m in cells.values() if m.value is not None), reverse=direction == "higher")
+        ranked = sorted(
+            ((values.index(mean.value) + 1, key, mean.value) for key, mean in cells.items() if mean.value is not None),
+            key=lambda entry: entry[0],
+        )
+        rows += [(name, rank, *(key[i] for i in kept), value) for rank, key, value in ranked[:top]]
+        as_good = sum(rank == ranked[top - 1][0] for rank, _, _ in ranked[top:])
+        equals += [f"{name}: {as_good} more as good as the last one"] if as_good else []
+    title = f"best settings by {_about(statistic)}" + (f"; {each.averaged}" if each.averaged else "")
+    notes = tuple(dict.fromkeys((*equals, *each.notes, *_notes(overall, results))))
+    return Table(("scene", "rank", *keys_shown, statistic), tuple(rows), 2 + len(keys_shown), title, notes)
+
+
+def _about(statistic: str) -> str:
+    way = better(statistic)
+    return f"{statistic} ({', '.join(filter(None, (unit(statistic), way and f'{way} is better')))})".removesuffix(" ()")
+
+
+def _notes(found: Means, results: Sequence[Result]) -> tuple[str, ...]:
+    return (*found.notes, one_protocol(results))
+
+
+def in_order(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Each once, ordered by the first values, then the second, ..., as they first appear."""
+    different = list(dict.fromkeys(keys))
+    ranks = [{item: i for i, item in enumerate(dict.fromkeys(items))} for items in zip(*different, strict=True)]
+    return sorted(different, key=lambda key: [rank[item] for rank, item in zip(ranks, key, strict=True)])

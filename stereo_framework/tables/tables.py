@@ -1,0 +1,201 @@
+"""Results as tables: of values, and of text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.evaluation.metrics import spelled_out
+from stereo_framework.tables.values import (
+    ABSENT,
+    better,
+    check_name,
+    is_number,
+    one_protocol,
+    show,
+    sort_rows,
+    value,
+    word,
+)
+
+if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
+
+_USUAL = (
+    "bad_pixels_nonocc",
+    "bad_pixels_textureless",
+    "bad_pixels_discont",
+    "bad_pixels_all",
+    "bad_pixels_disc",
+    "bad_pixels_background",
+    "bad_pixels_foreground",
+    "bad_pixels",
+    "invalid_pixels_nonocc",
+    "avg_error_nonocc",
+    "avg_error_all",
+    "rms_error_nonocc",
+    "rms_error_all",
+    "A90_nonocc",
+    "density_nonocc",
+    "density_all",
+    "inconsistent_pixels",
+    "differing_pixels",
+    "mean_difference",
+)
+"""Statistics shown unless others are asked for, where results have them; the first three are those of Scharstein & Szeliski 2002, Table 5."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values under names.
+
+    Parameters
+    ----------
+    header : tuple of str
+    rows : tuple of tuple
+        Texts, numbers, booleans, None = null or no value, `ABSENT`.
+    keys : int
+        How many of the first columns tell what was set; what was measured follows.
+    title : str
+        What the cells are and over what they were averaged.
+    notes : tuple of str
+        What else must be known to read it: the protocol, what is missing.
+    best : frozenset of (int, int)
+        Row and column of the best values.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    keys: int
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    best: frozenset[tuple[int, int]] = frozenset()
+
+    def texts(self) -> list[list[str]]:
+        """The rows as tables print them."""
+        return [[word(v) if i < self.keys else show(v) for i, v in enumerate(row)] for row in self.rows]
+
+
+def results_table(results: Sequence[Result], columns: Sequence[str] = ()) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table of results: what distinguishes them, then statistics, then the time.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    columns : sequence of str
+        Statistics or dotted parameters to show instead of the usual ones.
+
+    Raises
+    ------
+    ParameterError
+        No result has such a column, or the results are of different protocols.
+    """
+    table = listing(results, columns)
+    return list(table.header), table.texts()
+
+
+def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
+    """A row for each result, the best of each scene marked; `results_table` tells the columns."""
+    protocol = one_protocol(results)
+    axes = list(dict.fromkeys(name for r in results for name in r.axes))
+    shown = shown_statistics(results, columns)
+    timed = "seconds" not in shown and any(r.matching_seconds is not None for r in results)
+    header = ("scene", "method", *axes, *shown, *(["seconds"] if timed else []))
+    rows = []
+    for result in results:
+        measured = [value(result, name) for name in header[2 + len(axes) :]]
+        failed = ["failed" if result.error and v is None else v for v in measured]
+        rows.append((result.scene, result.method, *(result.axes.get(name, ABSENT) for name in axes), *failed))
+    first = 2 + len(axes)
+    best = best_cells(rows, lambda i, j: (better(header[j]) if first <= j < first + len(shown) else "", (results[i].scene, j)))
+    return Table(header, tuple(rows), first, notes=(protocol,), best=best)
+
+
+def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:
+    """The columns that are asked for or, where there are none, the usual statistics that results have.
+
+    Raises
+    ------
+    ParameterError
+        No result has such a column.
+    """
+    columns = spelled_out(columns)
+    for name in columns:
+        check_name(name, results, "column ")
+    statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
+    shown = list(columns) or [n for n in _USUAL if n in statistics]
+    if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
+        shown = list(columns) or statistics  # without truth all the rest counts
+    return shown
+
+
+def best_cells(rows: Sequence[Sequence[Any]], contest: Callable[[int, int], tuple[str, Hashable]]) -> frozenset[tuple[int, int]]:
+    """Row and column of the best values; equal ones, as they are shown, all count.
+
+    Parameters
+    ----------
+    rows : sequence of sequences
+    contest : callable
+        Of row and column: ``lower``, ``higher`` or, for what is neither, ``""``; and what cells that are compared have in common.
+    """
+    groups: dict[tuple[str, Hashable], list[tuple[int, int]]] = {}
+    for i, row in enumerate(rows):
+        for j, item in enumerate(row):
+            if is_number(item):
+                groups.setdefault(contest(i, j), []).append((i, j))
+    best: set[tuple[int, int]] = set()
+    for (direction, _), cells in groups.items():
+        wanted = show((min if direction == "lower" else max)(rows[i][j] for i, j in cells))
+        chosen = [(i, j) for i, j in cells if show(rows[i][j]) == wanted]
+        # Where all are equal none is best.
+        best |= set(chosen) if direction and len(chosen) < len(cells) else set()
+    return frozenset(best)
+
+
+def sort_table(table: Table, keys: Sequence[str]) -> Table:
+    """The rows by some of the columns, smallest first; ``-COLUMN``: largest first.
+
+    Raises
+    ------
+    ParameterError
+        No such column.
+    """
+    order = list(range(len(table.rows)))
+    for key in reversed(keys):
+        name = key.removeprefix("-")
+        if name not in table.header:
+            raise ParameterError(f"the table has no column {name!r} to sort by; {nearest(name, table.header)}")
+        column = table.header.index(name)
+        order = sort_rows(order, lambda i, column=column: table.rows[i][column], descending=key != name)  # type: ignore[misc]
+    best = frozenset((order.index(i), j) for i, j in table.best)
+    return replace(table, rows=tuple(table.rows[i] for i in order), best=best)
+
+
+def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows with all parameters and statistics of all results; None = null, not applicable or not a number."""
+    parameters = list(dict.fromkeys(name for r in results for name in r.parameters))
+    statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
+    rows = []
+    for r in results:
+        numbers = [v if is_number(v) else None for v in map(r.statistics.get, statistics)]
+        row = [r.id, r.scene, r.method, r.protocol, *map(r.parameters.get, parameters), *numbers]
+        rows.append([*row, r.energy, value(r, "seconds"), r.error])
+    return ["id", "scene", "method", "protocol", *parameters, *statistics, "energy", "seconds", "error"], rows
+
+
+def to_csv(results: Sequence[Result]) -> str:
+    """All results with all their parameters and statistics, one row each; empty = not applicable."""
+    return csv_text(*tidy(results))
+
+
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as CSV with every digit; None is empty."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return buffer.getvalue()

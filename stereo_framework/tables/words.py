@@ -1,0 +1,136 @@
+"""Words for keys, values and units, for headers, legends and axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.script.addresses import split
+from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.stage import SLOTS, stages
+from stereo_framework.tables.values import ABSENT, word
+
+if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
+
+_NOTHING: Mapping[str, str] = {}
+
+
+def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
+    """A key's value among others: texts speak for themselves, else ``truncation=5``; nothing where the key does not apply.
+
+    Examples
+    --------
+    >>> part("matching_cost.interval", True), part("matching_cost", "absolute_difference", {"absolute_difference": "AD"})
+    ('interval=true', 'AD')
+    """
+    if item == ABSENT:
+        return ""
+    if isinstance(item, str):
+        return labels.get(word(item), word(item))
+    text = f"{key.rpartition('.')[2]}={word(item)}"
+    return labels.get(text, text)
+
+
+def caption(keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str] = _NOTHING) -> str:
+    """The values of several keys; that of a single key stands alone."""
+    if len(keys) == 1:
+        own = labels.get(part(keys[0], values[0]))
+        return labels.get(word(values[0]), word(values[0])) if own is None else own
+    return ", ".join(filter(None, (part(k, v, labels) for k, v in zip(keys, values, strict=True))))
+
+
+def setting_name(result: Result) -> str:
+    """A method with the settings that were swept: ``window (aggregation.box.size=9)``."""
+    settings = ", ".join(f"{k}={v}" for k, v in result.axes.items())
+    return f"{result.method} ({settings})" if settings else result.method
+
+
+def setting_names(results: Sequence[Result]) -> list[str]:
+    """A short name of each result's setting: the method where there are several, and the axes that vary among them: ``ssd, size=9``.
+
+    Where that does not tell settings apart, or two axes are called alike, names are those of `setting_name`.
+    """
+    axes = dict.fromkeys(name for r in results for name in r.axes)
+    varying = [name for name in axes if len({word(r.axes.get(name, ABSENT)) for r in results}) > 1]
+    several = len({r.method for r in results}) > 1 or not varying
+    full = [setting_name(r) for r in results]
+    short = [
+        ", ".join(filter(None, (r.method * several, *(part(name, r.axes.get(name, ABSENT)) for name in varying))))
+        for r in results
+    ]
+    alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)
+    pairs = set(zip(full, short, strict=True))
+    ambiguous = alike or "" in short or not len({f for f, _ in pairs}) == len({s for _, s in pairs}) == len(pairs)
+    return full if ambiguous else short
+
+
+def measure_name(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
+    """A statistic in words: an HCI metric with the paper's symbol.
+
+    Examples
+    --------
+    >>> measure_name("hci_offset"), measure_name("bad_pixels_all")
+    ('offset (P_off)', 'bad_pixels_all')
+    """
+    metric = HCI_METRICS.get(name)
+    return labels.get(name, f"{metric.title} ({metric.symbol})" if metric else name)
+
+
+def measure_symbol(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
+    """A statistic in short: an HCI metric by the paper's symbol.
+
+    Examples
+    --------
+    >>> measure_symbol("hci_offset"), measure_symbol("bad_pixels_all")
+    ('P_off', 'bad_pixels_all')
+    """
+    metric = HCI_METRICS.get(name)
+    return labels.get(name, metric.symbol if metric else name)
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Names by their full ones, without folders where that leaves them different.
+
+    Examples
+    --------
+    >>> short_names(["middlebury2001/map", "synthetic/planes"])
+    {'middlebury2001/map': 'map', 'synthetic/planes': 'planes'}
+    >>> short_names(["a/venus", "b/venus"])
+    {'a/venus': 'a/venus', 'b/venus': 'b/venus'}
+    """
+    short = {name: name.rpartition("/")[2] for name in sorted(names)}
+    return short if len(set(short.values())) == len(short) else {name: name for name in short}
+
+
+def unit(name: str) -> str:
+    """Unit of a statistic or parameter, as its metric or the annotation of its stage gives it; empty where there is none.
+
+    Examples
+    --------
+    >>> unit("bad_pixels_all"), unit("aggregation.box.size"), unit("matching_cost.truncation"), unit("scene")
+    ('%', 'pixels', 'grey levels', '')
+    """
+    metric = metric_of(name)
+    if metric is not None:
+        return {"px": "pixels"}.get(metric.unit, metric.unit)
+    _, head, rest = split(name)
+    if head == "seconds":
+        return "s"
+    if head == "search":
+        return "pixels"
+    if head not in SLOTS or not rest:
+        return ""
+    stage, _, parameter = rest.rpartition(".")
+    # Of a slot with one stage any that has the parameter may be meant.
+    meant = [s for s in stages(head) if parameter in s.parameters and (not stage or s.name == stage or stage.isdecimal())]
+    found = {s.unit(parameter) for s in meant} - {""}
+    return found.pop() if len(found) == 1 else ""
+
+
+def with_unit(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
+    """Label of an axis: a key or statistic with its unit."""
+    text = labels.get(name, "" if name == STATISTIC else name)
+    return f"{text} ({unit(name)})".strip() if unit(name) else text

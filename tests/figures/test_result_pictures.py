@@ -1,0 +1,20 @@
+"""All pictures of one map of a scene."""
+
+import numpy as np
+
+from stereo_framework import load_scene
+from stereo_framework.evaluation.prediction import EMPTY
+from stereo_framework.figures.result_pictures import write_pictures
+from stereo_framework.io.images import read_image
+
+
+def test_all_pictures_of_a_scene(tmp_path):
+    scene = load_scene("synthetic/planes")
+    write_pictures(tmp_path / "new" / "planes", scene.truth + np.float32(2), scene)
+    names = sorted(p.name for p in (tmp_path / "new").iterdir())
+    views = [f"predicted_{place}" for place in ("far", "match", "middle", "near")]
+    assert names == [f"planes_{what}.png" for what in ("bad", "disparity", "error", "overview", *views, "prediction")]
+    holes = (read_image(tmp_path / "new" / "planes_predicted_far.png") == EMPTY).all(axis=2)
+    assert 0 < holes.mean() < 0.2
+    assert set(np.unique(read_image(tmp_path / "new" / "planes_bad.png"))) == {0, 200}
+    np.testing.assert_array_equal(read_image(tmp_path / "new" / "planes_error.png"), 160)

@@ -1,0 +1,138 @@
+"""Compiling is no part of what stages take, whoever compiles, and is told once."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+import pytest
+from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
+from pipeline_parts import textured
+
+import stereo_framework
+from stereo_framework import Pipeline, stage
+from stereo_framework.kernels.compiling import told, working_time
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+
+LONG = 0.3
+"""Seconds. A busy machine may take some tens of milliseconds longer for what is nothing; half of it tells the two apart."""
+
+
+def compiling(seconds=LONG):
+    """What numba does while it compiles, as far as a clock sees it: kernels that a kernel calls are compiled inside."""
+    with global_compiler_lock, global_compiler_lock:
+        time.sleep(seconds)
+
+
+def taken(call):
+    """Wall-clock time of a call and what it worked of it."""
+    start, working = time.perf_counter(), working_time()
+    call()
+    return time.perf_counter() - start, working_time() - working
+
+
+def test_compiling_is_left_out_and_all_else_counts():
+    wall, worked = taken(lambda: (compiling(), time.sleep(LONG)))
+    assert wall >= 2 * LONG
+    assert LONG <= worked < 1.5 * LONG
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_real_kernel():
+    @numba.njit
+    def kernel(x):
+        return np.sort(x)[::-1].sum()
+
+    wall, worked = taken(lambda: kernel(np.arange(9.0)))
+    assert worked < wall / 4
+
+
+def test_waiting_for_what_another_thread_compiles_is_left_out():
+    locked = threading.Event()
+
+    def other():
+        with global_compiler_lock:
+            locked.set()
+            time.sleep(LONG)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    locked.wait()
+    # The lock is free after LONG.
+    _, worked = taken(lambda: compiling(0))
+    thread.join()
+    assert worked < LONG / 2
+
+
+def test_what_others_compile_for_themselves_counts():
+    thread = threading.Thread(target=compiling)
+    thread.start()
+    _, worked = taken(thread.join)
+    # Some of it was over when the clock was started.
+    assert worked > LONG / 2
+
+
+def test_what_helpers_compile_is_left_out_once():
+    both = threading.Barrier(2, timeout=30)
+
+    def kernel(start, stop):
+        both.wait()
+        # The caller, who has row 0, waits for one that compiles, then both for each other.
+        if start > 0:
+            compiling()
+        both.wait()
+        compiling()
+
+    with stereo_framework.threads(2):
+        wall, worked = taken(lambda: over_rows(kernel, 2, 10**9))
+    assert wall >= 3 * LONG
+    assert 0 <= worked < LONG / 2
+
+
+def test_helpers_keep_no_account():
+    with stereo_framework.threads(2):
+        over_rows(lambda start, stop: None, 2, 10**9)
+    thread = threading.Thread(target=compiling)
+    _, worked = taken(lambda: (thread.start(), thread.join()))
+    assert worked >= LONG
+
+
+def test_seconds_of_stages_are_without_it(registry):
+    @stage.stage("refinement", source="a test")
+    def compiled_first(disparity):
+        """Return what it gets."""
+        compiling()
+        return disparity
+
+    match = Pipeline(absolute_difference, winner_take_all, refinement=compiled_first)(textured())
+    assert 0 < match.seconds["refinement.compiled_first"] < LONG / 2
+
+
+def compile_event(module):
+    """What numba tells when it compiles a function of a module."""
+    function = SimpleNamespace(__module__=module)
+    with event.trigger_event("numba:compile", data={"dispatcher": SimpleNamespace(py_func=function)}):
+        pass
+
+
+def test_our_kernels_are_told_once():
+    heard = []
+    with told(lambda: heard.append("once")):
+        compile_event("somebodys.plugin")
+        assert heard == []
+        compile_event("stereo_framework.aggregation.box")
+        compile_event("stereo_framework.aggregation.box")
+    compile_event("stereo_framework.aggregation.box")
+    assert heard == ["once"]
+
+
+def test_nothing_is_told_after_the_block():
+    heard = []
+    with told(lambda: heard.append("late")):
+        pass
+    compile_event("stereo_framework.aggregation.box")
+    assert heard == []

@@ -1,0 +1,231 @@
+"""The section of a page for choosing among methods: what stands in it, and, in a browser, what it does."""
+
+import json
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from made_results import HCI, SCENES, scored, sweep
+from scipy.stats import linregress
+
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.page.choosing import choosing_blocks
+from stereo_framework.page.page import Charts, Page, Section, Table, Text
+from stereo_framework.page.run_page import run_page
+from stereo_framework.script.report import Chart
+from stereo_framework.sweep import Store
+from stereo_framework.tables.standings import standings
+
+A, B = SCENES
+FAT, OFF, FRAG = "hci_foreground_fattening", "hci_offset", "hci_fragmentation"
+
+
+@pytest.fixture
+def results():
+    """Thick at edges but right on planes, the other way round, and in between with a name that closes scripts and without a score."""
+    return scored(
+        {
+            "edges": {A: {FAT: 0.1, OFF: 9.0}, B: {FAT: 0.2, OFF: 8.0}},
+            "planes": {A: {FAT: 0.9, OFF: 0.5}, B: {FAT: 0.7, OFF: 0.4}},
+            "</script><b>": {A: {FAT: 0.5, OFF: 5.0}, B: {FAT: 0.5, OFF: 4.0, FRAG: math.nan}},
+        }
+    )
+
+
+def _data(page):
+    """The data as a browser gets them."""
+    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', page.html(), re.DOTALL)[1])
+
+
+def _page(blocks):
+    return Page("Choosing", sections=[Section("Choosing", blocks)])
+
+
+def test_the_data_are_those_of_the_standings(results):
+    data, found = _data(_page(choosing_blocks(results))), standings(results)
+    assert [m["name"] for m in data["methods"]] == list(found.methods)
+    assert data["scenes"] == ["tsukuba", "venus"]
+    for key, table in (("scores", found.means), ("shares", found.normalized), ("ranks", found.ranks)):
+        shown = np.array([m[key] for m in data["methods"]], float)
+        np.testing.assert_allclose(shown, table, rtol=1e-5)  # six digits
+    assert data["methods"][2]["scores"][list(HCI).index(FRAG)] is None
+    assert data["methods"][1]["raw"][0] == [0.9, 0.7]
+    assert sum(data["measures"][0]["counts"]) == 6
+    assert sum(data["measures"][list(HCI).index(FRAG)]["counts"]) == 5
+    assert [m["symbol"] for m in data["measures"]] == [m.symbol for m in HCI_METRICS.values()]
+
+
+def test_without_scripts_pictures_stand_and_the_table(results):
+    lead, charts, table = choosing_blocks(results)
+    assert "missing scores count as the worst: </script><b> (hci_fragmentation)" in lead.text
+    assert isinstance(charts, Charts)
+    assert list(charts.pictures) == ["stacked_bars", "radar", "parallel_coordinates", "histogram"]
+    assert all("<svg" in picture.content for picture in charts.pictures.values())
+    assert isinstance(table, Table)
+    assert table.header[1:] == [m.symbol for m in HCI_METRICS.values()]
+    i, j = list(HCI).index(FAT), list(HCI).index(OFF)
+    pairs = [(r.statistics[FAT], r.statistics[OFF]) for r in results]
+    # The same sums in another order.
+    assert table.rows[i][1 + j].value == pytest.approx(linregress(*zip(*pairs, strict=True)).rvalue ** 2, abs=1e-12)
+    assert table.rows[i][1 + j].hint == "6 pairs"
+    assert table.rows[i][1 + i].text == ""
+    assert "5 to 6 pairs of scene and method, those that lack a score left out" in table.note
+    html = _page([lead, charts, table]).html()
+    assert html.count("<b>") == 0
+
+
+def test_measures_that_no_scene_has_and_too_many_methods(results):
+    bare = scored({f"m{i:02}": {A: {FRAG: math.nan, FAT: 0.01 * i}} for i in range(25)})
+    lead, charts, _ = choosing_blocks(bare)
+    assert "Without fragmentation (F_frag): no scene has what they are measured on." in lead.text
+    assert "The best 20 of 25 methods and settings" in lead.text
+    assert [m["name"] for m in charts.data["methods"]] == [f"m{i:02}" for i in range(20)]
+    assert [m["name"] for m in charts.data["methods"] if m["marked"]] == ["m00"]
+    _, charts, _ = choosing_blocks(bare, Chart("c", method="m22"))
+    assert [m["name"] for m in charts.data["methods"] if m["marked"]] == ["m22"]
+    assert len(charts.data["methods"]) == 21
+    assert len(charts.data["measures"]) == 8
+    assert choosing_blocks(sweep({"seed": [1]}, lambda scene, seed: {"bad_pixels_all": 1.0})) == []
+    (twice,) = choosing_blocks([*results, results[0]])
+    assert isinstance(twice, Text)
+    assert "p: no charts: middlebury2001/tsukuba: two results of 'edges'" in twice.text
+
+
+def test_a_marked_setting_keeps_its_mark_when_names_become_shorter():
+    axes = {"matching_cost.truncation": [1, 2], "aggregation.box.size": list(range(3, 25))}
+    found = sweep(axes, lambda scene, t, size: {"bad_pixels_all": 100.0 * t + size}, [A])
+    chart = Chart("c", measures=("bad_pixels_all",), method="truncation=1, size=5")
+    _, charts, _ = choosing_blocks(found, chart)
+    assert [m["name"] for m in charts.data["methods"]] == [f"size={size}" for size in range(3, 23)]
+    assert [m["name"] for m in charts.data["methods"] if m["marked"]] == ["size=5"]
+    for wrong, part in (({"method": "truncation=3"}, "no method 'truncation=3'"), ({"where": {"scene": ("x",)}}, "x")):
+        [told] = choosing_blocks(found, replace(chart, **wrong))
+        assert "no charts: " in told.text
+        assert part in told.text
+
+
+def _store(folder, results):
+    with Store(folder, create=True) as store:
+        keys = [f"k{i}" for i in range(len(results))]
+        store.plan(keys, {})
+        for key, one in zip(keys, results, strict=True):
+            store.add(key, one)
+
+
+def test_the_page_of_a_run_has_the_section_where_there_is_something_to_choose(tmp_path, results):
+    _store(tmp_path / "several", results)
+    assert [section.title for section in run_page(tmp_path / "several").sections][:2] == ["Results", "Choosing"]
+    _store(tmp_path / "one", results[:2])
+    assert "Choosing" not in [section.title for section in run_page(tmp_path / "one").sections]
+    # What a script asks for goes before.
+    charts = {"c": {"measures": ["hci_offset", "energy"], "weights": {"energy": 0.5}, "where": {"method": ["edges", "planes"]}}}
+    for name in ("edges", "planes"):
+        script = {"name": name} | ({"report": {"charts": charts}} if name == "edges" else {"report": {}})
+        (tmp_path / "several" / f"{name}.yaml").write_text(yaml.safe_dump(script))
+    choosing = run_page(tmp_path / "several").sections[1]
+    assert choosing.title == "Choosing"
+    [data] = [block.data for block in choosing.blocks if isinstance(block, Charts)]
+    assert [m["label"] for m in data["measures"]] == ["offset (P_off)", "energy"]
+    assert [m["weight"] for m in data["measures"]] == [1, 0.5]
+    assert [m["name"] for m in data["methods"]] == ["edges"]  # of the script's own methods
+
+
+def test_in_a_browser(results, tmp_path, browser):
+    _page(choosing_blocks(results, Chart("c", measures=(FAT, OFF, FRAG)))).write(tmp_path / "page.html")
+    tab = browser.new_page(viewport={"width": 390, "height": 800})
+    errors = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("request", lambda request: errors.append(request.url[:80]) if not request.url.startswith(("file:", "data:")) else None)
+    tab.goto(f"file://{tmp_path}/page.html")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+    def order():
+        return tab.eval_on_selector_all(".bars .name", "all => all.map(one => one.textContent)")
+
+    def totals():
+        return [float(t) for t in tab.eval_on_selector_all(".bars .total", "all => all.map(one => one.textContent)")]
+
+    def expected(*weights):
+        found = standings(results, [FAT, OFF, FRAG])
+        best = found.best(3, weights)
+        return [found.methods[i] for i in best], pytest.approx(found.totals(weights)[best], abs=5e-4)  # three digits are shown
+
+    def weigh(index, *keys):
+        slider = tab.locator(".weights input").nth(index)
+        slider.focus()
+        for key in keys:
+            tab.keyboard.press(key)
+        return slider
+
+    assert (order(), totals()) == expected(1, 1, 1)
+    # Who cares for planes alone gets another order than who cares for edges alone, with the keyboard too.
+    weigh(0, "Home")
+    weigh(2, "Home")
+    assert (order(), totals()) == expected(0, 1, 0)
+    assert order()[0] == "planes"
+    assert tab.text_content(".chart [aria-live]").startswith("Best first: planes")
+    weigh(0, "End")
+    weigh(1, "Home", "ArrowRight", "ArrowRight")
+    assert tab.eval_on_selector_all(".weights output", "all => all.map(one => one.textContent)") == ["5.0", "0.2", "0.0"]
+    assert (order(), totals()) == expected(5, 0.2, 0)
+    assert order()[0] == "edges"
+    weigh(0, "Home")
+    weigh(1, "Home")
+    assert "All weights are 0" in tab.text_content(".chart [aria-live]")
+    tab.click("[data-do=reset]")
+    assert (order(), totals()) == expected(1, 1, 1)
+    assert tab.locator(".bars .missing").count() == 1
+    # Bars are as long as their totals say.
+    room = tab.eval_on_selector(".bars .bar", "bar => bar.getBoundingClientRect().width")
+    lengths = tab.eval_on_selector_all(
+        ".bars .bar",
+        "all => all.map(bar => [...bar.children].reduce((sum, part) => sum + part.getBoundingClientRect().width, 0))",
+    )
+    assert [length / room for length in lengths] == pytest.approx(totals(), abs=0.01)
+
+    def lines():
+        return tab.eval_on_selector_all(
+            "[data-chart=radar] [data-method]", "all => all.map(line => line.style.display !== 'none')"
+        )
+
+    assert lines() == [True] * 6
+    assert tab.locator("[data-chart=radar] [data-method] text").count() == 2  # the missing score, in both
+    tab.uncheck("[data-chart=radar] label:nth-child(2) input")
+    assert lines() == [True, False, True] * 2
+
+    def strong():
+        return tab.eval_on_selector_all("[data-chart=parallel_coordinates] .strong", "all => all.map(line => line.tagName)")
+
+    told = tab.locator("[data-chart=parallel_coordinates] [aria-live]")
+    assert strong() == []
+    tab.focus("[data-chart=parallel_coordinates] button:nth-child(2)")
+    assert told.text_content() == "planes: D_fat 0.80, P_off 0.45, F_frag 0.30"
+    assert len(strong()) == 1
+    tab.focus("[data-do=reset]")
+    assert strong() == []
+    tab.click("[data-chart=parallel_coordinates] button:nth-child(3)")
+    tab.hover("h1")
+    tab.focus("[data-do=reset]")
+    assert told.text_content() == "</script><b>: D_fat 0.50, P_off 4.50, F_frag no score"
+
+    panels = tab.locator("[data-chart=histogram] .panels > div")
+    assert panels.count() == 3
+    assert panels.nth(0).locator(".mark").count() == 2
+    assert panels.nth(0).locator("rect").count() == 12
+    tab.select_option("[data-chart=histogram] select", label="</script><b>")
+    assert panels.nth(2).locator(".mark").count() == 1
+    assert "no score" in panels.nth(2).text_content()
+    assert "mean 0.50: better than 2 of 6" in panels.nth(0).text_content()
+    assert not tab.is_visible(".chart > img")
+    assert errors == []
+
+
+def test_in_a_browser_without_scripts(results, tmp_path, browser):
+    _page(choosing_blocks(results)).write(tmp_path / "page.html")
+    tab = browser.new_context(java_script_enabled=False).new_page()
+    tab.goto(f"file://{tmp_path}/page.html")
+    assert tab.locator(".chart > img").count() == 4
+    assert all(tab.locator(".chart > img").nth(i).is_visible() for i in range(4))

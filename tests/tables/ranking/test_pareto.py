@@ -1,0 +1,134 @@
+"""A* groups: properties, an independent library, and the groups that the paper prints."""
+
+import moocore
+import naive_ranking
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from kernel_inputs import in_threads
+from published import rows, table
+
+from stereo_framework.errors import DataError
+from stereo_framework.tables.ranking import astar_groups, astar_verdict, dominance
+
+# Few different values: many ties, and duplicates of whole rows.
+tables = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 14), st.integers(1, 4)),
+    elements=st.one_of(st.integers(0, 3).map(float), st.sampled_from([0.5, np.inf, -np.inf, -0.0])),
+)
+
+
+@given(tables)
+def test_equals_the_slow_version(values):
+    assert astar_groups(values).tolist() == naive_ranking.groups(values.tolist())
+
+
+@given(tables)
+def test_dominance_equals_the_slow_version_on_any_number_of_threads(values):
+    expected = [[naive_ranking.dominates(p, q) for q in values] for p in values]
+    for threads in (1, 2):
+        with in_threads(threads):
+            assert dominance(values).tolist() == expected
+
+
+@given(tables)
+def test_groups_are_what_they_should_be(values):
+    groups, beats = astar_groups(values), dominance(values)
+    # A partition into groups 1, 2, ... none of them empty.
+    assert set(groups.tolist()) == set(range(1, int(groups.max()) + 1))
+    for i, group in enumerate(groups):
+        assert not beats[i, groups == group].any()
+        # Nobody is dominated by a later group, and everybody by the one just before.
+        assert (groups[beats[:, i]] < group).all()
+        assert group == 1 or beats[groups == group - 1, i].any()
+    same = (values[:, None] == values[None]).all(axis=2)
+    assert (groups[:, None] == groups[None])[same].all()
+
+
+@given(tables.filter(lambda v: len(v) <= 8))
+def test_a_group_counts_the_longest_chain_that_ends_in_it(values):
+    rows = values.tolist()
+    assert astar_groups(values).tolist() == [naive_ranking.longest_chain(rows, p) for p in range(len(rows))]
+
+
+@given(tables, st.randoms(use_true_random=False))
+def test_the_order_of_methods_does_not_matter(values, random):
+    order = list(range(len(values)))
+    random.shuffle(order)
+    np.testing.assert_array_equal(astar_groups(values[order]), astar_groups(values)[order])
+
+
+@given(tables)
+def test_units_do_not_matter(values):
+    """Any increasing map of a measure keeps the groups."""
+    finite = np.clip(values, -9, 9)
+    mapped = np.stack([column**3 if k % 2 else 2 * column - 5 for k, column in enumerate(finite.T)], axis=1)
+    np.testing.assert_array_equal(astar_groups(mapped), astar_groups(finite))
+    np.testing.assert_array_equal(dominance(mapped), dominance(finite))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equals_moocore(seed):
+    """An independent implementation of non-dominated sorting, on tables with ties and duplicates."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, rng.integers(2, 60), (int(rng.integers(2, 300)), int(rng.integers(2, 7)))).astype(float)
+    np.testing.assert_array_equal(astar_groups(values), moocore.pareto_rank(values) + 1)
+    np.testing.assert_array_equal(astar_groups(values) == 1, moocore.is_nondominated(values, keep_weakly=True))
+
+
+def _printed_rows():
+    """The fifteen rows of scores that are printed, and the group that the paper gives each."""
+    scores = rows("cabezas2012_table3") | rows("cabezas2012_table4")
+    group = dict.fromkeys(rows("cabezas2012_table5"), 1) | rows("cabezas2012_table7")
+    assert len(scores) == 15
+    return np.array(list(scores.values())), [group[name] for name in scores]
+
+
+def test_printed_rows_fall_into_their_printed_groups():
+    values, printed = _printed_rows()
+    assert sorted(printed) == [1] * 9 + [2, 3, 4, 5, 6, 7]
+    assert astar_groups(values).tolist() == printed
+
+
+def test_printed_dominance():
+    first = np.array(list(rows("cabezas2012_table4").values()))
+    assert not dominance(first).any()
+    chain = np.array(list(rows("cabezas2012_table3").values()))
+    assert dominance(chain).tolist() == np.triu(np.ones((7, 7), bool), 1).tolist()
+    # Of group 1, GC+SegmBorder alone dominates the methods picked of groups 2 and 3.
+    names = list(rows("cabezas2012_table4"))
+    for method in (1, 2):
+        beaten_by = [name for name, row in zip(names, first, strict=True) if naive_ranking.dominates(row, chain[method])]
+        assert beaten_by == ["GC+SegmBorder"]
+
+
+def test_printed_groups_agree_with_each_other():
+    first, others = rows("cabezas2012_table5"), rows("cabezas2012_table7")
+    assert not set(first) & set(others)
+    sizes = np.bincount([1] * len(first) + list(others.values()), minlength=8)[1:].tolist()
+    counts = table("cabezas2012_table2")
+    assert sizes == [count for count, _ in counts["groups"].values()] == [9, 47, 19, 19, 6, 9, 3]
+    assert sum(sizes) == counts["total"] == 112
+    # Percentages are printed with one digit, truncated or rounded.
+    assert all(abs(100 * count / 112 - percent) < 0.1 for count, percent in counts["groups"].values())
+    for name, (rank, group) in rows("cabezas2012_table6").items():
+        assert group == (1 if name in first else others[name])
+        assert name not in first or first[name] == rank
+    # The A* set of 2011, of 15 of these methods and by the same measure: those of group 1, and nobody else.
+    astar = {name for name, row in rows("cabezas2011_table5").items() if row[2]}
+    assert astar == set(rows("cabezas2011_table5")) & set(first)
+
+
+def test_verdicts():
+    assert astar_verdict(np.array([2, 1, 3])).startswith("A* has one member")
+    assert astar_verdict(np.array([1, 1, 2])).startswith("A* has 2 members: their accuracy is comparable")
+
+
+def test_mistakes_are_one_line():
+    with pytest.raises(DataError, match=r"^scores: row 0, column 1 is NaN"):
+        astar_groups([[1, np.nan]])
+    with pytest.raises(DataError, match=r"shape \(3,\); expected \(methods, columns\)"):
+        dominance([1, 2, 3])

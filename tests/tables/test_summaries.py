@@ -1,0 +1,172 @@
+"""Means, pivots and best settings: against pandas and by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from made_results import SCENES, result, sweep
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.tables.results import Results
+from stereo_framework.tables.summaries import best, group, pivot
+
+TRUNCATION, BOX = "matching_cost.truncation", "aggregation.box.size"
+BAD, MATCHED = "bad_pixels_nonocc", "fraction_matched"
+
+
+@pytest.fixture
+def random_results():
+    random = np.random.default_rng(0)
+    axes = {"matching_cost": ["a", "b"], TRUNCATION: [1, 5, 20], BOX: [3, 9]}
+    found = sweep(axes, lambda *_: {BAD: random.uniform(1, 50), MATCHED: random.uniform(0, 1)})
+    return [
+        result(r.scene, r.axes, r.statistics, parameters={**r.parameters, "matching_cost.use": r.axes["matching_cost"]})
+        for r in found
+    ]
+
+
+def test_group_is_what_pandas_groups(random_results):
+    frame = Results(random_results).to_pandas()
+    for keys in ([TRUNCATION], ["scene", BOX], ["matching_cost.use"]):
+        table = group(random_results, keys, [BAD, MATCHED])
+        assert table.header == (*keys, "results", BAD, MATCHED)
+        expected = frame.groupby(keys, sort=False)[[BAD, MATCHED]].mean()
+        assert len(table.rows) == len(expected)
+        for row in table.rows:
+            assert row[len(keys)] == len(frame) / len(expected)
+            np.testing.assert_allclose(row[-2:], expected.loc[row[: len(keys)] if len(keys) > 1 else row[0]], rtol=1e-12)
+
+
+def test_pivot_is_what_pandas_pivots(random_results):
+    frame = Results(random_results).to_pandas()
+    table = pivot(random_results, [TRUNCATION], ["scene", "matching_cost"], [BAD])
+    assert table.header == (TRUNCATION, "tsukuba, a", "tsukuba, b", "venus, a", "venus, b")
+    expected = frame.pivot_table(BAD, TRUNCATION, ["scene", "matching_cost.use"])
+    np.testing.assert_allclose([row[1:] for row in table.rows], expected.to_numpy(), rtol=1e-12)
+    assert [row[0] for row in table.rows] == [1, 5, 20]
+    assert table.title == f"{BAD} (%, lower is better) by scene, matching_cost; mean over 2 values of {BOX}"
+    assert table.notes == ("p: as one likes",)
+    # The best of each scene, over all settings.
+    values = expected.to_numpy()
+    columns = {s: [i for i, (scene, _) in enumerate(expected.columns) if scene == s] for s in SCENES}
+    wanted = set()
+    for scene in SCENES:
+        row, column = np.unravel_index(np.argmin(values[:, columns[scene]]), (3, 2))
+        wanted.add((int(row), columns[scene][int(column)] + 1))
+    assert table.best == wanted
+
+
+def test_best_is_what_pandas_finds(random_results):
+    frame = Results(random_results).to_pandas()
+    keys = ["matching_cost.use", TRUNCATION, BOX]
+    for statistic, ascending in ((BAD, True), (MATCHED, False)):
+        table = best(random_results, statistic, top=2)
+        assert table.header == ("scene", "rank", "method", "matching_cost", TRUNCATION, BOX, statistic)
+        rows = []
+        for scene in SCENES:
+            ranked = frame[frame.scene == scene].sort_values(statistic, ascending=ascending).head(2)
+            rows += [(scene, *r) for r in ranked[[*keys, statistic]].itertuples(index=False)]
+        overall = frame.groupby(keys)[statistic].mean().sort_values(ascending=ascending).head(2)
+        rows += [("mean of 2 scenes", *key, value) for key, value in overall.items()]
+        assert [(row[0], *row[3:-1]) for row in table.rows] == [row[:-1] for row in rows]
+        np.testing.assert_allclose([row[-1] for row in table.rows], [row[-1] for row in rows], rtol=1e-12)
+        assert [row[1] for row in table.rows] == [1, 2] * 3
+
+
+def test_what_was_averaged_is_said():
+    found = sweep({TRUNCATION: [1, 5], "seed": [1, 2, 3]}, lambda scene, t, seed: {BAD: t + seed})
+    assert group(found, [TRUNCATION], [BAD]).title == "mean over 2 scenes (tsukuba, venus), 3 values of seed"
+    assert group(found, ["scene", TRUNCATION, "seed"], [BAD]).title == ""
+    # Axes that move with what is grouped are not averaged.
+    together = [result(SCENES[0], {BOX: size, "aggregation.min_filter.size": size}, {BAD: 1.0}) for size in (3, 5)]
+    assert group(together, [BOX], [BAD]).title == ""
+
+
+def test_no_mean_over_other_scenes_than_its_neighbours():
+    found = sweep({TRUNCATION: [1, 5, None]}, lambda scene, t: {BAD: 10.0})
+    table = group(found[:-1], [TRUNCATION], [BAD])
+    assert table.rows == ((1, 2, 10.0), (5, 2, 10.0), (None, 1, None))
+    assert table.notes[0] == f"not given: {BAD} of truncation=none, where a run failed or is missing on some scene"
+    assert table.texts()[2] == ["none", "1", "-"]
+    failed = [*found[:-1], result(SCENES[1], {TRUNCATION: None}, {}, error="no luck")]
+    assert group(failed, [TRUNCATION], [BAD]).rows[2] == (None, 1, None)
+    # Nor is a setting with a failure the best on the mean; on the scene where it ran it may be.
+    good = [result(r.scene, r.axes, {BAD: 1.0} if r.axes[TRUNCATION] is None and r.statistics else r.statistics) for r in failed]
+    assert [row[:1] + row[-2:] for row in best(good, BAD).rows] == [
+        (SCENES[0], None, 1.0),
+        (SCENES[1], 1, 10.0),
+        ("mean of 2 scenes", 1, 10.0),
+    ]
+
+
+def test_means_where_scenes_have_different_settings_are_not_given():
+    found = sweep({TRUNCATION: [1, 5], BOX: [3, 9]}, lambda scene, t, b: {BAD: float(t)})
+    assert group(found[:-1], [BOX], [BAD]).rows == ((3, 4, 3.0), (9, 3, None))
+
+
+def test_a_statistic_that_a_scene_does_not_have():
+    def statistics(scene, truncation):
+        return {BAD: 1.0 * truncation, "bad_pixels_textureless": 2.0 * truncation if scene == SCENES[0] else math.nan}
+
+    table = group(sweep({TRUNCATION: [1, 5]}, statistics), [TRUNCATION], [BAD, "bad_pixels_textureless"])
+    assert table.rows == ((1, 2, 1.0, 2.0), (5, 2, 5.0, 10.0))
+    assert table.notes[0] == "bad_pixels_textureless: without venus, where it has no value"
+
+
+def test_methods_with_settings_of_their_own():
+    box = sweep({BOX: [3, 9]}, lambda scene, size: {BAD: 10.0 + size}, method="box")
+    gc = sweep({"seed": [1, 2, 3]}, lambda scene, seed: {BAD: float(seed)}, method="gc")
+    assert group([*box, *gc], ["method"], [BAD]).rows == (("box", 4, 16.0), ("gc", 6, 2.0))
+    # Seeds are not chosen: a method is as good as the mean of its seeds.
+    table = best([*box, *gc], BAD)
+    assert [(row[0], row[2], row[-1]) for row in table.rows] == [(s, "gc", 2.0) for s in (*SCENES, "mean of 2 scenes")]
+    assert "mean over up to 3 values of seed" in table.title
+    table = pivot([*box, *gc], ["method", BOX], ["scene"], [BAD])
+    assert table.texts() == [["box", "3", "13.00", "13.00"], ["box", "9", "19.00", "19.00"], ["gc", "-", "2.00", "2.00"]]
+
+
+def test_several_statistics_side_by_side_and_each_its_best():
+    found = sweep({TRUNCATION: [1, 5]}, lambda scene, t: {BAD: 1.0 * t, MATCHED: 0.1 * t})
+    table = pivot(found, [TRUNCATION], ["scene"], [BAD, MATCHED])
+    assert table.header[1:] == tuple(f"{scene}, {name}" for scene in ("tsukuba", "venus") for name in (BAD, MATCHED))
+    assert table.best == {(0, 1), (1, 2), (0, 3), (1, 4)}
+    down = pivot(found, ["scene", "statistic"], [TRUNCATION], [BAD, MATCHED])
+    assert down.best == {(0, 2), (1, 3), (2, 2), (3, 3)}
+    assert down.header == ("scene", "statistic", "1", "5")
+
+
+def test_equal_settings_are_counted():
+    table = best(sweep({TRUNCATION: [1, 5, 9]}, lambda scene, t: {BAD: 3.0}, SCENES[:1]), BAD)
+    assert table.rows == ((SCENES[0], 1, "m", 1, 3.0),)
+    assert table.notes[0] == f"{SCENES[0]}: 2 more as good as the last one"
+
+
+@pytest.mark.parametrize(
+    "make", [lambda r: group(r, ["scene"], [BAD]), lambda r: pivot(r, ["scene"], [TRUNCATION], [BAD]), lambda r: best(r, BAD)]
+)
+def test_protocols_are_not_mixed(make):
+    found = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0})
+    other = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol="q", protocol_text="q: otherwise")
+    with pytest.raises(ParameterError, match="results of p and q do not belong together; .* --where 'protocol=p'"):
+        make([*found, *other])
+    version = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol_text="p: as one liked")
+    with pytest.raises(ParameterError, match="different versions of p; leave out those of earlier scripts"):
+        make([*found, *version])
+
+
+def test_mistakes():
+    found = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0, "pixels_all": 3.0})
+    with pytest.raises(ParameterError, match=f"'{TRUNCATION}s': no result has it; .* did you mean '{TRUNCATION}'"):
+        group(found, [f"{TRUNCATION}s"], [BAD])
+    with pytest.raises(ParameterError, match="scene stands twice"):
+        pivot(found, ["scene"], ["scene"], [BAD])
+    with pytest.raises(ParameterError, match="pixels_all: neither lower nor higher is better"):
+        best(found, "pixels_all")
+    with pytest.raises(ParameterError, match="tsukuba m: results of the same setting twice"):
+        group([*found, found[0]], ["scene"], [BAD])
+    with pytest.raises(ParameterError, match="statistics are the columns of a group"):
+        group(found, ["statistic"], [BAD])
+
+
+def test_nothing_to_sum_up():
+    assert group([], ["scene"], [BAD]).rows == pivot([], ["scene"], ["method"], [BAD]).rows == best([], BAD).rows == ()

@@ -1,0 +1,61 @@
+"""Methods without an optimizer have no energy: missing everywhere, never 0."""
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from stereo_framework import results, run
+from stereo_framework.cli.main import app
+from stereo_framework.tables.summaries import best, group, pivot
+from stereo_framework.tables.tables import listing, to_csv
+
+SCRIPT = {
+    "name": "mixed",
+    "scenes": ["synthetic/planes", "synthetic/slanted"],
+    "search": {"minimum": 0, "maximum": 6},
+    "methods": {"volume": {"include": "window"}, "whole": {"matcher": "flat"}},
+    "report": {
+        "plots": {"energies": {"x": "scene", "y": "energy", "series": "method", "x_scale": "category"}},
+        "tables": {"energies": {"rows": "method", "columns": "scene", "value": "energy"}},
+    },
+}
+
+
+@pytest.fixture
+def stored(tiny, tmp_path):
+    run(SCRIPT, out=tmp_path)
+    return results(tmp_path), tmp_path
+
+
+def test_energy_is_missing(stored):
+    found, _ = stored
+    whole = found.where(method="whole")
+    assert [r.energy for r in whole] == [None, None]
+    assert all(r.error is None and r.record()["energy"] is None for r in whole)
+    assert [row["energy"] == "" for row in csv.DictReader(io.StringIO(to_csv(found)))] == [False, True] * 2
+    assert found.to_pandas()["energy"].isna().tolist() == [False, True] * 2
+    assert [row[2] for row in listing(found, ["energy"]).texts()][1::2] == ["-", "-"]
+    assert [r.method for r in found.sort("energy")] == [r.method for r in found.sort("-energy")] == ["volume"] * 2 + ["whole"] * 2
+    assert {r.method for r in found.where("energy < 1e12")} == {"volume"}
+    grouped = group(found, ["method"], ["energy", "bad_pixels_all"])
+    assert [row[2] is None for row in grouped.rows] == [False, True]
+    assert grouped.notes[0] == "not given: energy of whole, which has none"
+    assert [row[1:] for row in pivot(found, ["method"], ["scene"], ["energy"]).rows][1] == (None, None)
+    assert {row[2] for row in best(found, "energy").rows} == {"volume"}
+    assert "not given: energy, which no result has" in group(whole, ["method"], ["energy"]).notes
+
+
+def test_reports_are_written_all_the_same(stored):
+    _, folder = stored
+    runner = CliRunner()
+    for verb in (["results", folder, "--plots"], ["report", folder], ["rank", folder, "--columns", "bad_pixels_all"]):
+        done = runner.invoke(app, [str(word) for word in verb])
+        assert done.exit_code == 0, done.output
+    rows = list(csv.reader((folder / "tables/energies.csv").read_text().splitlines()))
+    assert rows[2] == ["whole", "", ""]
+    assert (folder / "plots/energies.svg").is_file()
+    done = runner.invoke(app, ["results", str(folder), "--json"])
+    assert [one["energy"] is None for one in json.loads(done.stdout)] == [False, True] * 2
