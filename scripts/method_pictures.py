@@ -14,7 +14,7 @@ from PIL import Image
 
 from stereo_framework import load_scene, run
 from stereo_framework.figures.result_pictures import write_comparison
-from stereo_framework.stage import spelled
+from stereo_framework.parameters import spelled
 from stereo_framework.sweep.result import Result
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -13,43 +13,46 @@ import importlib.util
 import inspect
 import sys
 import types
-import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
-
-import numpy as np
-from annotated_types import Ge, Gt, Le, Lt
+from typing import Any, TypeVar
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.parameters import (
+    Fraction01,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Unit,
+    parameters_of,
+    plain,
+    resolve,
+    unit,
+)
 
-if TYPE_CHECKING:
-    import pydantic
+__all__ = [
+    "SLOTS",
+    "VOLUME_SLOTS",
+    "Bound",
+    "Fraction01",
+    "NonNegative",
+    "NonNegativeInt",
+    "Positive",
+    "PositiveInt",
+    "Slot",
+    "Stage",
+    "Unit",
+    "find",
+    "load_plugin",
+    "of",
+    "stage",
+    "stages",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-Positive = Annotated[float, Gt(0)]
-NonNegative = Annotated[float, Ge(0)]
-PositiveInt = Annotated[int, Ge(1)]
-NonNegativeInt = Annotated[int, Ge(0)]
-Fraction01 = Annotated[float, Ge(0), Le(1)]
-
-
-@dataclass(frozen=True)
-class Unit:
-    """Unit of a stage's parameter, in its annotation: ``size: Annotated[PositiveInt, Unit("pixels")] = 9``.
-
-    Plots, pages and the command line take it from there. What is no quantity has none, nor has a count that its name explains (`sweeps`).
-
-    Parameters
-    ----------
-    text : str
-        As it follows a number: ``pixels``, ``grey levels``, ``levels`` (of disparity), ``passes``, ``units of the matching cost``.
-    """
-
-    text: str
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ class Stage:
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         """Keyword-only parameters by name, annotations resolved."""
-        return _parameters(self.function)
+        return parameters_of(self.function)
 
     def unit(self, parameter: str) -> str:
         """Unit of a parameter as its annotation gives it, empty where it has none.
@@ -155,7 +158,7 @@ class Stage:
         >>> of(absolute_difference).unit("truncation"), of(absolute_difference).unit("interval")
         ('grey levels', '')
         """
-        return _unit(self.parameters[parameter].annotation)
+        return unit(self.parameters[parameter].annotation)
 
     @property
     def summary(self) -> str:
@@ -369,94 +372,6 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     return str(file)
 
 
-# --- parameters -------------------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    hints = typing.get_type_hints(function, include_extras=True)
-    return types.MappingProxyType(
-        {
-            p.name: p.replace(annotation=hints[p.name])
-            for p in inspect.signature(function).parameters.values()
-            if p.kind is p.KEYWORD_ONLY
-        }
-    )
-
-
-@functools.cache
-def model(function: Callable[..., Any]) -> type[pydantic.BaseModel]:
-    """The strict pydantic model of a function's keyword-only parameters; built on first use."""
-    import pydantic
-
-    fields: dict[str, Any] = {name: (p.annotation, p.default) for name, p in _parameters(function).items()}
-    config = pydantic.ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=(), frozen=True)
-    return pydantic.create_model(function.__name__, __config__=config, **fields)
-
-
-def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with parameters of a stage: messages by parameter name, empty when all is well."""
-    import pydantic
-
-    legal = _parameters(function)
-    found = {}
-    try:
-        model(function)(**{str(k): v for k, v in parameters.items()})
-    except pydantic.ValidationError as error:
-        for fault in error.errors(include_url=False, include_context=False):
-            name = str(fault["loc"][0])
-            if name not in legal:
-                found[name] = f"no such parameter of {function.__name__}; {nearest(name, legal, kind='parameters')}"
-            else:
-                found[name] = f"{spelled(parameters[name])} is not {describe(legal[name].annotation)}"
-    return found
-
-
-def resolve(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of a stage: those given, checked, and the defaults of the rest, in signature order.
-
-    Raises
-    ------
-    ParameterError
-        Unknown names or illegal values, one line each.
-    """
-    found = faults(function, parameters)
-    if found:
-        raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in found.items()))
-    checked = model(function)(**parameters)
-    return {name: getattr(checked, name) for name in _parameters(function)}
-
-
-def describe(annotation: Any) -> str:
-    """An annotation in words: ``Positive | None`` is "a number > 0 or null"."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated:
-        bounds = {Gt: "gt", Ge: "ge", Lt: "lt", Le: "le"}
-        signs = {Gt: ">", Ge: ">=", Lt: "<", Le: "<="}
-        limits = [f"{signs[type(b)]} {getattr(b, bounds[type(b)]):g}" for b in arguments[1:] if type(b) in bounds]
-        return " ".join([describe(arguments[0]), " and ".join(limits)]).strip()
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(describe(a) for a in arguments)
-    if origin is Literal:
-        return "one of " + ", ".join(map(str, arguments))
-    if origin in (list, tuple):
-        return "a list" + (f" of {describe(arguments[0])}" if arguments else "")
-    words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", type(None): "null"}
-    return words.get(annotation, getattr(annotation, "__name__", str(annotation)))
-
-
-def _unit(annotation: Any) -> str:
-    """Of an annotation or one of its alternatives."""
-    if isinstance(annotation, Unit):
-        return annotation.text
-    return next(filter(None, map(_unit, typing.get_args(annotation))), "")
-
-
-def spelled(value: Any) -> str:
-    """A value as a script spells it."""
-    return {True: "true", False: "false", None: "null"}.get(value, repr(value)) if isinstance(value, bool | None) else repr(value)
-
-
 class Bound:
     """A stage with all its parameters: immutable, printable, comparable, hashable.
 
@@ -487,9 +402,9 @@ class Bound:
     def __init__(self, function: Callable[..., Any], parameters: Mapping[str, Any] | None = None):
         registered = of(function)
         # Parameters computed with numpy are as good as those written down.
-        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in (parameters or {}).items()}
+        given = {k: plain(v) for k, v in (parameters or {}).items()}
         object.__setattr__(self, "stage", registered)
-        object.__setattr__(self, "_parameters", tuple(resolve(function, plain).items()))
+        object.__setattr__(self, "_parameters", tuple(resolve(function, given).items()))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Bound is immutable; make another")

@@ -14,23 +14,8 @@ from stereo_framework.aggregation import box
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.stage import (
-    SLOTS,
-    Fraction01,
-    NonNegativeInt,
-    Positive,
-    PositiveInt,
-    Unit,
-    describe,
-    faults,
-    find,
-    load_plugin,
-    model,
-    of,
-    resolve,
-    stage,
-    stages,
-)
+from stereo_framework.parameters import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, describe, faults, model, resolve
+from stereo_framework.stage import SLOTS, find, load_plugin, of, stage, stages
 
 aggregation = functools.partial(stage, "aggregation", source="a test")
 

@@ -61,7 +61,8 @@ def slot_row(name: str) -> list[str]:
 
 
 def _record(stage: Stage) -> dict[str, Any]:
-    from stereo_framework.stage import SLOTS, describe
+    from stereo_framework.parameters import describe
+    from stereo_framework.stage import SLOTS
 
     parameters = {
         name: {"default": parameter.default, "legal": describe(parameter.annotation), "unit": stage.unit(name)}
@@ -79,7 +80,7 @@ def _record(stage: Stage) -> dict[str, Any]:
 
 
 def _page(stage: Stage) -> str:
-    from stereo_framework.stage import describe, spelled
+    from stereo_framework.parameters import describe, spelled
 
     lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source}", f"gets: {', '.join(stage.data)}", ""]
     for name, parameter in stage.parameters.items():

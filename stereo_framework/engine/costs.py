@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.errors import ParameterError
-from stereo_framework.stage import Bound, Stage, spelled
+from stereo_framework.parameters import spelled
+from stereo_framework.stage import Bound, Stage
 from stereo_framework.volume import CostVolume
 
 

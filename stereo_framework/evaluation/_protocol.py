@@ -14,7 +14,7 @@ import numpy as np
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import GROUPS, METRICS
-from stereo_framework.stage import spelled
+from stereo_framework.parameters import spelled
 
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
 """The regions of Scharstein & Szeliski 2002, section 5.1."""

@@ -14,8 +14,8 @@ from typing import Any
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation._protocol import LEGAL, REGIONS, Protocol, field, grouped, region_fault, shortest, value_faults
 from stereo_framework.evaluation.hci import Parameters as HciParameters
+from stereo_framework.parameters import spelled
 from stereo_framework.scene import Scene
-from stereo_framework.stage import spelled
 
 __all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "resolve", "shortest"]
 

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from stereo_framework.errors import nearest
+from stereo_framework.parameters import spelled
 from stereo_framework.script.places import Faults, Node, Place
-from stereo_framework.stage import spelled
 
 MOST = 1_000_000
 """Values of an axis and runs of a script; more are a slip of the pen and would exhaust the memory."""

@@ -10,11 +10,12 @@ from typing import Any
 from stereo_framework import stage as _stage
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation import protocols
+from stereo_framework.parameters import spelled
 from stereo_framework.script.addresses import NAME, excluded, is_slot, split
 from stereo_framework.script.axes import Axis, ends, values
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.specs import Spec, Specs, is_number, no_parameter, parameter, same_run
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS, spelled
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS
 
 SEARCH = ("minimum", "maximum", "step", "truth_margin")
 ALTERNATIVE_KEYS = ("include", *SLOTS, "alternatives")

@@ -9,11 +9,11 @@ from typing import Any
 
 from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation.metrics import GROUPS, metric_of, spelled_out
+from stereo_framework.parameters import spelled
 from stereo_framework.script.document import expect_mapping, text
 from stereo_framework.script.places import Faults, Node, from_python
 from stereo_framework.script.result_names import STATISTIC, key_fault, statistic_fault
 from stereo_framework.script.specs import is_number
-from stereo_framework.stage import spelled
 
 SCALES = ("linear", "log", "category")
 SPREADS = ("none", "deviation", "range")

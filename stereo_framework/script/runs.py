@@ -10,10 +10,11 @@ from typing import Any
 from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, shortest
+from stereo_framework.parameters import spelled
 from stereo_framework.script.addresses import alternatives_of, slot_of, split
 from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.specs import Spec, parameter, takes_seed
-from stereo_framework.stage import SLOTS, Bound, spelled
+from stereo_framework.stage import SLOTS, Bound
 
 Work = Bound | Weighted
 """A stage of a pipeline."""

@@ -9,12 +9,13 @@ from typing import Any
 
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.evaluation.metrics import GROUPS, METRICS
+from stereo_framework.parameters import model
 from stereo_framework.script.addresses import NAME
 from stereo_framework.script.document import ALTERNATIVE_KEYS, METHOD_KEYS
 from stereo_framework.script.report import CHARTS, SCALES, SPREADS
 from stereo_framework.script.result_names import STATISTIC, keys
 from stereo_framework.script.specs import FACTORS
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, model, stages
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, stages
 
 Schema = dict[str, Any]
 

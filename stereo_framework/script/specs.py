@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stereo_framework import stage as _stage
 from stereo_framework.engine.costs import Weighted, wrong_factor
 from stereo_framework.errors import nearest
+from stereo_framework.parameters import faults as illegal
 from stereo_framework.script.places import Node, Place
 from stereo_framework.stage import SLOTS, Bound, Stage
 
@@ -67,10 +67,10 @@ def parameter(spec: Spec, name: str, node: Node) -> tuple[Any, str | None]:
     value, stage = node.data(), spec.stage
     if name in FACTORS and spec.added:
         return value, wrong_factor(name, value)
-    message = _stage.faults(stage.function, {name: value}).get(name)
+    message = illegal(stage.function, {name: value}).get(name)
     if message and node.raw and node.raw.lower() in _SWITCHES:
         switched = _SWITCHES[node.raw.lower()]
-        if not _stage.faults(stage.function, {name: switched}):
+        if not illegal(stage.function, {name: switched}):
             return switched, None
     return value, message
 

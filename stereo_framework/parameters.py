@@ -1,0 +1,148 @@
+"""Parameters: annotated types and bounds, what is wrong with values, and their words and units.
+
+Parameters are the keyword-only ones of a function, such as a stage, or the fields of a dataclass. Annotations are types and bounds, defaults are
+defaults. Nothing is converted: neither ``true`` nor ``"20"`` is a number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
+
+from stereo_framework.errors import ParameterError, nearest
+
+if TYPE_CHECKING:
+    import pydantic
+
+Positive = Annotated[float, Gt(0)]
+NonNegative = Annotated[float, Ge(0)]
+PositiveInt = Annotated[int, Ge(1)]
+NonNegativeInt = Annotated[int, Ge(0)]
+Fraction01 = Annotated[float, Ge(0), Le(1)]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Unit of a stage's parameter, in its annotation: ``size: Annotated[PositiveInt, Unit("pixels")] = 9``.
+
+    Plots, pages and the command line take it from there. What is no quantity has none, nor has a count that its name explains (`sweeps`).
+
+    Parameters
+    ----------
+    text : str
+        As it follows a number: ``pixels``, ``grey levels``, ``levels`` (of disparity), ``passes``, ``units of the matching cost``.
+    """
+
+    text: str
+
+
+@functools.cache
+def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Parameters by name, annotations resolved: the keyword-only ones of a function, all fields of a dataclass."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    every = dataclasses.is_dataclass(function)
+    return types.MappingProxyType(
+        {
+            p.name: p.replace(annotation=hints[p.name])
+            for p in inspect.signature(function).parameters.values()
+            if every or p.kind is p.KEYWORD_ONLY
+        }
+    )
+
+
+@functools.cache
+def model(function: Callable[..., Any]) -> type[pydantic.BaseModel]:
+    """The strict pydantic model of parameters; built on first use."""
+    import pydantic
+
+    fields: dict[str, Any] = {name: (p.annotation, p.default) for name, p in parameters_of(function).items()}
+    config = pydantic.ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=(), frozen=True)
+    return pydantic.create_model(function.__name__, __config__=config, **fields)
+
+
+def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with values of parameters: messages by name, empty when all is well."""
+    import pydantic
+
+    legal = parameters_of(function)
+    found = {}
+    try:
+        model(function)(**{str(k): v for k, v in parameters.items()})
+    except pydantic.ValidationError as error:
+        for fault in error.errors(include_url=False, include_context=False):
+            name = str(fault["loc"][0])
+            if name not in legal:
+                found[name] = f"no such parameter of {function.__name__}; {nearest(name, legal, kind='parameters')}"
+            else:
+                found[name] = f"{spelled(parameters[name])} is not {describe(legal[name].annotation)}"
+    return found
+
+
+def resolve(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters: those given, checked, and the defaults of the rest, in signature order.
+
+    Raises
+    ------
+    ParameterError
+        Unknown names or illegal values, one line each.
+    """
+    found = faults(function, parameters)
+    if found:
+        raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in found.items()))
+    checked = model(function)(**parameters)
+    return {name: getattr(checked, name) for name in parameters_of(function)}
+
+
+def require(function: Callable[..., Any], **values: Any) -> None:
+    """Refuse illegal values that a function was called with directly, where no script has checked them.
+
+    Raises
+    ------
+    ParameterError
+        Illegal values, one line each.
+    """
+    resolve(function, {name: plain(value) for name, value in values.items()})
+
+
+def plain(value: Any) -> Any:
+    """A number computed with numpy as the number that one would write down."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def describe(annotation: Any) -> str:
+    """An annotation in words: ``Positive | None`` is "a number > 0 or null"."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        bounds = {Gt: "gt", Ge: "ge", Lt: "lt", Le: "le"}
+        signs = {Gt: ">", Ge: ">=", Lt: "<", Le: "<="}
+        limits = [f"{signs[type(b)]} {getattr(b, bounds[type(b)]):g}" for b in arguments[1:] if type(b) in bounds]
+        return " ".join([describe(arguments[0]), " and ".join(limits)]).strip()
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(describe(a) for a in arguments)
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, arguments))
+    if origin in (list, tuple):
+        return "a list" + (f" of {describe(arguments[0])}" if arguments else "")
+    words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", type(None): "null"}
+    return words.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def unit(annotation: Any) -> str:
+    """Unit in an annotation or one of its alternatives; empty where there is none."""
+    if isinstance(annotation, Unit):
+        return annotation.text
+    return next(filter(None, map(unit, typing.get_args(annotation))), "")
+
+
+def spelled(value: Any) -> str:
+    """A value as a script spells it."""
+    return {True: "true", False: "false", None: "null"}.get(value, repr(value)) if isinstance(value, bool | None) else repr(value)
