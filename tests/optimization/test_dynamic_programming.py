@@ -155,7 +155,7 @@ def test_refuses_penalties_that_grow():
     ],
 )
 def test_refuses_parameters_out_of_range(parameters, message):
-    with pytest.raises(ParameterError, match=f"^{message}$"):
+    with pytest.raises(ParameterError, match=f"^{message} "):
         dynamic_programming(Energy(CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0)), **parameters)
 
 
