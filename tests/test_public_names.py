@@ -1,0 +1,44 @@
+"""Names that scripts and programs of others rely on: they may become more, none may go."""
+
+import importlib
+
+import pytest
+
+import stereo_framework
+
+TOP = """
+Bound CostVolume Energy Labeling Match Pipeline Scene Search Smoothness StereoFrameworkError evaluate load_scene results run threads __version__
+"""
+FAMILIES = {
+    "aggregation": "bayesian_diffusion binomial box diffusion membrane_diffusion min_filter",
+    "matcher": "opencv_bm opencv_sgbm",
+    "matching_cost": "absolute_difference normalized_cross_correlation squared_difference",
+    "optimization": """belief_propagation dynamic_programming graph_cut graph_cut_occlusion maximum_likelihood_matching scanline_optimization
+        simulated_annealing stable_matching stratified_matching winner_take_all""",
+    "preprocessing": "binomial_blur",
+    "refinement": "fill_occlusions left_right_check median parabola",
+    "scheme": "pyramid",
+    "smoothness": "linear potts truncated_linear",
+    # What plug-ins import to become stages.
+    "stage": "Bound Fraction01 NonNegative NonNegativeInt Positive PositiveInt Unit stage",
+}
+
+
+def test_top():
+    assert set(TOP.split()) <= set(stereo_framework.__all__)
+    for name in TOP.split():
+        assert getattr(stereo_framework, name) is not None
+
+
+def test_no_module_hides_a_function():
+    # A submodule becomes an attribute of its package when it is imported, whatever stood there before.
+    for name in stereo_framework.__all__:
+        assert importlib.util.find_spec(f"stereo_framework.{name}") is None, name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families(family):
+    module = importlib.import_module(f"stereo_framework.{family}")
+    for name in FAMILIES[family].split():
+        assert name in module.__all__
+        assert getattr(module, name) is not None
