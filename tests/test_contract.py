@@ -15,7 +15,7 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.scene import Frame
 from stereo_framework.stage import stages
-from stereo_framework.volume import Status
+from stereo_framework.volume import INTEGERS, Status
 
 ROWS, COLUMNS = 11, 17
 STAGES = [pytest.param(stage, id=f"{stage.slot}.{stage.name}") for stage in stages()]
@@ -159,7 +159,8 @@ def test_keeps_shape_and_type(stage, kind, worlds):
     if stage.slot == "preprocessing":
         assert (result.shape, result.dtype) == (world["image"].shape, world["image"].dtype)
     elif stage.slot in ("matching_cost", "aggregation"):
-        assert (result.costs.shape, result.costs.dtype) == ((*shape, levels), np.float32)
+        assert result.costs.shape == (*shape, levels)
+        assert result.costs.dtype in ((np.float32, *INTEGERS) if stage.integer else (np.float32,))
         assert result.costs.flags.c_contiguous
         assert result.search == world["search"]
         assert np.isfinite(result.outside)
