@@ -1,15 +1,15 @@
 """Time the window kernels beside their peers, in one run: ``python benchmarks/kernels.py [--large]``.
 
-Peers: np.copyto of the volume for the differences, numpy's comparisons and bit counts for census, numpy's differences and
-exponentials for AD-census, cv2.boxFilter and cv2.erode of every level's slice for the window filters, np.argmin for the winners. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels'
-times do not depend on them.
+Peers: np.copyto of the volume for the differences, numpy for the costs that compare windows, cv2.boxFilter and cv2.erode of every
+level's slice for the window filters, np.argmin for the winners. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels.
+The data are random: the kernels' times do not depend on them.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import cv2
 import numpy as np
@@ -45,16 +45,30 @@ def images(rows: int, columns: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (2, rows, columns, 3), dtype=np.uint8)
 
 
-def numpy_strings(image: np.ndarray) -> np.ndarray:
-    """Bit strings of windows of 9x7 pixels, comparison by comparison; uint64 (rows, columns)."""
+def darker(image: np.ndarray) -> Iterator[np.ndarray]:
+    """For each pixel of a window of 9x7 but its centre, whether it is darker; bool (rows, columns)."""
     grey = image.sum(axis=2, dtype=np.int16)
     rows, columns = grey.shape
-    wide, strings = np.pad(grey, ((3, 3), (4, 4)), mode="edge"), np.zeros(grey.shape, np.uint64)
-    for y, x in np.ndindex(7, 9):
-        if (y, x) != (3, 4):
-            strings <<= np.uint64(1)
-            strings |= wide[y : y + rows, x : x + columns] < grey
+    wide = np.pad(grey, ((3, 3), (4, 4)), mode="edge")
+    yield from (wide[y : y + rows, x : x + columns] < grey for y, x in np.ndindex(7, 9) if (y, x) != (3, 4))
+
+
+def numpy_strings(image: np.ndarray) -> np.ndarray:
+    """Bit strings, uint64 (rows, columns)."""
+    strings = np.zeros(image.shape[:2], np.uint64)
+    for bit in darker(image):
+        strings <<= np.uint64(1)
+        strings |= bit
     return strings
+
+
+def numpy_ranks(left: np.ndarray, right: np.ndarray, levels: int) -> np.ndarray:
+    """Differences of ranks, uint8 (rows, columns, levels)."""
+    ours, theirs = (sum(bit.view(np.int8) for bit in darker(image)) for image in (left, right))
+    costs = np.full((*ours.shape, levels), 31, np.uint8)
+    for d in range(levels):
+        costs[:, d:, d] = np.abs(ours[:, d:] - theirs[:, : ours.shape[1] - d])
+    return costs
 
 
 def numpy_census(left: np.ndarray, right: np.ndarray, levels: int) -> np.ndarray:
@@ -73,7 +87,7 @@ def numpy_ad_census(left: np.ndarray, right: np.ndarray, levels: int) -> np.ndar
     ours, theirs = left.astype(np.float32), right.astype(np.float32)
     for d in range(levels):
         difference = np.abs(ours[:, d:] - theirs[:, : ours.shape[1] - d]).sum(axis=2)
-        costs[:, d:, d] = 2 - np.exp(-difference / 30) - np.exp(-bits[:, d:, d] / np.float32(30))
+        costs[:, d:, d] = 2 - np.exp(-difference / 30) - np.exp(bits[:, d:, d] / np.float32(-30))
     return costs
 
 
@@ -100,7 +114,7 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
         "SD": copying,
         "AD interval": copying,
         "gradients": copying,
-        "rank": copying,
+        "rank": lambda: numpy_ranks(left, right, costs.shape[2]),
         "census strings": lambda: numpy_strings(left),
         "census": lambda: numpy_census(left, right, costs.shape[2]),
         "AD-census": lambda: numpy_ad_census(left, right, costs.shape[2]),

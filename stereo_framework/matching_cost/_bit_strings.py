@@ -23,7 +23,6 @@ def bit_count(width: int, height: int, form: Form) -> int:
     return (width * height - 1) // (1 if form == "plain" else 2)
 
 
-@per_image
 def bit_strings(image: Image, *, width: int, height: int, form: Form, denominator: int = 1, cubic: bool = True) -> Strings:
     """The bit string of the window around each pixel or, with a `denominator`, around each position between pixels too.
 
@@ -45,6 +44,12 @@ def bit_strings(image: Image, *, width: int, height: int, form: Form, denominato
     ndarray, uint64, (words, rows, (columns - 1) * denominator + 1)
         Read-only to whoever gets it: it may be kept for others.
     """
+    # At whole pixels nothing is interpolated: both views of a pair share their strings.
+    return _strings(image, width, height, form, denominator, cubic or denominator == 1)
+
+
+@per_image
+def _strings(image: Image, width: int, height: int, form: Form, denominator: int, cubic: bool) -> Strings:
     rows, columns = image.shape[:2]
     pairs = compared(width, height, form)
     pixels, prototype = pixels_of(image)

@@ -74,8 +74,9 @@ def rank(
     check_window("rank", width, height)
     rows, columns = reference.shape[:2]
     outside = (width * height - 1) // 2
-    left = _ranks(reference, width=width, height=height)
-    right = _ranks(match, width=width, height=height, denominator=search.denominator, cubic=interpolation == "cubic")
+    left = _ranks(reference, width, height, 1, True)
+    # At whole pixels nothing is interpolated: both views of a pair share their ranks.
+    right = _ranks(match, width, height, search.denominator, interpolation == "cubic" or search.denominator == 1)
     starts, stops, origins, clipped = positions(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
@@ -98,8 +99,8 @@ def rank(
 
 
 @per_image
-def _ranks(image: Image, *, width: int, height: int, denominator: int = 1, cubic: bool = True) -> Ranks:
-    """Ranks of the pixels of an image and, with a `denominator`, of the positions between them; ``(rows, positions)``."""
+def _ranks(image: Image, width: int, height: int, denominator: int, cubic: bool) -> Ranks:
+    """Ranks of the pixels of an image and of the positions, 1/denominator apart, between them; ``(rows, positions)``."""
     rows, columns = image.shape[:2]
     window = compared(width, height, "plain")
     pixels, prototype = pixels_of(image)

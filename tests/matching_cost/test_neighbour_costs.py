@@ -18,6 +18,7 @@ from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank
 from stereo_framework.optimization import winner_take_all
+from stereo_framework.per_image import keeping
 from stereo_framework.volume import restore_outside
 
 COSTS = [census, rank, gradient_difference, ad_census]
@@ -107,6 +108,20 @@ def test_slabs_threads_and_images_kept_for_others_change_nothing(cost, step):
     np.testing.assert_array_equal(found.volume.costs, whole.costs)
     backwards = cost(right, left, Search(0, 5, step, -1))
     np.testing.assert_array_equal(in_slabs(7, method, scene.pair(1, 0), keep_volume=True).volume.costs, backwards.costs)
+
+
+@pytest.mark.parametrize("cost", [census, rank, ad_census])
+def test_what_is_computed_of_an_image_serves_both_views_and_other_settings(cost):
+    images = np.random.default_rng(7).integers(0, 256, (2, 6, 9, 3), dtype=np.uint8)
+    images.flags.writeable = False
+    kept: dict = {}
+    with keeping(kept):
+        cost(images[0], images[1], Search(0, 2))
+        first = list(kept)
+        cost(images[1], images[0], Search(0, 3, direction=-1), interpolation="linear")
+        assert list(kept) == first
+        cost(images[0], images[1], Search(0, 2), width=7)
+    assert (len(first), len(kept)) == (2, 4)
 
 
 @every_cost
