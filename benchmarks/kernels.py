@@ -1,15 +1,15 @@
 """Time the window kernels beside their peers, in one run: ``python benchmarks/kernels.py [--large]``.
 
-Peers: np.copyto of the volume for the costs, cv2.boxFilter and cv2.erode of every level's slice for the window filters,
-np.argmin for the winners. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels'
-times do not depend on them.
+Peers: np.copyto of the volume for the differences, numpy for the costs that compare windows, cv2.boxFilter and cv2.erode of every
+level's slice for the window filters, np.argmin for the winners. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels.
+The data are random: the kernels' times do not depend on them.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import cv2
 import numpy as np
@@ -19,7 +19,8 @@ from rich.table import Table
 from stereo_framework import CostVolume, Energy, Search, threads
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.engine.slabs import SLAB_ROWS
-from stereo_framework.matching_cost import absolute_difference, squared_difference
+from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank, squared_difference
+from stereo_framework.matching_cost._bit_strings import bit_strings
 from stereo_framework.optimization import winner_take_all
 
 SIZES = {"tsukuba": (288, 384, 16), "cones": (375, 450, 64), "large": (1100, 1400, 192)}
@@ -39,10 +40,62 @@ def best(call: Callable[[], object], seconds: float = 1.0) -> float:
     return min(times) * 1e3
 
 
+def images(rows: int, columns: int) -> np.ndarray:
+    """Two images, uint8 (2, rows, columns, 3)."""
+    return np.random.default_rng(0).integers(0, 256, (2, rows, columns, 3), dtype=np.uint8)
+
+
+def darker(image: np.ndarray) -> Iterator[np.ndarray]:
+    """For each pixel of a window of 9x7 but its centre, whether it is darker; bool (rows, columns)."""
+    grey = image.sum(axis=2, dtype=np.int16)
+    rows, columns = grey.shape
+    wide = np.pad(grey, ((3, 3), (4, 4)), mode="edge")
+    yield from (wide[y : y + rows, x : x + columns] < grey for y, x in np.ndindex(7, 9) if (y, x) != (3, 4))
+
+
+def numpy_strings(image: np.ndarray) -> np.ndarray:
+    """Bit strings, uint64 (rows, columns)."""
+    strings = np.zeros(image.shape[:2], np.uint64)
+    for bit in darker(image):
+        strings <<= np.uint64(1)
+        strings |= bit
+    return strings
+
+
+def numpy_ranks(left: np.ndarray, right: np.ndarray, levels: int) -> np.ndarray:
+    """Differences of ranks, uint8 (rows, columns, levels)."""
+    ours, theirs = (sum(bit.view(np.int8) for bit in darker(image)) for image in (left, right))
+    costs = np.full((*ours.shape, levels), 31, np.uint8)
+    for d in range(levels):
+        costs[:, d:, d] = np.abs(ours[:, d:] - theirs[:, : ours.shape[1] - d])
+    return costs
+
+
+def numpy_census(left: np.ndarray, right: np.ndarray, levels: int) -> np.ndarray:
+    """Different bits, uint8 (rows, columns, levels)."""
+    ours, theirs = numpy_strings(left), numpy_strings(right)
+    costs = np.full((*ours.shape, levels), 31, np.uint8)
+    for d in range(levels):
+        costs[:, d:, d] = np.bitwise_count(ours[:, d:] ^ theirs[:, : ours.shape[1] - d])
+    return costs
+
+
+def numpy_ad_census(left: np.ndarray, right: np.ndarray, levels: int) -> np.ndarray:
+    """Both parts added, float32 (rows, columns, levels)."""
+    bits = numpy_census(left, right, levels)
+    costs = np.ones(bits.shape, np.float32)
+    ours, theirs = left.astype(np.float32), right.astype(np.float32)
+    for d in range(levels):
+        difference = np.abs(ours[:, d:] - theirs[:, : ours.shape[1] - d]).sum(axis=2)
+        costs[:, d:, d] = 2 - np.exp(-difference / 30) - np.exp(bits[:, d:, d] / np.float32(-30))
+    return costs
+
+
 def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
     """What others offer for the same work, one thread each."""
     slices = [np.ascontiguousarray(costs[..., k]) for k in range(costs.shape[2])]
     outs = [np.empty_like(s) for s in slices]
+    left, right = images(*costs.shape[:2])
     kernel, copy = np.ones((WINDOW, WINDOW), np.uint8), np.empty_like(costs)
 
     def boxes() -> None:
@@ -60,6 +113,12 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
         "AD": copying,
         "SD": copying,
         "AD interval": copying,
+        "gradients": copying,
+        "rank": lambda: numpy_ranks(left, right, costs.shape[2]),
+        "census strings": lambda: numpy_strings(left),
+        "census": lambda: numpy_census(left, right, costs.shape[2]),
+        "AD-census": lambda: numpy_ad_census(left, right, costs.shape[2]),
+        "AD-census, 16 bits": lambda: numpy_ad_census(left, right, costs.shape[2]),
         "box": boxes,
         "min": erosions,
         "winners": lambda: costs.argmin(axis=2),
@@ -69,14 +128,19 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
 def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
     """Our stages on random data."""
     rows, columns, levels = shape
-    random = np.random.default_rng(0)
-    left, right = random.integers(0, 256, (2, rows, columns, 3), dtype=np.uint8)
+    left, right = images(rows, columns)
     search = Search(0, levels - 1)
-    volume = CostVolume(random.integers(0, 256, shape).astype(np.float32), search, 255.0)
+    volume = CostVolume(np.random.default_rng(1).integers(0, 256, shape).astype(np.float32), search, 255.0)
     return {
         "AD": lambda: absolute_difference(left, right, search),
         "SD": lambda: squared_difference(left, right, search),
         "AD interval": lambda: absolute_difference(left, right, search, interval=True),
+        "gradients": lambda: gradient_difference(left, right, search),
+        "rank": lambda: rank(left, right, search),
+        "census strings": lambda: bit_strings(left, width=9, height=7, form="plain"),
+        "census": lambda: census(left, right, search),
+        "AD-census": lambda: ad_census(left, right, search),
+        "AD-census, 16 bits": lambda: ad_census(left, right, search, steps=4000),
         "box": lambda: box(volume, size=WINDOW),
         "min": lambda: min_filter(volume, size=WINDOW),
         "winners": lambda: winner_take_all(Energy(volume)),

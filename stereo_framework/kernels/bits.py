@@ -1,10 +1,12 @@
-"""Floats by their bit patterns, where LLVM vectorizes integer loops but not the same loops over floats."""
+"""Bits: floats by their patterns, where LLVM vectorizes integer loops but not the same loops over floats, and how many of a word are set."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numba import config, types
+from numba.extending import intrinsic
 
 from stereo_framework.kernels.decorator import kernel
 
@@ -14,3 +16,17 @@ def ordered(bits: Any) -> Any:
     """The int32 bits of a float32 as an integer of the same order; its own inverse, but for -0, which becomes 0."""
     sign = bits >> np.int32(31)
     return np.int32((bits ^ (sign & np.int32(0x7FFFFFFF))) - sign)
+
+
+def _count_bits_slowly(word: Any) -> Any:
+    """How many bits of a uint64 are set, as uint64. This body runs where the JIT is off."""
+    return np.uint64(int(word).bit_count())
+
+
+@intrinsic
+def _count_bits(context: Any, word: Any) -> Any:
+    # Numba knows no population count of its own.
+    return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
+
+
+count_bits = _count_bits_slowly if config.DISABLE_JIT else _count_bits

@@ -44,7 +44,7 @@ def difference_volume(
     # Colour counts a fourth, empty channel, as the original test bed does.
     outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
     costs = _empty(rows, columns, search.levels)
-    starts, stops, origins, clipped = _positions(columns, search)
+    starts, stops, origins, clipped = positions(columns, search)
     left, right = reference.reshape(rows, columns, -1), match.reshape(rows, columns, -1)
 
     def run(start: int, stop: int) -> None:
@@ -100,8 +100,8 @@ def check_images(reference: Image, match: Image) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _positions(columns: int, search: Search) -> tuple[NDArray[np.int64], ...]:
-    """Per column: the levels ``start..stop - 1`` in view, and where in its line `_sample_row` puts the sample of level 0.
+def positions(columns: int, search: Search) -> tuple[NDArray[np.int64], ...]:
+    """Per column: the levels ``start..stop - 1`` in view, and where in its line `sample_row` puts the sample of level 0.
 
     int64 (columns,) each; then the columns with levels out of view. Lines have room for `levels` samples before and after the row, so
     that the samples of all levels, in view or not, can be read without a test.
@@ -122,7 +122,7 @@ def _positions(columns: int, search: Search) -> tuple[NDArray[np.int64], ...]:
 
 
 @kernel
-def _sample_row(
+def sample_row(
     row: NDArray,
     denominator: int,
     cubic: bool,
@@ -147,7 +147,7 @@ def _sample_row(
         if channels == 3:
             _split(row.reshape(-1), reverse, low[0, margin:stop], low[1, margin:stop], low[2, margin:stop])
         else:
-            _arrange(row.reshape(-1), reverse, 1, low[0, margin:stop])
+            arrange(row.reshape(-1), reverse, 1, low[0, margin:stop])
         return
     line, half = scratch[0], scratch[1]
     for c in range(channels):
@@ -157,7 +157,7 @@ def _sample_row(
         else:
             upsample(row[:, c], denominator, cubic, whole, line)
         if not interval:
-            _arrange(line, reverse, stride, low[c, margin:stop])
+            arrange(line, reverse, stride, low[c, margin:stop])
             continue
         bound, last = scratch[2], line.shape[0] - 1
         for i in range(last):
@@ -171,7 +171,7 @@ def _sample_row(
             if last > 0:
                 bound[0] = max(line[0], half[0]) if upper else min(line[0], half[0])
                 bound[last] = max(line[last], half[last - 1]) if upper else min(line[last], half[last - 1])
-            _arrange(bound, reverse, stride, high[c, margin:stop] if upper else low[c, margin:stop])
+            arrange(bound, reverse, stride, high[c, margin:stop] if upper else low[c, margin:stop])
 
 
 @kernel
@@ -206,7 +206,7 @@ def upsample(row: NDArray, denominator: int, cubic: bool, whole: bool, line: NDA
 
 
 @kernel
-def _arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray) -> None:
+def arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray) -> None:
     """Copy a fine row so that samples `stride` apart stand side by side, reversed where levels meet them from right to left."""
     last = line.shape[0] - 1
     if stride == 1:
@@ -247,17 +247,26 @@ def _kernel(
     low, high = np.zeros((channels, room), np.float32), np.zeros((channels, room), np.float32)
     scratch = np.empty((3, fine), np.float32)
     for y in range(rows):
-        _sample_row(match[y], denominator, cubic, whole, interval, reverse, stride, scratch, levels, low, high)
-        if channels == 1:
-            _grey_row(reference[y], low, high if interval else low, origins, cutoff, squared, costs[y])
-        elif interval:
-            _colour_row_to_intervals(reference[y], low, high, origins, cutoff, squared, costs[y])
+        sample_row(match[y], denominator, cubic, whole, interval, reverse, stride, scratch, levels, low, high)
+        if not interval:
+            difference_row(reference[y], low, origins, cutoff, squared, costs[y])
+        elif channels == 1:
+            _grey_row(reference[y], low, high, origins, cutoff, squared, costs[y])
         else:
-            _colour_row_to_points(reference[y], low, origins, cutoff, squared, costs[y])
+            _colour_row_to_intervals(reference[y], low, high, origins, cutoff, squared, costs[y])
         for x in clipped:
             pixel = costs[y, x]
             pixel[: starts[x]] = outside
             pixel[stops[x] :] = outside
+
+
+@kernel
+def difference_row(row: NDArray, lines: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
+    """Differences of a row ``(columns, channels)`` to the samples that `sample_row` put into `lines`; ``(columns, levels)``."""
+    if row.shape[1] == 1:
+        _grey_row(row, lines, lines, origins, cutoff, squared, costs)
+    else:
+        _colour_row_to_points(row, lines, origins, cutoff, squared, costs)
 
 
 # One function for each kind of row: the loops over the levels, a handful of cycles long, must hold neither a slice (its

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework._checks import check_choice, check_count, check_positive
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
@@ -226,7 +227,7 @@ def _choose(
     for k in range(levels):
         chance = chances[k]
         for n in range(count):
-            total[n] += _exponential((least[n] - chance[n]) * inverse)
+            total[n] += exponential((least[n] - chance[n]) * inverse)
             chance[n] = total[n]
     for n in range(count):
         wanted[n] *= total[n]
@@ -286,7 +287,7 @@ def _try_labels(
         for d in range(4):
             other = levels - 1 - labels[i + (1, -1, columns, -columns)[d]]
             gain += np.float64(weights[p, d]) * (np.float64(differences[other + new]) - np.float64(differences[other + old]))
-        odds = _exponential(-np.float32(abs(gain)) * inverse)
+        odds = exponential(-np.float32(abs(gain)) * inverse)
         if gibbs:
             # Of the two the worse has probability odds / (1 + odds).
             odds = odds / (np.float32(1) + odds) if gain >= 0 else np.float32(1) / (np.float32(1) + odds)
@@ -297,21 +298,3 @@ def _try_labels(
             gains[n] = gain
         else:
             gains[n] = 0
-
-
-@kernel(inline="always")
-def _exponential(x: np.float32) -> np.float32:
-    """exp(x) for x <= 0 in float32, by operations that every platform rounds alike; 0 below -86."""
-    power = x * np.float32(1.4426950408889634)
-    bounded = power if power > np.float32(-125) else np.float32(-125)
-    whole = np.int32(bounded)
-    part = bounded - np.float32(whole)
-    # 2**part for -1 < part <= 0: exactly 1 at 0, relative error below 1e-7.
-    value = np.float32(0.0009439057776660792)
-    value = value * part + np.float32(0.009203203279139385)
-    value = value * part + np.float32(0.05529498191028487)
-    value = value * part + np.float32(0.240179254793139)
-    value = value * part + np.float32(0.6931436111378816)
-    value = value * part + np.float32(1)
-    scale = np.int32((whole + np.int32(127)) << np.int32(23)).view(np.float32)
-    return value * scale if power > np.float32(-125) else np.float32(0)

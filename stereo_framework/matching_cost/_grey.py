@@ -1,0 +1,91 @@
+"""Grey values of an image, at its pixels and between them, and the windows around them that census and rank compare."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.matching_cost._difference import upsample
+from stereo_framework.scene import Image
+
+Odd = Literal[3, 5, 7, 9, 11, 13, 15]
+"""Width or height of a window in pixels. What is counted in the largest, 224 pixels around its centre, fits into a byte."""
+
+
+Form = Literal["plain", "centre_symmetric"]
+"""What the pixels of a window are compared with: its centre, or their own mirror image about that."""
+
+PIECE = 16
+"""Pixels of a window are compared so many at a time: the bits of a lane of grey values."""
+
+
+def check_window(stage: str, width: int, height: int) -> None:
+    """Refuse windows without a middle and those too large."""
+    for name, value in (("width", width), ("height", height)):
+        if value not in get_args(Odd):
+            raise ParameterError(f"{stage}.{name}: {value!r} is not one of {', '.join(map(str, get_args(Odd)))}")
+
+
+@functools.cache
+def compared(width: int, height: int, form: Form) -> NDArray[np.int64]:
+    """Row and column of each pixel in a window that is compared, in reading order, and of what it is compared with; int64 (pairs, 4).
+
+    Padded to a multiple of `PIECE` by the centre and itself, of which none is darker.
+    """
+    middle = (height // 2, width // 2)
+    pixels = [divmod(i, width) for i in range(width * height if form == "plain" else width * height // 2)]
+    pairs = [(y, x, *(middle if form == "plain" else (height - 1 - y, width - 1 - x))) for y, x in pixels if (y, x) != middle]
+    return np.array(pairs + [2 * middle] * (-len(pairs) % PIECE), np.int64)
+
+
+def pixels_of(image: Image) -> tuple[Any, Any]:
+    """An image as the kernels take it, ``(rows, columns, channels)`` in C order, and an empty array of the type of its grey values.
+
+    Grey is the sum of the channels: int16 or float32.
+    """
+    pixels = np.ascontiguousarray(image).reshape(*image.shape[:2], -1)
+    return pixels, np.empty(0, np.int16 if image.dtype == np.uint8 else np.float32)
+
+
+@kernel
+def grey_line(
+    row: NDArray, denominator: int, cubic: bool, whole: bool, sample: NDArray[np.float32], margin: int, line: NDArray
+) -> None:
+    """Sum of the channels of a row ``(columns, channels)`` at steps of 1/denominator, the outermost repeated `margin` times at either end.
+
+    Channels are sampled one by one, as by the differences, and then added. `sample` has room for the ``(columns - 1) * denominator + 1``
+    samples, `line` for these and both margins.
+    """
+    columns, channels = row.shape
+    fine = (columns - 1) * denominator + 1
+    middle = line[margin : margin + fine]
+    if denominator == 1:
+        _add_channels(row, middle)
+    else:
+        middle[:] = 0
+        for c in range(channels):
+            upsample(row[:, c], denominator, cubic, whole, sample)
+            for i in range(fine):
+                middle[i] += sample[i]
+    line[:margin] = middle[0]
+    line[margin + fine :] = middle[fine - 1]
+
+
+@kernel
+def _add_channels(row: NDArray, line: NDArray) -> None:
+    columns, channels = row.shape
+    if channels == 1:
+        for x in range(columns):
+            line[x] = row[x, 0]
+        return
+    flat = row.reshape(-1)
+    # A type that holds the sum and is no wider than it must be.
+    zero = line.dtype.type(0)
+    for x in range(columns):
+        at = np.uint64(3 * x)
+        line[x] = zero + flat[at] + flat[at + np.uint64(1)] + flat[at + np.uint64(2)]

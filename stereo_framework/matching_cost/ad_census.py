@@ -1,0 +1,190 @@
+"""AD-census: absolute differences and census, both saturated, added."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from stereo_framework._checks import check_positive
+from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.exponential import exponential
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.matching_cost._bit_strings import Strings, bit_strings, count_differences
+from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, difference_row, positions, sample_row
+from stereo_framework.matching_cost._grey import Odd, check_window, pixels_of
+from stereo_framework.scene import Image, Search
+from stereo_framework.stage import Positive, Unit, stage
+from stereo_framework.volume import CostVolume
+
+_MOST_STEPS = 32767
+"""Twice as many fit into 16 bits."""
+
+
+@stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=lambda height: height // 2, integer=True)
+def ad_census(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    difference_scale: Annotated[Positive, Unit("grey levels")] = 10.0,
+    census_scale: Annotated[Positive, Unit("bits")] = 30.0,
+    width: Annotated[Odd, Unit("pixels")] = 9,
+    height: Annotated[Odd, Unit("pixels")] = 7,
+    steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
+    interpolation: Interpolation = "cubic",
+) -> CostVolume:
+    """Absolute difference of colours and number of different census bits, each brought to 0..1 by ``1 - exp(-cost / scale)``, added.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
+    search : Search
+        Disparities to try, in pixels.
+    difference_scale : float
+        Absolute difference in grey levels, mean over the channels, at which its part is 1 - 1/e.
+    census_scale : float
+        Number of different bits at which the census part is 1 - 1/e.
+    width, height : int
+        Of the census windows in pixels.
+    steps : int, optional
+        With it costs are whole numbers of 1/steps, as integer stages take them; null = float32.
+    interpolation : {"linear", "cubic"}
+        How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
+
+    Returns
+    -------
+    CostVolume
+        (rows, columns, levels); lower is better. Without unit, 0 to 2 as float32; or 0 to ``2 * steps`` as uint8 for up to 127 steps and uint16 for
+        more. Cells out of view cost half of the most.
+
+    Raises
+    ------
+    DataError
+        The images differ in shape or type, or are neither uint8 nor float32.
+    ParameterError
+        A scale that is not above 0, a window that is not of 3, 5, ... 15 pixels, steps that are not 100 to 32767.
+
+    Notes
+    -----
+    Mei et al. 2011, section 3.1. The census part is that of `census` in its plain form, of grey images. The worst cost is a poor one for cells
+    out of view, since few others come near it: it wrecks the border that the match image does not show. With 4000 steps the winners
+    on real scenes are those of float32 costs in more than 99.9 % of the pixels, with 500 after a mean over 9x9 pixels; a byte, 127 steps,
+    keeps 98 % and 99.8 %.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left, right = np.full((1, 3), 50, np.uint8), np.full((1, 3), 60, np.uint8)
+    >>> ad_census(left, right, Search(0, 1)).costs[0].round(3)
+    array([[0.632, 1.   ],
+           [0.632, 0.632],
+           [0.632, 0.632]], dtype=float32)
+    >>> ad_census(left, right, Search(0, 1), steps=1000).costs[0].tolist()
+    [[632, 1000], [632, 632], [632, 632]]
+    """
+    check_images(reference, match)
+    check_window("ad_census", width, height)
+    check_positive("ad_census.difference_scale", difference_scale)
+    check_positive("ad_census.census_scale", census_scale)
+    if steps is not None and not 100 <= steps <= _MOST_STEPS:
+        raise ParameterError(f"ad_census.steps: {steps!r} is not a whole number >= 100 and <= {_MOST_STEPS} or null")
+    rows, columns = reference.shape[:2]
+    cubic = interpolation == "cubic"
+    left_strings = bit_strings(reference, width=width, height=height, form="plain")
+    right_strings = bit_strings(match, width=width, height=height, form="plain", denominator=search.denominator, cubic=cubic)
+    left, _ = pixels_of(reference)
+    right, _ = pixels_of(match)
+    unit = 1 if steps is None else steps
+    starts, stops, origins, clipped = positions(columns, search)
+    dtype: Any = np.float32 if steps is None else np.uint8 if 2 * steps <= 255 else np.uint16
+    costs = np.empty((rows, columns, search.levels), dtype)
+
+    def run(start: int, stop: int) -> None:
+        _kernel(
+            left[start:stop],
+            right[start:stop],
+            left_strings[:, start:stop],
+            right_strings[:, start:stop],
+            starts,
+            stops,
+            origins,
+            clipped,
+            search.stride,
+            search.denominator,
+            search.direction > 0,
+            np.float32(1 / (difference_scale * left.shape[2])),
+            np.float32(1 / census_scale),
+            np.float32(unit),
+            # Whole numbers are rounded by cutting off what follows them.
+            np.float32(0 if steps is None else 0.5),
+            cubic,
+            reference.dtype == np.uint8,
+            costs[start:stop],
+        )
+
+    over_rows(run, rows, costs.size)
+    return CostVolume(costs, search, float(unit))
+
+
+@kernel
+def _kernel(
+    reference: NDArray,
+    match: NDArray,
+    left: Strings,
+    right: Strings,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    origins: NDArray[np.int64],
+    clipped: NDArray[np.int64],
+    stride: int,
+    denominator: int,
+    reverse: bool,
+    difference_factor: float,
+    bit_factor: float,
+    unit: float,
+    rounding: float,
+    cubic: bool,
+    whole: bool,
+    costs: NDArray,
+) -> None:
+    """Costs of some rows, from two images ``(rows, columns, channels)`` and their bit strings ``(words, rows, positions)``.
+
+    `clipped`: columns with levels out of view.
+    """
+    rows, columns, levels = costs.shape
+    channels, fine = reference.shape[2], (columns - 1) * denominator + 1
+    room = fine + 2 * levels
+    lines, strings = np.zeros((channels, room), np.float32), np.zeros((left.shape[0], room), np.uint64)
+    scratch = np.empty((3, fine), np.float32)
+    differences, bits = np.empty((columns, levels), np.float32), np.empty((columns, levels), np.uint8)
+    for y in range(rows):
+        sample_row(match[y], denominator, cubic, whole, False, reverse, stride, scratch, levels, lines, lines)
+        difference_row(reference[y], lines, origins, np.float32(np.inf), False, differences)
+        for w in range(left.shape[0]):
+            arrange(right[w, y], reverse, stride, strings[w, levels : levels + fine])
+        count_differences(left[:, y], strings, origins, bits)
+        _saturate(differences.reshape(-1), bits.reshape(-1), difference_factor, bit_factor, unit, rounding, costs[y].reshape(-1))
+        for x in clipped:
+            costs[y, x, : starts[x]] = unit
+            costs[y, x, stops[x] :] = unit
+
+
+@kernel
+def _saturate(
+    differences: NDArray[np.float32],
+    bits: NDArray[np.uint8],
+    difference_factor: float,
+    bit_factor: float,
+    unit: float,
+    rounding: float,
+    costs: NDArray,
+) -> None:
+    most = np.float32(2)
+    for i in range(costs.shape[0]):
+        kept = exponential(-differences[i] * difference_factor) + exponential(-np.float32(bits[i]) * bit_factor)
+        costs[i] = (most - kept) * unit + rounding

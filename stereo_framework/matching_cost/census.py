@@ -1,0 +1,136 @@
+"""Census: how many pixels of two windows compare differently."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework._checks import check_choice
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
+from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, positions
+from stereo_framework.matching_cost._grey import Odd, check_window
+from stereo_framework.scene import Image, Search
+from stereo_framework.stage import Unit, stage
+from stereo_framework.volume import CostVolume
+
+
+@stage(
+    "matching_cost",
+    source="Zabih & Woodfill 1994, section 3.2; Spangenberg, Langner & Rojas 2013, section 3",
+    halo=lambda height: height // 2,
+    integer=True,
+)
+def census(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    width: Annotated[Odd, Unit("pixels")] = 9,
+    height: Annotated[Odd, Unit("pixels")] = 7,
+    form: Form = "plain",
+    interpolation: Interpolation = "cubic",
+) -> CostVolume:
+    """How many bits differ between the census strings of the windows around a pixel and its candidates in the match image.
+
+    A string says of each pixel of a window whether it is darker than another one. It does not change with brightness, contrast or any other
+    change of exposure that keeps the order of intensities.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255. Colour is turned into grey, the mean of R, G and B, without rounding.
+    search : Search
+        Disparities to try, in pixels.
+    width, height : int
+        Of the windows in pixels.
+    form : {"plain", "centre_symmetric"}
+        What a pixel is compared with: the window's centre, or its own mirror image about the centre, which halves the string.
+    interpolation : {"linear", "cubic"}
+        How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
+
+    Returns
+    -------
+    CostVolume
+        Bits, uint8 (rows, columns, levels), 0 = alike to ``width * height - 1`` (plain) or half of that (centre-symmetric); lower is better.
+        Cells out of view cost half of the most, rounded down.
+
+    Raises
+    ------
+    DataError
+        The images differ in shape or type, or are neither uint8 nor float32.
+    ParameterError
+        A window that is not of 3, 5, ... 15 pixels, another form.
+
+    Notes
+    -----
+    Zabih & Woodfill 1994, section 3.2, who define it for grey images; Spangenberg, Langner & Rojas 2013 for the centre-symmetric form. Bits are
+    set where the pixel, or the first of two in reading order, is strictly darker. Beyond the borders of an image its outermost pixels
+    repeat, for each image by itself. Between pixels the match image is sampled as by `absolute_difference`, channel by channel; the
+    window around such a position consists of the samples at whole pixels' distance from it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left = np.array([[10, 20, 30, 10, 50, 40]], np.uint8)
+    >>> brighter = 2 * left + 40
+    >>> census(left, brighter, Search(0, 1), width=3, height=3).costs[0].tolist()
+    [[0, 4], [0, 3], [0, 3], [0, 6], [0, 6], [0, 6]]
+    """
+    check_images(reference, match)
+    check_window("census", width, height)
+    check_choice("census.form", form, ("plain", "centre_symmetric"))
+    rows, columns = reference.shape[:2]
+    outside = bit_count(width, height, form) // 2
+    left = bit_strings(reference, width=width, height=height, form=form)
+    right = bit_strings(
+        match, width=width, height=height, form=form, denominator=search.denominator, cubic=interpolation == "cubic"
+    )
+    starts, stops, origins, clipped = positions(columns, search)
+    costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
+
+    def run(start: int, stop: int) -> None:
+        _kernel(
+            left[:, start:stop],
+            right[:, start:stop],
+            starts,
+            stops,
+            origins,
+            clipped,
+            search.stride,
+            search.direction > 0,
+            np.uint8(outside),
+            costs[start:stop],
+        )
+
+    over_rows(run, rows, costs.size)
+    return CostVolume(costs, search, float(outside))
+
+
+@kernel
+def _kernel(
+    left: Strings,
+    right: Strings,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    origins: NDArray[np.int64],
+    clipped: NDArray[np.int64],
+    stride: int,
+    reverse: bool,
+    outside: int,
+    costs: NDArray[np.uint8],
+) -> None:
+    """Costs of some rows, from the strings ``(words, rows, positions)`` of both images; `clipped`: columns with levels out of view."""
+    words, rows, fine = right.shape
+    levels = costs.shape[2]
+    lines = np.zeros((words, fine + 2 * levels), np.uint64)
+    for y in range(rows):
+        for w in range(words):
+            arrange(right[w, y], reverse, stride, lines[w, levels : levels + fine])
+        count_differences(left[:, y], lines, origins, costs[y])
+        for x in clipped:
+            costs[y, x, : starts[x]] = outside
+            costs[y, x, stops[x] :] = outside

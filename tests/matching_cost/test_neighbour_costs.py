@@ -1,0 +1,279 @@
+"""Census, rank, gradients and AD-census beside their twins, and what all of them keep to."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import naive_census
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import STEPS, image_pairs, in_threads, searches
+from pipeline_parts import in_slabs, make_scene
+
+from stereo_framework import Bound, Energy, Pipeline, Search, load_scene
+from stereo_framework.aggregation import box
+from stereo_framework.engine.costs import Weighted, cost_sum
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation import evaluate
+from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.per_image import keeping
+from stereo_framework.volume import restore_outside
+
+COSTS = [census, rank, gradient_difference, ad_census]
+lengths = st.sampled_from([3, 5, 9, 7, 15])
+interpolations = st.sampled_from(["cubic", "linear"])
+PARAMETERS = {
+    census: st.fixed_dictionaries(
+        {
+            "width": lengths,
+            "height": lengths,
+            "form": st.sampled_from(["plain", "centre_symmetric"]),
+            "interpolation": interpolations,
+        }
+    ),
+    rank: st.fixed_dictionaries({"width": lengths, "height": lengths, "interpolation": interpolations}),
+    gradient_difference: st.fixed_dictionaries(
+        {
+            "share": st.sampled_from([0.89, 0.5, 0.0, 1.0]),
+            "truncation": st.sampled_from([7.0, 1000.0, 0.5]),
+            "gradient_truncation": st.sampled_from([2.0, 1000.0, 30.0]),
+            "interpolation": interpolations,
+        }
+    ),
+    ad_census: st.fixed_dictionaries(
+        {
+            "difference_scale": st.sampled_from([10.0, 50.0, 0.01]),
+            "census_scale": st.sampled_from([30.0, 5.0]),
+            "width": lengths,
+            "height": lengths,
+            "steps": st.sampled_from([None, 100, 127, 128, 32767]),
+            "interpolation": interpolations,
+        }
+    ),
+}
+every_cost = pytest.mark.parametrize("cost", COSTS)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@every_cost
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), images=image_pairs(), threads=st.integers(1, 2))
+def test_agrees_with_twin(cost, step, data, images, threads):
+    search, parameters = data.draw(searches([step])), data.draw(PARAMETERS[cost])
+    with in_threads(threads):
+        volume = cost(*images, search, **parameters)
+    expected, outside = getattr(naive_census, cost.__name__)(*images, search, **parameters)
+    assert volume.search == search
+    if cost in (census, rank):
+        assert volume.costs.dtype == np.uint8
+        assert volume.outside == outside
+        np.testing.assert_array_equal(volume.costs, expected)
+        return
+    steps = parameters.get("steps")
+    assert volume.costs.dtype == (np.float32 if steps is None else np.uint8 if steps <= 127 else np.uint16)
+    assert volume.outside == pytest.approx(outside, rel=1e-6)
+    # Differences up to 510 and slopes are rounded to float32, of which the exponential loses a few units in the last place more; whole
+    # numbers are rounded once.
+    atol = 1e-3 if cost is gradient_difference else (steps or 1) * 1e-6 + (0.5 if steps else 0)
+    if parameters.get("difference_scale") == 0.01:
+        # Rounded differences of float images are a hundred times as large there.
+        atol += (steps or 1) * 4e-3
+    np.testing.assert_allclose(volume.costs, expected, rtol=0, atol=atol)
+
+
+@every_cost
+@settings(max_examples=20, deadline=None)
+@given(data=st.data(), images=image_pairs(), search=searches([1, 2]))
+def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(cost, data, images, search):
+    parameters = data.draw(PARAMETERS[cost])
+    if parameters.get("form") == "centre_symmetric":
+        # Which of two pixels is the first one matters where they are equal.
+        parameters["form"] = "plain"
+    mirrored = Search(search.minimum, search.maximum, search.step, -search.direction)
+    expected = cost(*images, search, **parameters).costs[:, ::-1]
+    np.testing.assert_array_equal(cost(*(image[:, ::-1] for image in images), mirrored, **parameters).costs, expected)
+
+
+@every_cost
+@pytest.mark.parametrize("step", [1, 1 / 2])
+def test_slabs_threads_and_images_kept_for_others_change_nothing(cost, step):
+    left, right = np.random.default_rng(3).integers(0, 256, (2, 40, 30, 3), dtype=np.uint8)
+    scene = make_scene(left, right, Search(0, 5, step))
+    method = Pipeline(cost, winner_take_all)
+    whole = cost(left, right, scene.search)
+    with in_threads(2):
+        found = in_slabs(3, method, scene, keep_volume=True)
+    np.testing.assert_array_equal(found.volume.costs, whole.costs)
+    backwards = cost(right, left, Search(0, 5, step, -1))
+    np.testing.assert_array_equal(in_slabs(7, method, scene.pair(1, 0), keep_volume=True).volume.costs, backwards.costs)
+
+
+@pytest.mark.parametrize("cost", [census, rank, ad_census])
+def test_what_is_computed_of_an_image_serves_both_views_and_other_settings(cost):
+    images = np.random.default_rng(7).integers(0, 256, (2, 6, 9, 3), dtype=np.uint8)
+    images.flags.writeable = False
+    kept: dict = {}
+    with keeping(kept):
+        cost(images[0], images[1], Search(0, 2))
+        first = list(kept)
+        cost(images[1], images[0], Search(0, 3, direction=-1), interpolation="linear")
+        assert list(kept) == first
+        cost(images[0], images[1], Search(0, 2), width=7)
+    assert (len(first), len(kept)) == (2, 4)
+
+
+@every_cost
+@pytest.mark.parametrize("levels", [2, 15, 16, 17, 64])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_agrees_with_twin_where_levels_fill_vectors(cost, direction, levels):
+    images = np.random.default_rng(levels).integers(0, 256, (2, 2, 40, 3), dtype=np.uint8)
+    search = Search(-9, levels - 10, 1, direction)
+    expected, _ = getattr(naive_census, cost.__name__)(*images, search)
+    # Float32 costs of a few grey levels, exact but for the last place or two.
+    np.testing.assert_allclose(cost(*images, search).costs, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("cost", [census, rank])
+@pytest.mark.parametrize("colour", [True, False])
+def test_any_exposure_that_keeps_the_order_of_intensities_costs_nothing(cost, colour):
+    left = np.random.default_rng(4).integers(0, 100, (9, 12, 3) if colour else (9, 12)).astype(np.uint8)
+    # Sums of channels keep their order under a gain that they share; grey values under any growing curve.
+    right = 2 * left + 40 if colour else (np.arange(100) ** 2 / 50).cumsum().astype(np.float32)[left]
+    costs = cost(left.astype(right.dtype), right, Search(0, 3)).costs
+    assert (costs[..., 0] == 0).all()
+    assert (costs[:, 3:, 1] > 0).any()
+
+
+def test_census_by_hand():
+    # Around the 20 of the left image darker pixels stand at its left and below, around the right image's to the right and above.
+    left = np.array([[30, 40, 50], [10, 20, 60], [70, 5, 80]], np.uint8)
+    right = left[::-1, ::-1].copy()
+    plain = census(left, right, Search(0, 1), width=3, height=3)
+    assert plain.costs[1, 1, 0] == 4
+    # Pairs (30, 80) (40, 5) (50, 70) (10, 60) and (80, 30) (5, 40) (70, 50) (60, 10): all differ.
+    assert census(left, right, Search(0, 1), width=3, height=3, form="centre_symmetric").costs[1, 1, 0] == 4
+    assert rank(left, right, Search(0, 1), width=3, height=3).costs[1, 1, 0] == 0
+
+
+@pytest.mark.parametrize("size", [3, 5, 9, 13])
+def test_census_equals_pandoras_in_every_cell_that_it_has(size):
+    golden = np.load(Path(__file__).parents[1] / "golden" / "census.npz")
+    costs = census(golden["left"], golden["right"], Search(0, 15), width=size, height=size).costs
+    known = golden[f"size{size}"] != 255
+    # Cells whose windows lie within both images.
+    rows, columns = golden["left"].shape
+    assert known.sum() == (rows - size + 1) * sum(columns - size + 1 - d for d in range(16))
+    np.testing.assert_array_equal(costs[known], golden[f"size{size}"][known])
+
+
+def test_ad_census_is_the_sum_of_saturated_costs():
+    images = np.random.default_rng(6).integers(0, 256, (2, 9, 20, 3), dtype=np.uint8)
+    search = Search(0, 9)
+    # Three channels are added there and averaged here.
+    parts = Weighted(Bound(absolute_difference), scale=30.0), Weighted(Bound(census), scale=30.0)
+    expected = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
+    volume = ad_census(*images, search)
+    # A few units in the last place of costs up to 2.
+    np.testing.assert_allclose(volume.costs[:, volume.inside], expected.costs[:, volume.inside], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("scene", ["tsukuba", "cones", "motorcycle"])
+@pytest.mark.parametrize(("steps", "aggregation"), [(4000, []), (500, [Bound(box, {"size": 9})])])
+def test_whole_numbers_lead_to_the_same_labels(scene, steps, aggregation, data):
+    scene = load_scene(scene, data=data)
+    labels = [
+        Pipeline(Bound(ad_census, {"steps": s}), winner_take_all, aggregation=aggregation)(scene).labels for s in (None, steps)
+    ]
+    assert (labels[0] == labels[1]).mean() >= 0.999
+    # They are other costs: not every label is the same.
+    assert (labels[0] != labels[1]).any()
+
+
+@pytest.mark.parametrize("scene", ["cones", "motorcycle"])
+def test_cells_out_of_view_cost_what_is_best_for_the_left_border(scene, data):
+    """Half of the most for census and AD-census, all of it for gradients, which often reach it."""
+    scene = load_scene(scene, data=data)
+    for cost, better, worse in ((ad_census, 1.0, 0.6), (gradient_difference, 2.55, 1.275)):
+        raw = cost(scene.reference, scene.match, scene.search)
+        wrong = []
+        for outside in (better, worse):
+            costs = raw.costs.copy()
+            costs[:, ~raw.inside] = outside
+            volume = restore_outside(box(replace(raw, costs=costs, outside=outside), size=9))
+            disparity = scene.search.disparities[winner_take_all(Energy(volume)).labels]
+            wrong.append(evaluate(disparity, scene)["bad_pixels_nonocc"])
+        assert raw.outside == pytest.approx(better)
+        assert wrong[0] < wrong[1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "parameters", "outside"),
+    [
+        (census, {}, 31),
+        (census, {"form": "centre_symmetric"}, 15),
+        (census, {"width": 15, "height": 15}, 112),
+        (rank, {}, 31),
+        (ad_census, {}, 1),
+        (ad_census, {"steps": 127}, 127),
+        # 0.11 * 7 + 0.89 * 2
+        (gradient_difference, {}, 2.55),
+        (gradient_difference, {"share": 0.5, "truncation": 1000.0, "gradient_truncation": 45.0}, 150),
+    ],
+)
+def test_outside(cost, parameters, outside):
+    image = np.random.default_rng(5).integers(0, 256, (4, 6, 3), dtype=np.uint8)
+    volume = cost(image, image, Search(0, 2), **parameters)
+    assert volume.outside == pytest.approx(outside, rel=1e-7)
+    assert (volume.costs[:, ~volume.inside] == np.float32(volume.outside)).all()
+
+
+def test_the_worst_costs_fit_the_type():
+    # Each pixel brighter than all others of its window in one image, darker in the other.
+    left, right = np.full((15, 15), 255, np.uint8), np.zeros((15, 15), np.uint8)
+    left[7, 7], right[7, 7] = 0, 255
+    assert census(left, right, Search(0, 1), width=15, height=15).costs[7, 7, 0] == 224
+    assert rank(left, right, Search(0, 1), width=15, height=15).costs[7, 7, 0] == 224
+    for steps in (127, 32767):
+        volume = ad_census(left, right, Search(0, 1), width=15, height=15, census_scale=1.0, difference_scale=1.0, steps=steps)
+        assert volume.costs[7, 7, 0] == 2 * steps
+
+
+@pytest.mark.parametrize(
+    ("cost", "parameters", "error", "message"),
+    [
+        *(
+            (c, {"width": 4}, ParameterError, rf"^{c.__name__}.width: 4 is not one of 3, 5, 7, 9, 11, 13, 15$")
+            for c in (census, rank)
+        ),
+        (ad_census, {"height": 17}, ParameterError, r"^ad_census.height: 17 is not one of 3, 5, 7, 9, 11, 13, 15$"),
+        (census, {"form": "centre"}, ParameterError, r"^census.form: 'centre' is not legal; .*centre_symmetric"),
+        (ad_census, {"steps": 99}, ParameterError, r"^ad_census.steps: 99 is not a whole number >= 100 and <= 32767 or null$"),
+        (ad_census, {"difference_scale": 0.0}, ParameterError, r"^ad_census.difference_scale: 0.0 is not a number > 0"),
+        (ad_census, {"census_scale": -1.0}, ParameterError, r"^ad_census.census_scale: -1.0 is not a number > 0"),
+        (gradient_difference, {"truncation": 0.0}, ParameterError, r"^gradient_difference.truncation: 0.0 is not a number > 0"),
+        (
+            gradient_difference,
+            {"gradient_truncation": float("nan")},
+            ParameterError,
+            r"^gradient_difference.gradient_truncation: nan",
+        ),
+        (gradient_difference, {"share": 1.5}, ParameterError, r"^gradient_difference.share: 1.5 is not a number >= 0 and <= 1$"),
+    ],
+)
+def test_faults_are_told(cost, parameters, error, message):
+    image = np.zeros((3, 4), np.uint8)
+    with pytest.raises(error, match=message):
+        cost(image, image, Search(0, 1), **parameters)
+
+
+@every_cost
+def test_images_that_differ_are_refused(cost):
+    with pytest.raises(DataError, match=r"match image \(2, 4\) uint8 differ"):
+        cost(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), Search(0, 1))
+
+
+def test_scripts_refuse_windows_without_a_middle():
+    with pytest.raises(ParameterError, match=r"census.width: 8 is not one of 3, 5, 7, 9, 11, 13, 15"):
+        Bound(census, {"width": 8})

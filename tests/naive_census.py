@@ -1,0 +1,124 @@
+"""Slow, obvious twins of the costs that compare a pixel with its neighbours: census, rank, gradients, AD-census."""
+
+import math
+from fractions import Fraction
+
+import naive
+import numpy as np
+
+
+def grey_lines(image, denominator, cubic):
+    """Per row the sums of the channels at steps of 1/denominator; of float images in float32, one channel after the other."""
+    rows, columns = image.shape[:2]
+    found = []
+    for row in image.reshape(rows, columns, -1):
+        channels = [naive.fine_row(row[:, c], denominator, cubic, image.dtype == np.uint8) for c in range(row.shape[1])]
+        sums = np.zeros(len(channels[0]), np.float32)
+        for channel in channels:
+            sums += np.array([float(v) for v in channel], np.float32)
+        found.append(sums.tolist())
+    return found
+
+
+def neighbour(lines, y, i, dy, dx, denominator):
+    """The grey value dy rows below and dx pixels right of sample i; beyond the borders the outermost repeats."""
+    row = lines[min(max(y + dy, 0), len(lines) - 1)]
+    return row[min(max(i + dx * denominator, 0), len(row) - 1)]
+
+
+def census_string(lines, y, i, width, height, form, denominator):
+    found = []
+    for dy in range(-(height // 2), height // 2 + 1):
+        for dx in range(-(width // 2), width // 2 + 1):
+            if form == "plain" and (dy, dx) != (0, 0):
+                found.append(neighbour(lines, y, i, dy, dx, denominator) < lines[y][i])
+            if form == "centre_symmetric" and (dy, dx) < (0, 0):
+                found.append(neighbour(lines, y, i, dy, dx, denominator) < neighbour(lines, y, i, -dy, -dx, denominator))
+    return found
+
+
+def over_cells(reference, match, search, outside, cost):
+    """Costs float64 (rows, columns, levels): `cost` of row, column and sample of the match image, `outside` where there is none."""
+    rows, columns = reference.shape[:2]
+    costs = np.full((rows, columns, search.levels), outside, float)
+    for y, x, k in np.ndindex(costs.shape):
+        position = x * search.denominator - search.direction * (search.first + k * search.stride)
+        if 0 <= position <= (columns - 1) * search.denominator:
+            costs[y, x, k] = cost(y, x, position)
+    return costs
+
+
+def census(reference, match, search, *, width=9, height=7, form="plain", interpolation="cubic"):
+    """Costs and the cost of cells out of view."""
+    bits = (width * height - 1) // (1 if form == "plain" else 2)
+    n = search.denominator
+    left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
+    ours = {(y, x): census_string(left, y, x, width, height, form, 1) for y in range(len(left)) for x in range(len(left[0]))}
+    theirs = {(y, i): census_string(right, y, i, width, height, form, n) for y in range(len(right)) for i in range(len(right[0]))}
+
+    def cost(y, x, i):
+        return sum(a != b for a, b in zip(ours[y, x], theirs[y, i], strict=True))
+
+    return over_cells(reference, match, search, bits // 2, cost), bits // 2
+
+
+def rank(reference, match, search, *, width=9, height=7, interpolation="cubic"):
+    """Costs and the cost of cells out of view."""
+    n = search.denominator
+    left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
+
+    def cost(y, x, i):
+        return abs(
+            sum(census_string(left, y, x, width, height, "plain", 1)) - sum(census_string(right, y, i, width, height, "plain", n))
+        )
+
+    outside = (width * height - 1) // 2
+    return over_cells(reference, match, search, outside, cost), outside
+
+
+def slope(row, i, denominator, channels):
+    """Of the grey value per pixel, between the samples a pixel before and after."""
+    before, after = max(i - denominator, 0), min(i + denominator, len(row) - 1)
+    if before == after:
+        return Fraction(0)
+    return (Fraction(row[after]) - Fraction(row[before])) / channels / Fraction(after - before, denominator)
+
+
+def colour_difference(reference, match, denominator, cubic):
+    """Of row, column and sample: mean over the channels of the absolute difference."""
+    rows, columns = reference.shape[:2]
+    left, right = (image.reshape(rows, columns, -1) for image in (reference, match))
+    channels, whole = left.shape[2], reference.dtype == np.uint8
+    fine = [[naive.fine_row(right[y, :, c], denominator, cubic, whole) for c in range(channels)] for y in range(rows)]
+    return lambda y, x, i: sum(abs(Fraction(float(left[y, x, c])) - fine[y][c][i]) for c in range(channels)) / channels
+
+
+def gradient_difference(reference, match, search, *, share=0.89, truncation=7.0, gradient_truncation=2.0, interpolation="cubic"):
+    """Costs and the cost of cells out of view."""
+    n, channels = search.denominator, 1 if reference.ndim == 2 else 3
+    left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
+    colour = colour_difference(reference, match, n, interpolation == "cubic")
+
+    def cost(y, x, i):
+        gradient = abs(slope(left[y], x, 1, channels) - slope(right[y], i, n, channels))
+        return (1 - share) * min(float(colour(y, x, i)), truncation) + share * min(float(gradient), gradient_truncation)
+
+    outside = (1 - share) * min(truncation, 255) + share * min(gradient_truncation, 255)
+    return over_cells(reference, match, search, outside, cost), outside
+
+
+def ad_census(
+    reference, match, search, *, difference_scale=10.0, census_scale=30.0, width=9, height=7, steps=None, interpolation="cubic"
+):
+    """Costs, not rounded, and the cost of cells out of view."""
+    colour = colour_difference(reference, match, search.denominator, interpolation == "cubic")
+    bits, _ = census(reference, match, search, width=width, height=height, interpolation=interpolation)
+    unit = steps or 1
+
+    def cost(y, x, i):
+        return 1 - math.exp(-float(colour(y, x, i)) / difference_scale)
+
+    result = over_cells(reference, match, search, 0, cost) + 1 - np.exp(-bits / census_scale)
+    columns = reference.shape[1]
+    result[:, ~naive.inside(columns, search)] = 1
+    return unit * result, unit
