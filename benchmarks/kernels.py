@@ -1,8 +1,9 @@
-"""Time the window kernels beside their peers, in one run: ``python benchmarks/kernels.py [--large]``.
+"""Time the window kernels and semi-global matching beside their peers, in one run: ``python benchmarks/kernels.py [--large]``.
 
 Peers: np.copyto of the volume for the differences, numpy for the costs that compare windows, cv2.boxFilter and cv2.erode of every
-level's slice for the window filters, np.argmin for the winners. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels.
-The data are random: the kernels' times do not depend on them.
+level's slice for the window filters, np.argmin for the winners; cv2.StereoSGBM for the paths of semi-global matching, MODE_HH for eight and the
+faster of MODE_SGBM and MODE_HH4 for four. That computes its costs too, so that a census comes on top of ours; the goals for paths are those at 64
+levels. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels' times do not depend on them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from stereo_framework.aggregation import box, min_filter
 from stereo_framework.engine.slabs import SLAB_ROWS
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank, squared_difference
 from stereo_framework.matching_cost._bit_strings import bit_strings
-from stereo_framework.optimization import winner_take_all
+from stereo_framework.optimization import semi_global, winner_take_all
 
 SIZES = {"tsukuba": (288, 384, 16), "cones": (375, 450, 64), "large": (1100, 1400, 192)}
 WINDOW = 21
-REQUIRED = {"AD": 2.5, "SD": 2.5, "box": 0.8, "min": 1.2}
-WANTED = {"AD": 1.1, "SD": 1.1, "box": 0.4, "min": 0.85}
+REQUIRED = {"AD": 2.5, "SD": 2.5, "box": 0.8, "min": 1.2, "8 paths": 0.8, "4 paths": 1.0}
+WANTED = {"AD": 1.1, "SD": 1.1, "box": 0.4, "min": 0.85, "8 paths": 0.5}
 
 
 def best(call: Callable[[], object], seconds: float = 1.0) -> float:
@@ -122,7 +123,20 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
         "box": boxes,
         "min": erosions,
         "winners": lambda: costs.argmin(axis=2),
+        "8 paths": sgbm(costs.shape, cv2.STEREO_SGBM_MODE_HH),
+        "4 paths": min(
+            (sgbm(costs.shape, mode) for mode in (cv2.STEREO_SGBM_MODE_SGBM, cv2.STEREO_SGBM_MODE_HH4)),
+            key=lambda call: best(call, 0.2),
+        ),
     }
+
+
+def sgbm(shape: tuple[int, ...], mode: int) -> Callable[[], object]:
+    """OpenCV's matcher on a random grey pair."""
+    rows, columns, levels = shape
+    left, right = np.random.default_rng(0).integers(0, 256, (2, rows, columns), dtype=np.uint8)
+    matcher = cv2.StereoSGBM_create(0, levels, 3, 72, 288, mode=mode)
+    return lambda: matcher.compute(left, right)
 
 
 def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
@@ -131,6 +145,8 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
     left, right = images(rows, columns)
     search = Search(0, levels - 1)
     volume = CostVolume(np.random.default_rng(1).integers(0, 256, shape).astype(np.float32), search, 255.0)
+    # Of the range of a census of 9x7.
+    bits = Energy(CostVolume(np.random.default_rng(2).integers(0, 63, shape, dtype=np.uint8), search, 31.0))
     return {
         "AD": lambda: absolute_difference(left, right, search),
         "SD": lambda: squared_difference(left, right, search),
@@ -144,6 +160,8 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
         "box": lambda: box(volume, size=WINDOW),
         "min": lambda: min_filter(volume, size=WINDOW),
         "winners": lambda: winner_take_all(Energy(volume)),
+        "8 paths": lambda: semi_global(bits, left, right),
+        "4 paths": lambda: semi_global(bits, left, right, paths=4),
     }
 
 

@@ -165,6 +165,22 @@ def parabola(disparity, costs, search, limit):
     return result
 
 
+def equiangular(disparity, costs, search):
+    """Where two lines of opposite slope meet, as disparity; float64. What is not on a level with two neighbours, or no local minimum, stays."""
+    result = disparity.astype(float)
+    for y, x in np.ndindex(disparity.shape):
+        level = (float(disparity[y, x]) - search.minimum) / search.step
+        if math.isnan(level) or abs(level - round(level)) > 1e-3 or not 0 < round(level) < search.levels - 1:
+            continue
+        below, middle, above = (Fraction(float(costs[y, x, round(level) + u])) for u in (-1, 0, 1))
+        if middle > min(below, above) or below == middle == above:
+            continue
+        # The steeper side's line and its mirror image through the other neighbour: slope * (offset + 1) - slope * (1 - offset) = below - above.
+        slope = max(below, above) - middle
+        result[y, x] = search.minimum + (round(level) + float((below - above) / (2 * slope))) * search.step
+    return result
+
+
 def smoothness_of(smoothness, labels):
     """Sum over the edges to the right and lower neighbours of weight times rho."""
     rows, columns = labels.shape

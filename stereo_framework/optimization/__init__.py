@@ -6,6 +6,7 @@ from stereo_framework.optimization.graph_cut import graph_cut
 from stereo_framework.optimization.graph_cut_occlusion import graph_cut_occlusion
 from stereo_framework.optimization.maximum_likelihood_matching import maximum_likelihood_matching
 from stereo_framework.optimization.scanline_optimization import scanline_optimization
+from stereo_framework.optimization.semi_global import semi_global
 from stereo_framework.optimization.simulated_annealing import simulated_annealing
 from stereo_framework.optimization.stable_matching import stable_matching
 from stereo_framework.optimization.stratified_matching import stratified_matching
@@ -18,6 +19,7 @@ __all__ = [
     "graph_cut_occlusion",
     "maximum_likelihood_matching",
     "scanline_optimization",
+    "semi_global",
     "simulated_annealing",
     "stable_matching",
     "stratified_matching",

@@ -1,8 +1,9 @@
 """Refinement of disparity maps."""
 
+from stereo_framework.refinement.equiangular import equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions
 from stereo_framework.refinement.left_right_check import left_right_check
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
 
-__all__ = ["fill_occlusions", "left_right_check", "median", "parabola"]
+__all__ = ["equiangular", "fill_occlusions", "left_right_check", "median", "parabola"]

@@ -14,7 +14,7 @@ from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
-@stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0)
+@stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True)
 def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Positive, Unit("levels")] = 0.5) -> Disparity:
     """Move each disparity to the vertex of the parabola through its cost and those of its two neighbouring levels.
 
@@ -23,7 +23,7 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
     disparity : ndarray, float32, (rows, columns)
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
-        Costs that the disparities were chosen from.
+        Costs that the disparities were chosen from, float32, uint8 or uint16.
     limit : float
         Farthest accepted vertex, in levels from the middle one of the three. The paper says half a step (0.5); the original
         program accepts one (1.0). A vertex further away, or no minimum at all, leaves the disparity as it is.
@@ -49,7 +49,6 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
     >>> round(float(parabola(np.array([[1]], np.float32), volume)[0, 0]), 3)
     1.3
     """
-    volume.check_float("parabola")
     refined = disparity.copy()
     if volume.search.levels < 3:
         return refined
@@ -65,7 +64,7 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
 @kernel
 def _kernel(
     disparity: NDArray[np.float32],
-    costs: NDArray[np.float32],
+    costs: NDArray,
     minimum: float,
     step: float,
     limit: float,
@@ -82,7 +81,8 @@ def _kernel(
             if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
                 continue
             centre = min(max(int(nearest), 1), levels - 2)
-            below, middle, above = costs[y, x, centre - 1], costs[y, x, centre], costs[y, x, centre + 1]
+            below, above = np.float32(costs[y, x, centre - 1]), np.float32(costs[y, x, centre + 1])
+            middle = np.float32(costs[y, x, centre])
             # The parabola a u^2 + b u + c through u = -1, 0, 1.
             curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
             slope = np.float32(0.5) * (above - below)

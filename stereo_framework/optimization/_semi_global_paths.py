@@ -1,0 +1,168 @@
+"""The paths of semi-global matching: one pass down the image for half of their directions, one up for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.optimization._path_lanes import BYTES, HIGHEST, step
+from stereo_framework.optimization._semi_global_penalties import STEPS, Penalties, edge_lines
+from stereo_framework.optimization._winners import chosen_costs, float_bits, winners
+from stereo_framework.scene import Search
+
+CLOSED = 65535
+"""What uint16 costs of closed cells are, and sums of paths that are not less."""
+
+CLOSED_FLOAT = np.float32(1e6)
+"""The same of float32."""
+
+
+def largest_open(costs: NDArray) -> int:
+    """The largest of integer costs that is not `CLOSED`; of uint8 the largest there may be."""
+    return 255 if costs.dtype == np.uint8 else int(_largest(np.ascontiguousarray(costs).reshape(-1)))
+
+
+@kernel
+def _largest(costs: NDArray[np.uint16]) -> np.uint16:
+    largest = np.uint16(0)
+    for i in range(costs.shape[0]):
+        cost = costs[i] if costs[i] != np.uint16(CLOSED) else np.uint16(0)
+        largest = cost if cost > largest else largest
+    return largest
+
+
+def path_sums(
+    costs: NDArray, search: Search, penalties: Penalties, kind: type
+) -> tuple[NDArray, NDArray[np.int16], NDArray[np.float32]]:
+    """The sum of the paths from all directions for each cell, the levels where it is lowest, and the costs there.
+
+    Parameters
+    ----------
+    costs : ndarray, float32, uint16 or uint8, (rows, columns, levels)
+    search : Search
+    penalties : Penalties
+    kind : type
+        Of the sums: float32, or uint16 where neither costs nor prices have fractions and no sum of open cells reaches `CLOSED`.
+    """
+    rows, columns, levels = costs.shape
+    lanes = BYTES // np.dtype(kind).itemsize
+    padded = -(-levels // lanes) * lanes
+    sums: NDArray = np.empty(costs.shape, kind)
+    bits = float_bits(sums)
+    labels, chosen = np.empty((rows, columns), np.int16), np.empty((rows, columns), np.float32)
+    prices: NDArray = penalties.prices.astype(kind)
+    steps = len(penalties.classes)
+    closes = costs.dtype == np.uint16 and kind is np.float32
+    edges: Any = None
+    starts = np.zeros(columns, np.int64)
+    if penalties.match_edges is not None:
+        edges, starts = edge_lines(penalties.match_edges, search, padded)
+    # A pass keeps the path costs of the row that it did last, and of the pixel to its side: no second volume.
+    passes: list[tuple[NDArray, ...]] = [
+        (
+            np.zeros((steps, columns * padded), kind),
+            np.zeros((steps, columns), kind),
+            np.full(padded, HIGHEST[np.dtype(kind)], kind),
+            np.empty(padded, kind),
+        )
+        for _ in range(2)
+    ]
+    # Each pass first does the half of the rows that it starts at, and then adds to the other half what the other pass left there.
+    bounds = [0, rows // 2, rows], [0, rows - rows // 2, rows]
+
+    def half(second: int) -> Callable[[int, int], None]:
+        def run(start: int, stop: int) -> None:
+            for i in range(start, stop):
+                _pass(
+                    costs,
+                    penalties.classes,
+                    prices,
+                    None if edges is None else edges[i].reshape(-1),
+                    starts,
+                    closes,
+                    i == 1,
+                    second == 1,
+                    bounds[i][second],
+                    bounds[i][second + 1],
+                    *passes[i],
+                    sums,
+                    bits,
+                    labels,
+                    chosen,
+                )
+
+        return run
+
+    for second in range(2):
+        over_rows(half(second), 2, costs.size)
+    return sums, labels, chosen
+
+
+_DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
+
+
+@kernel
+def _pass(
+    costs: NDArray,
+    classes: NDArray[np.uint8],
+    prices: NDArray,
+    edges: NDArray[np.uint8] | None,
+    starts: NDArray[np.int64],
+    closes: bool,
+    upwards: bool,
+    adds: bool,
+    first: int,
+    last: int,
+    paths: NDArray,
+    least: NDArray,
+    line: NDArray,
+    total: NDArray,
+    sums: NDArray,
+    bits: NDArray[np.int32] | None,
+    labels: NDArray[np.int16],
+    chosen: NDArray[np.float32],
+) -> None:
+    """Go on with the paths of one pass through its rows `first` to `last` - 1, counted from where it starts; `adds`: sums are complete then."""
+    rows, columns, levels = costs.shape
+    padded, steps, length = line.shape[0], classes.shape[0], 0
+    if edges is not None:
+        length = edges.shape[0] // (steps * rows)
+    flat, first_places = paths.reshape(-1), np.zeros(steps, np.int64)
+    for i in range(first, last):
+        y = rows - 1 - i if upwards else i
+        for s in range(1, steps):
+            # Paths keep their place in the line from row to row, so that a step overwrites what it starts from.
+            first_places[s] = -_RIGHT[s] * i % columns
+        for j in range(columns):
+            x = columns - 1 - j if upwards else j
+            cell, own = costs[y, x], sums[y, x]
+            if closes:
+                for k in range(levels):
+                    line[k] = CLOSED_FLOAT if cell[k] == CLOSED else cell[k]
+            else:
+                for k in range(levels):
+                    line[k] = cell[k]
+            if adds:
+                for k in range(levels):
+                    total[k] = own[k]
+            else:
+                total[:] = 0
+            for s in range(steps):
+                place = 0 if s == 0 else first_places[s] + j
+                place = place - columns if place >= columns else place
+                if upwards:
+                    row = classes[s, y + _DOWN[s], x + _RIGHT[s] + 1]
+                else:
+                    row = classes[s, y, x + 1]
+                at, edge = (s * columns + place) * padded, (s * rows + y) * length + starts[x]
+                least[s, place] = step(line, flat, at, least[s, place], prices, row, edges, edge, total)
+            for k in range(levels):
+                own[k] = total[k]
+        if adds:
+            winners(sums[y], None if bits is None else bits[y], labels[y])
+            chosen_costs(costs[y], labels[y], chosen[y])

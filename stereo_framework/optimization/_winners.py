@@ -1,0 +1,60 @@
+"""The level of lowest cost at each pixel of a row, and what it costs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.bits import ordered
+from stereo_framework.kernels.decorator import kernel
+
+
+def float_bits(costs: NDArray) -> NDArray[np.int32] | None:
+    """The bit patterns of float32 costs in C order, which `winners` searches: LLVM vectorizes minima of integers, but not of floats. None of others."""
+    return costs.view(np.int32) if costs.dtype == np.float32 else None
+
+
+@kernel
+def winners(costs: NDArray, bits: NDArray[np.int32] | None, labels: NDArray[np.int16]) -> None:
+    """The levels of lowest cost in a row ``(columns, levels)`` with its `float_bits`; of equal costs the lowest level."""
+    if bits is None:
+        _integer_winners(costs, labels)
+    else:
+        _float_winners(bits, labels)
+
+
+@kernel
+def chosen_costs(costs: NDArray, labels: NDArray[np.int16], chosen: NDArray[np.float32]) -> None:
+    """The cost of each pixel's label in a row ``(columns, levels)``."""
+    for x in range(labels.shape[0]):
+        chosen[x] = costs[x, labels[x]]
+
+
+@kernel
+def _float_winners(bits: NDArray[np.int32], labels: NDArray[np.int16]) -> None:
+    columns, levels = bits.shape
+    for x in range(columns):
+        least = ordered(bits[x, 0])
+        for k in range(1, levels):
+            key = ordered(bits[x, k])
+            least = key if key < least else least
+        winner = np.int32(levels)
+        for k in range(levels):
+            level = np.int32(k) if ordered(bits[x, k]) == least else np.int32(levels)
+            winner = level if level < winner else winner
+        labels[x] = winner
+
+
+@kernel
+def _integer_winners(costs: NDArray, labels: NDArray[np.int16]) -> None:
+    """Nothing here is wider than 16 bits, so that a register holds as many levels as it can."""
+    columns, levels = costs.shape
+    for x in range(columns):
+        least = costs[x, 0]
+        for k in range(1, levels):
+            least = costs[x, k] if costs[x, k] < least else least
+        winner = np.uint16(levels)
+        for k in range(levels):
+            level = np.uint16(k) if costs[x, k] == least else np.uint16(levels)
+            winner = level if level < winner else winner
+        labels[x] = winner

@@ -1,0 +1,124 @@
+"""Semi-global matching: sums of the cheapest paths to each pixel from many sides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+
+from stereo_framework._checks import check_choice, check_not_negative
+from stereo_framework.errors import ParameterError
+from stereo_framework.optimization._semi_global_paths import CLOSED, largest_open, path_sums
+from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
+from stereo_framework.scene import Image
+from stereo_framework.stage import NonNegative, Unit, stage
+from stereo_framework.volume import Costs, Energy, Labeling
+
+PENALTIES = ("constant", "gradient", "edges")
+
+
+@stage("optimization", source="Hirschmueller 2008, section 2.3; Mei et al. 2011", volumes=1, integer=True)
+def semi_global(
+    energy: Energy,
+    reference: Image,
+    match: Image,
+    *,
+    paths: Literal[4, 8] = 8,
+    p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
+    p2: Annotated[NonNegative, Unit("units of the matching cost")] = 100.0,
+    penalties: Literal["constant", "gradient", "edges"] = "constant",
+    edge_threshold: Annotated[NonNegative, Unit("grey levels")] = 15.0,
+) -> Labeling:
+    """The level of lowest cost at each pixel, its costs summed over the cheapest paths that lead there from four or eight sides.
+
+    Parameters
+    ----------
+    energy : Energy
+        Its volume, float32, uint8 or uint16 (rows, columns, levels), is optimized. Its smoothness term is not used: it serves for the energy
+        that a pipeline reports.
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255, for penalties that depend on them.
+    paths : int
+        4: along rows and columns; 8: along diagonals too.
+    p1 : float
+        Penalty of a change by one level between neighbours on a path, in units of the matching cost.
+    p2 : float
+        Penalty of any larger change, in units of the matching cost; not below `p1`.
+    penalties : {"constant", "gradient", "edges"}
+        "gradient": `p2` is divided by the difference of the intensities (mean over the channels) of both pixels of the reference image, in whole grey
+        levels, but never below `p1`; where `p1` and `p2` are whole numbers, the quotient is rounded to one. "edges": both penalties fall to a quarter
+        where the reference or the match image has an edge between both pixels, and to a tenth where both images have one.
+    edge_threshold : float
+        Two pixels have an edge between them when their intensities differ by this much in some channel, in grey levels; for "edges" alone. Out
+        of view the match image has no edge; between two pixels it has those of the nearer.
+
+    Returns
+    -------
+    Labeling
+        Labels int16 (rows, columns), all assigned, and the costs of the given volume there. `volume` holds the sums of the paths, which later
+        stages see: uint16 where the given costs are integers, all penalties whole and the sums below 65535, else float32.
+
+    Raises
+    ------
+    ParameterError
+        A parameter out of its range, `p2` below `p1`, or images of another size than the volume.
+
+    Notes
+    -----
+    Hirschmueller 2008, section 2.3: along a path that steps from p - r to p::
+
+        L(p, d) = C(p, d) + min(L(p-r, d), L(p-r, d-1) + p1, L(p-r, d+1) + p1, min_k L(p-r, k) + p2) - min_k L(p-r, k)
+
+    A path starts at the image's border with its costs alone. The winner has the lowest sum of L over all paths; of equal sums the lowest level wins.
+    Penalties by gradient are his too; those by edges are Mei et al.'s (2011), who take four paths, and p1 = 1 and p2 = 3 for costs from 0 to 2. The defaults
+    suit costs from 0 to about 60, such as the bits of a census of 9x7; as multiples of 20 they stay whole numbers at edges.
+
+    Whole numbers give the same result in either type. The largest sum that open cells can have is known before the paths are walked, from the
+    penalties and the largest cost, so that nothing wraps. Cells that a domain closes, which hold 65535 or 1000000, stay closed in the sums: 65535, or at
+    least 1000000; no path to another cell comes through them as long as `p2` and the costs are smaller. Through pixels without an open cell, which cost
+    nothing, paths pass unchanged but for penalties.
+
+    At most two threads work, one down and one up the image. Besides the given volume there is that of the sums; paths are kept for a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import CostVolume, Search
+    >>> costs = np.array([[[0, 9], [5, 4], [0, 9]]], np.uint8)
+    >>> image = np.zeros((1, 3), np.uint8)
+    >>> result = semi_global(Energy(CostVolume(costs, Search(0, 1), 9.0)), image, image, paths=4, p1=2, p2=2)
+    >>> result.labels.tolist(), result.volume.costs[0, 1].tolist()
+    ([[0, 0, 0]], [20, 20])
+    """
+    check_choice("semi_global.penalties", penalties, PENALTIES)
+    if paths not in (4, 8):
+        raise ParameterError(f"semi_global.paths: {paths!r} is neither 4 nor 8")
+    for name, value in (("p1", p1), ("p2", p2), ("edge_threshold", edge_threshold)):
+        check_not_negative(f"semi_global.{name}", value)
+    if p2 < p1:
+        raise ParameterError(f"semi_global.p2: {p2:g} is below p1, {p1:g}")
+    volume, steps = energy.volume, paths // 2
+    shape = volume.costs.shape[:2]
+    for name, image in (("reference", reference), ("match", match)):
+        if image.shape[:2] != shape:
+            raise ParameterError(f"semi_global: {name} has shape {image.shape}; {shape} fits the volume")
+    if penalties == "constant":
+        found = constant(shape, steps, p1, p2)
+    elif penalties == "gradient":
+        found = by_gradient(reference, steps, p1, p2)
+    else:
+        found = by_edges(reference, match, steps, p1, p2, edge_threshold)
+    costs = np.ascontiguousarray(volume.costs)
+    kind = np.uint16 if _fits(costs, found, paths) else np.float32
+    sums, labels, chosen = path_sums(costs, volume.search, found, kind)
+    return Labeling(labels, chosen, replace(volume, costs=sums, outside=paths * volume.outside))
+
+
+def _fits(costs: Costs, penalties: Penalties, paths: int) -> bool:
+    """Whether sums of paths are whole numbers that uint16 holds."""
+    prices = penalties.prices
+    if costs.dtype == np.float32 or (prices != np.rint(prices)).any():
+        return False
+    # A path costs at its end no more than the pixel there and one change.
+    return paths * (largest_open(costs) + float(prices.max())) < CLOSED

@@ -1,0 +1,65 @@
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from kernel_inputs import in_threads, volumes
+
+from stereo_framework import CostVolume, Search
+from stereo_framework.refinement import equiangular
+
+
+def refine(costs, level, *, search=None, kind=np.float32):
+    """The refined disparity of one pixel."""
+    search = search or Search(0, len(costs) - 1)
+    volume = CostVolume(np.array([[costs]], kind), search, 255.0)
+    return float(equiangular(np.array([[search.disparities[level]]], np.float32), volume)[0, 0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), volume=volumes(), threads=st.integers(1, 3))
+def test_agrees_with_twin(data, volume, threads):
+    search = volume.search
+    on_level = st.sampled_from(search.disparities.tolist())
+    elsewhere = st.sampled_from(
+        [np.nan, search.minimum - search.step, search.maximum + search.step, search.minimum + 0.3 * search.step]
+    )
+    disparity = data.draw(hnp.arrays(np.float32, volume.costs.shape[:2], elements=(on_level | elsewhere).map(np.float32)))
+    before = disparity.copy()
+    with in_threads(threads):
+        refined = equiangular(disparity, volume)
+    assert refined.dtype == np.float32
+    # Few operations in float32, which rounds to 6e-8.
+    np.testing.assert_allclose(refined, naive.equiangular(disparity, volume.costs, search), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(disparity, before)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.uint8, np.uint16])
+def test_offsets(kind):
+    # (9 - 5) / (2 * 8), (5 - 9) / (2 * 8).
+    assert refine([9, 1, 5], 1, kind=kind) == 1.25
+    assert refine([5, 1, 9], 1, kind=kind) == 0.75
+    assert refine([3, 1, 3], 1, kind=kind) == 1
+    assert refine([9, 1, 1], 1, kind=kind) == 1.5
+    assert refine([9, 1, 5], 1, search=Search(-1, 0, 0.5), kind=kind) == -0.375
+    assert refine([9, 1, 5], 1, search=Search(4, 12, 4), kind=kind) == 9
+
+
+@pytest.mark.parametrize("true", [1.5, 1.7, 2, 2.2, 2.4])
+def test_costs_in_proportion_to_the_distance_are_fitted_exactly(true):
+    costs = [10 * abs(level - true) + 3 for level in range(5)]
+    # Half a level away two levels are lowest; float32 costs round to 1e-6.
+    assert refine(costs, int(np.argmin(costs))) == pytest.approx(true, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.uint8, np.uint16])
+@pytest.mark.parametrize("costs", [[1, 2, 3], [3, 2, 1], [1, 5, 2], [4, 4, 4]])
+def test_what_is_no_minimum_stays(costs, kind):
+    assert refine(costs, 1, kind=kind) == 1
+
+
+def test_the_ends_of_the_range_stay():
+    assert refine([1, 2, 9], 0) == 0
+    assert refine([9, 2, 1], 2) == 2
+    assert refine([3, 1], 1) == 1
