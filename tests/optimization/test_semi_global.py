@@ -94,6 +94,18 @@ def test_costs_by_hand():
     np.testing.assert_array_equal(result.volume.costs[0], left + right + 2 * costs[0])
 
 
+@pytest.mark.parametrize(
+    ("p1", "difference", "penalty"),
+    [(2, 0, 20), (2, 1, 20), (2, 3, 7), (2, 6, 3), (2, 100, 2), (2.5, 3, 20 / 3), (2.5, 100, 2.5)],
+)
+def test_gradients_divide_the_penalty(p1, difference, penalty):
+    costs = np.array([[[0, 100, 100], [50, 50, 50]]], np.uint8)
+    image = np.array([[20, 20 + difference]], np.uint8)
+    found = sums(costs, images=(image, image), paths=4, p1=p1, p2=20, penalties="gradient")
+    # At the second pixel the path from the left changes from level 0 to 2; the three others start there.
+    assert found[0, 1, 2] == pytest.approx(4 * 50 + penalty, rel=1e-6)
+
+
 @pytest.mark.parametrize("levels", LEVELS)
 @pytest.mark.parametrize(("penalties", "p1", "p2"), [("constant", 7, 40), ("gradient", 7, 300), ("edges", 20, 60)])
 def test_integers_and_floats_give_the_same(levels, penalties, p1, p2):
