@@ -1,0 +1,44 @@
+"""Below the pipeline: cost volumes as arrays, a mask, and a stage of one's own between the shipped ones.
+
+python examples/expert.py
+"""
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from stereo_framework import Bound, CostVolume, Energy, Pipeline, Scene, Search, load_scene
+from stereo_framework.aggregation import box
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.stage import Fraction01, Unit, stage
+from stereo_framework.volume import Status, restore_outside
+
+# A stage is a plain function, called like any other.
+planes = load_scene("synthetic/planes")
+volume = absolute_difference(planes.reference, planes.match, planes.search, truncation=20)
+print("costs", volume.costs.shape, volume.costs.dtype, "out of view", volume.outside)
+labels = winner_take_all(Energy(restore_outside(box(volume, size=9)))).labels
+by_hand = planes.search.disparities[labels]
+
+# The pipeline does the same, slab by slab.
+method = Pipeline(Bound(absolute_difference, {"truncation": 20}), winner_take_all, aggregation=[Bound(box, {"size": 9})])
+assert np.array_equal(method(planes).disparity, by_hand)
+
+
+@stage("aggregation", source="this example", halo=lambda: 0)
+def sharpen(volume: CostVolume, *, share: Annotated[Fraction01, Unit("of the lowest cost")] = 0.5) -> CostVolume:
+    """Take a share of each pixel's lowest cost from all of its costs."""
+    lowest = volume.costs.min(axis=2, keepdims=True)
+    return replace(volume, costs=volume.costs - np.float32(share) * lowest)
+
+
+# Pixels that hold no data take part in nothing, whatever the stages are.
+mask = np.ones(planes.reference.shape[:2], bool)
+mask[60:90, 100:140] = False
+holes = Scene.from_images(planes.reference, planes.match, (planes.search.minimum, planes.search.maximum), left_mask=mask)
+match = replace(method, aggregation=[Bound(box, {"size": 9}), sharpen])(holes, Search(0, planes.search.maximum))
+assert np.array_equal(match.status == Status.INVALID, ~mask)
+assert np.isnan(match.disparity[~mask]).all()
+print(f"{np.isnan(match.disparity).mean():.1%} of the pixels without an estimate")
