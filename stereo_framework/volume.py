@@ -63,10 +63,11 @@ class CostVolume:
 
 
 def restore_outside(volume: CostVolume) -> CostVolume:
-    """A volume whose cells out of view hold `volume.outside` again, as they did before aggregation mixed them.
+    """Give the cells out of view the cost `volume.outside` again.
 
-    With a step of 1/N the cleared zone reaches N - 1 fine samples further into the image, on the side that larger
-    disparities leave by, as in the original test bed.
+    A cell is out of view when its disparity points beyond the border of the match image. The matching cost gives such cells the cost `outside`;
+    aggregation then mixes it with costs of cells in view, and this undoes the mixing. At fractional steps of 1/N pixel some cells in view are reset
+    as well, as the original test bed does: those whose position lies less than a pixel from the border that larger disparities point to.
 
     Parameters
     ----------

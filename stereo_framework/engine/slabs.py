@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,37 +21,52 @@ _SLAB_BYTES = 64 * 2**20
 """Size of a slab's volume above which slabs are halved, for less memory at the price of computing more halos."""
 
 
-def groups(steps: Sequence[Step], keep: Collection[Name]) -> list[tuple[list[Step], bool, list[frozenset[Name]]]]:
-    """How a chain runs: its steps in order of running, by group.
+class Group(NamedTuple):
+    """Steps of a chain that run as one.
+
+    Parameters
+    ----------
+    steps : list of Step
+        All work on the same view.
+    in_slabs : bool
+        They run together on one slab of rows after the other. Otherwise it is a single step, which runs on the whole image.
+    needed : list of frozenset of (int, str)
+        For each of the steps the volumes that must still be there after it.
+    """
+
+    steps: list[Step]
+    in_slabs: bool
+    needed: list[frozenset[Name]]
+
+
+def groups(steps: Sequence[Step], keep: Collection[Name]) -> list[Group]:
+    """Divide a chain of steps into groups, in the order in which they run.
+
+    Local steps that follow each other on one view form a group, so that the volumes between them exist for a few rows only. It ends with the last
+    of them that touches a volume: what comes after it works on maps, which are small. A step that sees the whole image is a group of its own.
 
     Parameters
     ----------
     steps : sequence of Step
     keep : collection of (int, str)
         Volumes that are needed after the chain.
-
-    Returns
-    -------
-    list of (steps, in slabs, volumes that are needed after each of them)
-        A group works on one view. A step that sees the whole is a group of its own; local ones that do not touch volumes gain nothing from slabs.
     """
-    # The smoothness needs the images alone; computed first, it does not come between local steps.
-    steps = sorted(
-        steps, key=lambda step: _IMAGES_ONLY.index(step.link.slot) if step.link.slot in _IMAGES_ONLY else len(_IMAGES_ONLY)
-    )
-    outlive = needed_after(steps, keep)
-    found, i = [], 0
-    while i < len(steps):
-        ends = (j for j in range(i, len(steps)) if steps[j].halo is None or steps[j].view != steps[i].view)
-        local = next(ends, len(steps))
-        together = max((j + 1 for j in range(i, local) if steps[j].touches_volume), default=i)
-        stop = max(together, i + 1)
-        found.append((list(steps[i:stop]), together > i, outlive[i:stop]))
-        i = stop
+    # The smoothness needs the images alone. Computed before the costs, it does not come between local steps.
+    steps = sorted(steps, key=lambda step: _FIRST.index(step.link.slot) if step.link.slot in _FIRST else len(_FIRST))
+    needed = needed_after(steps, keep)
+    found, start = [], 0
+    while start < len(steps):
+        view = steps[start].view
+        local = itertools.takewhile(lambda step, view=view: step.halo is not None and step.view == view, steps[start:])  # type: ignore[misc]
+        length = max((i for i, step in enumerate(local, start=1) if step.touches_volume), default=0)
+        stop = start + max(length, 1)
+        found.append(Group(list(steps[start:stop]), length > 0, needed[start:stop]))
+        start = stop
     return found
 
 
-_IMAGES_ONLY = ("alternatives", "preprocessing", "smoothness")
+_FIRST = ("alternatives", "preprocessing", "smoothness")
+"""Steps that need no volume, in the order in which they run before all others."""
 
 
 def needed_after(steps: Sequence[Step], keep: Collection[Name]) -> list[frozenset[Name]]:

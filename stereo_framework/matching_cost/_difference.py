@@ -101,10 +101,19 @@ def check_images(reference: Image, match: Image) -> None:
 
 @functools.lru_cache(maxsize=64)
 def positions(columns: int, search: Search) -> tuple[NDArray[np.int64], ...]:
-    """Per column: the levels ``start..stop - 1`` in view, and where in its line `sample_row` puts the sample of level 0.
+    """Which levels each column has in view, and where the samples of the match row stand that its levels meet.
 
-    int64 (columns,) each; then the columns with levels out of view. Lines have room for `levels` samples before and after the row, so
-    that the samples of all levels, in view or not, can be read without a test.
+    `sample_row` writes those samples to a line, with room for as many samples as there are levels before and after them: a loop over all levels of
+    a pixel never leaves the line, whether they are in view or not.
+
+    Returns
+    -------
+    starts, stops : ndarray, int64, (columns,)
+        The levels from `start` to `stop` - 1 are in view.
+    origins : ndarray, int64, (columns,)
+        Place in the line of the sample that level 0 meets. Level k meets the k-th one after it.
+    clipped : ndarray, int64
+        The columns that have levels out of view.
     """
     fine = (columns - 1) * search.denominator + 1
     x = np.arange(columns) * search.denominator

@@ -83,10 +83,12 @@ def maximum_likelihood_matching(
 
 @kernel
 def _kernel(costs: NDArray[np.float32], seen: Mask, stride: int, worth: float, labels: NDArray[np.int16]) -> None:
-    """Levels of the matched pixels of every row; `worth`: what a match saves, less its cost. The other labels are left alone.
+    """Label the pixels of every row so that all its matches together save as much as possible. Pixels without a match keep their label.
 
-    Best savings are kept for sets of cells (x', u') with x' <= x and u' <= u = x - d, for every whole disparity d of the range. Beyond
-    its ends there are no cells, so that up to the cell beyond is saved what is up to the cell (x - 1, u - 1).
+    A match of pixel x with pixel u = x - d of the match row saves `worth` less its cost. Matches follow each other in both rows. So the most that
+    matches up to (x, u) can save is the best of three: what is saved up to (x - 1, u), up to (x, u - 1), or up to (x - 1, u - 1) together with
+    the match (x, u). This is kept for the whole disparities d of the range alone. A neighbour whose disparity lies beyond the range adds no match
+    to those up to (x - 1, u - 1), and saves as much as these.
     """
     rows, columns, levels = costs.shape
     disparities = (levels - 1) * stride + 1
