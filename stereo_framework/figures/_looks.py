@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.tables.values import ABSENT
+from stereo_framework.tables.values import NOT_APPLICABLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def styles(series: Sequence[tuple[Any, ...]], *, joined: bool) -> dict[tuple[Any
     """Colour and marker by the first key of a series, line and filling by the others, where there are enough of them."""
     first = list(dict.fromkeys(one[:1] for one in series))
     # What has no further keys gets the plain line.
-    rest = sorted(dict.fromkeys(one[1:] for one in series), key=lambda keys: any(v != ABSENT for v in keys))
+    rest = sorted(dict.fromkeys(one[1:] for one in series), key=lambda keys: any(v != NOT_APPLICABLE for v in keys))
     by_key = 1 < len(rest) <= len(_STYLES) and len(first) <= len(_COLOURS)
     found = {}
     for i, one in enumerate(series):

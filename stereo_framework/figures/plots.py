@@ -15,7 +15,7 @@ from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.means import means
 from stereo_framework.tables.results import of_each_protocol
 from stereo_framework.tables.summaries import in_order
-from stereo_framework.tables.values import ABSENT, setting
+from stereo_framework.tables.values import NOT_APPLICABLE, setting
 from stereo_framework.tables.words import caption, part, short_names, unit, with_unit
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
 def _x_key(plot: Plot, result: Result) -> str | None:
     """What the horizontal axis shows of a result: the first of its keys that was swept or, with none swept, that is there."""
     swept = [key for key in plot.x if key in result.axes]
-    there = [key for key in plot.x if key == STATISTIC or setting(result, key) != ABSENT]
+    there = [key for key in plot.x if key == STATISTIC or setting(result, key) != NOT_APPLICABLE]
     return next(iter((*swept, *there)), None)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.tables.values import (
-    ABSENT,
+    NOT_APPLICABLE,
     better,
     check_name,
     is_number,
@@ -57,7 +57,7 @@ class Table:
     ----------
     header : tuple of str
     rows : tuple of tuple
-        Texts, numbers, booleans, None = null or no value, `ABSENT`.
+        Texts, numbers, booleans, None = null or no value, `NOT_APPLICABLE`.
     keys : int
         How many of the first columns tell what was set; what was measured follows.
     title : str
@@ -109,7 +109,7 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     for result in results:
         measured = [value(result, name) for name in header[2 + len(axes) :]]
         failed = ["failed" if result.error and v is None else v for v in measured]
-        rows.append((result.scene, result.method, *(result.axes.get(name, ABSENT) for name in axes), *failed))
+        rows.append((result.scene, result.method, *(result.axes.get(name, NOT_APPLICABLE) for name in axes), *failed))
     first = 2 + len(axes)
     best = best_cells(rows, lambda i, j: (better(header[j]) if first <= j < first + len(shown) else "", (results[i].scene, j)))
     return Table(header, tuple(rows), first, notes=(protocol,), best=best)
@@ -164,13 +164,10 @@ def sort_table(table: Table, keys: Sequence[str]) -> Table:
     ParameterError
         No such column.
     """
-    order = list(range(len(table.rows)))
-    for key in reversed(keys):
-        name = key.removeprefix("-")
+    for name in (key.removeprefix("-") for key in keys):
         if name not in table.header:
             raise ParameterError(f"the table has no column {name!r} to sort by; {nearest(name, table.header)}")
-        column = table.header.index(name)
-        order = sort_rows(order, lambda i, column=column: table.rows[i][column], descending=key != name)  # type: ignore[misc]
+    order = sort_rows(range(len(table.rows)), keys, lambda i, name: table.rows[i][table.header.index(name)])
     best = frozenset((order.index(i), j) for i, j in table.best)
     return replace(table, rows=tuple(table.rows[i] for i in order), best=best)
 
