@@ -12,10 +12,10 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.layers import scene_layers
-from stereo_framework.figures.write import reports
 from stereo_framework.io import PathLike
 from stereo_framework.page.choosing import choosing_blocks
 from stereo_framework.page.page import Block, Cell, Details, Figure, Page, Section, Table, Text, Viewer
+from stereo_framework.page.report_files import reports
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.tables.environment import environment_text

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
-from stereo_framework.figures.write import write_report
 from stereo_framework.page.page import Block, Details, Figure, Statement
+from stereo_framework.page.report_files import write_report
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 DEFAULT_MEASURES = ("hci",)
 """What charts show unless told otherwise: the nine HCI metrics."""
 
-MOST_LINES = 28
-"""Seven colours in four styles of lines."""
-
 _COVERED = 0.95
 """Methods that estimate less of a subset than this are told: HCI metrics do not count pixels without an estimate."""
 
@@ -123,18 +120,6 @@ class Standings:
         scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
         over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
         return "; ".join(filter(None, (over, *remarks, *self.notes, f"protocol {self.protocol}")))
-
-    def check_few(self, chart: str) -> None:
-        """Refuse more methods than lines can be told apart.
-
-        Raises
-        ------
-        ParameterError
-        """
-        if len(self.methods) > MOST_LINES:
-            raise ParameterError(
-                f"{chart}: {len(self.methods)} methods and settings are more than the {MOST_LINES} lines that can be told apart; choose some with where"
-            )
 
     def best(self, count: int, weights: Sequence[float]) -> list[int]:
         """Indices of the first methods by `totals`, the best first; equal ones in their order."""
