@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.figures.saving import rendered
 from stereo_framework.io import PathLike, write_image
 from stereo_framework.scene import Disparity, Image
 
@@ -37,15 +38,6 @@ _WIDEST = 1800
 
 _DPI = 128
 """A power of two: sizes in inches then give whole screen pixels again without rounding, and images stay sharp."""
-
-
-def rendered(figure: Figure) -> NDArray[np.uint8]:
-    """A figure's screen pixels, uint8 (rows, columns, 3)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
 
 def save_picture(path: PathLike, figure: Figure) -> None:

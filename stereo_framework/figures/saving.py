@@ -6,6 +6,9 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stereo_framework.errors import DataError
 
 if TYPE_CHECKING:
@@ -43,6 +46,15 @@ def write_figure(path: Path, figure: Figure, description: str = "") -> None:
             figure.savefig(path, dpi=_DPI, metadata={"Software": None, "Description": description})
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def rendered(figure: Figure) -> NDArray[np.uint8]:
+    """A figure's screen pixels, uint8 (rows, columns, 3)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
 
 def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:

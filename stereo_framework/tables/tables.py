@@ -25,14 +25,13 @@ from stereo_framework.tables.values import (
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
 
+BAD_PIXELS = tuple(
+    f"bad_pixels_{region}" for region in ("nonocc", "textureless", "discont", "all", "disc", "background", "foreground")
+)
+"""The columns of Scharstein & Szeliski 2002, Table 5, the first three, and those of the later benchmarks."""
+
 _USUAL = (
-    "bad_pixels_nonocc",
-    "bad_pixels_textureless",
-    "bad_pixels_discont",
-    "bad_pixels_all",
-    "bad_pixels_disc",
-    "bad_pixels_background",
-    "bad_pixels_foreground",
+    *BAD_PIXELS,
     "bad_pixels",
     "invalid_pixels_nonocc",
     "avg_error_nonocc",
@@ -46,7 +45,7 @@ _USUAL = (
     "differing_pixels",
     "mean_difference",
 )
-"""Statistics shown unless others are asked for, where results have them; the first three are those of Scharstein & Szeliski 2002, Table 5."""
+"""Statistics shown unless others are asked for, where results have them."""
 
 
 @dataclass(frozen=True)
