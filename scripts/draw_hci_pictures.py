@@ -9,9 +9,9 @@ from PIL import Image
 
 from stereo_framework import load_scene, run
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.figures.charts import CHARTS
+from stereo_framework.figures.charts import CHART_FIGURES
 from stereo_framework.figures.hci_pictures import metrics_picture, subsets_picture
-from stereo_framework.figures.plots import save_figure
+from stereo_framework.figures.saving import save_figure
 from stereo_framework.script.report import Chart
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
@@ -35,7 +35,7 @@ def main() -> None:
         script = {"include": method, "name": method, "evaluation": {"protocol": protocol}}
         results += run(script, scenes=list(SCENES), maps=True)
     chart = Chart("choosing", method=SHOWN, title="Three synthetic scenes")
-    for kind, draw in CHARTS.items():
+    for kind, draw in CHART_FIGURES.items():
         svg, _ = save_figure(draw(chart, results), out / kind, "")
         svg.unlink()
     # The scene with fine structures.

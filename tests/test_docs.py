@@ -14,7 +14,7 @@ from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
 from stereo_framework.evaluation import hci
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.figures.write import write_report
+from stereo_framework.page.report_files import write_report
 from stereo_framework.script import load
 from stereo_framework.script.report import CHARTS, read_report
 from stereo_framework.stage import SLOTS

@@ -218,7 +218,7 @@ class _Bold(str):
 def _write_plots(found: Results, folder: Path) -> None:
     import yaml
 
-    from stereo_framework.figures.write import write_reports
+    from stereo_framework.page.report_files import write_reports
 
     # A run writes its script, resolved, into its folder.
     scripts = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))]

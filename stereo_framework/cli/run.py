@@ -167,7 +167,7 @@ def _measuring(script: Script, scenes: Sequence[Scene], measures: list[str]) -> 
 
 def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> bool:
     """Write what the scripts' reports ask for; what cannot be drawn is told, the results stand all the same."""
-    from stereo_framework.figures.write import write_reports
+    from stereo_framework.page.report_files import write_reports
 
     try:
         return bool(write_reports(results, scripts, out))

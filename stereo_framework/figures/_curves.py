@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.figures._looks import CHARACTER, FONT, LARGE, LINE, footnote_below, handle, legend_beside, styles
+from stereo_framework.figures._looks import CHARACTER, FONT, LINE, handle, legend_beside, longest, new_chart, styles
 from stereo_framework.figures._positions import Positions
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _PANEL = (3.1, 2.5)
 
 
 @dataclass(frozen=True)
-class Point:
+class Mark:
     """A mean at a value of the horizontal axis; `ends` of its error bar."""
 
     x: Any
@@ -32,11 +32,11 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Line:
     """Points of the same series; `series` are the values of its keys."""
 
     series: tuple[Any, ...]
-    points: tuple[Point, ...]
+    points: tuple[Mark, ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Panel:
     title: str
     x_label: str
     y_label: str
-    curves: tuple[Curve, ...]
+    curves: tuple[Line, ...]
 
 
 def curves_figure(
@@ -75,17 +75,12 @@ def curves_figure(
     labels : mapping of str to str, optional
         Other words for values of the horizontal axis.
     """
-    from matplotlib.figure import Figure
-
     rows, columns = 1 + max(p.row for p in panels), 1 + max(p.column for p in panels)
     with_legend = list(names.values()) != [""]
     legend_title = textwrap.fill(legend_title, 28)
     lines = [*names.values(), *legend_title.splitlines()]
-    inside = columns * _PANEL[0]
-    title = textwrap.fill(title, int(inside / CHARACTER * FONT / LARGE))
-    width = inside + (CHARACTER * max(map(len, lines)) + 0.9 if with_legend else 0.2)
-    height = max(rows * _PANEL[1], LINE * len(lines)) + 0.25 * len(title.splitlines()) + 0.4
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    beside = longest(lines) + 0.9 if with_legend else 0.2
+    figure = new_chart(columns * _PANEL[0], beside, max(rows * _PANEL[1], LINE * len(lines)) + 0.4, title, footnote)
     x_axes = {p.x_label: Positions(_xs(panels, p.x_label), x_scale, labels or {}) for p in panels}
     looks = styles(list(names), joined=any(x.ordered for x in x_axes.values()))
     for panel in panels:
@@ -103,9 +98,6 @@ def curves_figure(
         axes.set_xlabel("" if below else panel.x_label, fontsize=FONT, parse_math=False)
     if with_legend:
         legend_beside(figure, [handle(looks[series], name) for series, name in names.items()], legend_title)
-    if title:
-        figure.suptitle(title, x=inside / width / 2, fontsize=LARGE, parse_math=False)  # beside the legend, not above it
-    footnote_below(figure, footnote)
     return figure
 
 
@@ -136,7 +128,7 @@ def _draw(axes: Axes, panel: Panel, positions: Positions, looks: Mapping[tuple[A
     axes.set_xlim(*positions.limits)
 
 
-def _aside(panel: Panel, curve: Curve, point: Point, positions: Positions) -> float:
+def _aside(panel: Panel, curve: Line, point: Mark, positions: Positions) -> float:
     """How far from its place a point stands: without lines between them, points of several series would hide each other."""
     if positions.ordered:
         return 0.0
@@ -155,7 +147,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return ticks
 
 
-def _points(panel: Panel) -> Iterable[Point]:
+def _points(panel: Panel) -> Iterable[Mark]:
     return itertools.chain.from_iterable(curve.points for curve in panel.curves)
 
 
@@ -163,7 +155,7 @@ def _xs(panels: Sequence[Panel], label: str) -> list[Any]:
     return [point.x for panel in panels if panel.x_label == label for point in _points(panel)]
 
 
-def _limits(points: Sequence[Point], scale: str) -> tuple[float, float]:
+def _limits(points: Sequence[Mark], scale: str) -> tuple[float, float]:
     """Ends of the vertical axis; from 0 where that costs less than half of it."""
     values = [v for p in points for v in (p.y, *(p.ends or ()))]
     if scale == "log":

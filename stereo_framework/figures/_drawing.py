@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.figures.saving import rendered
 from stereo_framework.io import PathLike, write_image
 from stereo_framework.scene import Disparity, Image
 
@@ -41,11 +42,12 @@ _DPI = 128
 
 def save_picture(path: PathLike, figure: Figure) -> None:
     """Write a figure as an image file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    write_image(path, rendered(figure))
 
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    write_image(path, np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3]))
+
+def check_image(image: Image, *maps: tuple[str, NDArray]) -> None:
+    """Refuse maps of another size than the image's, grey or in colour."""
+    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), *maps)
 
 
 def check_shapes(*maps: tuple[str, NDArray]) -> None:
@@ -98,10 +100,14 @@ def panel_at(figure: Figure, x: int, y: int, width: int, height: int, title: str
     return axes
 
 
+def grey_levels(image: Image) -> NDArray[np.uint8]:
+    """An image with intensities 0..255 as 8 bits."""
+    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
 def draw_image(axes: Axes, image: Image) -> None:
     """An image with intensities 0..255, grey or RGB."""
-    levels = np.clip(np.rint(image), 0, 255).astype(np.uint8)
-    axes.imshow(levels, cmap="gray", vmin=0, vmax=255, aspect="auto")
+    axes.imshow(grey_levels(image), cmap="gray", vmin=0, vmax=255, aspect="auto")
 
 
 def draw_disparity(axes: Axes, disparity: Disparity, shown: tuple[float, float]) -> AxesImage:

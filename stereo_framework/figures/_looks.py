@@ -6,13 +6,15 @@ Figures are built without pyplot, so that nothing global is touched.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.tables.values import ABSENT
+from stereo_framework.errors import ParameterError
+from stereo_framework.tables.standings import Standings
+from stereo_framework.tables.values import NOT_APPLICABLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,12 +25,10 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 
 _MARKERS = "os^DvPX*"
 _STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+_MOST_LINES = len(_COLOURS) * len(_STYLES)
 FONT = 9.0
 SMALL = 7.0
 LARGE = 11.0
-NO_LABELS: Mapping[str, str] = {}
-"""Charts' default: everything by its own name."""
-
 CHARACTER = 0.07
 """Inches of a character of the ticks and the legend, on average."""
 
@@ -52,7 +52,7 @@ def styles(series: Sequence[tuple[Any, ...]], *, joined: bool) -> dict[tuple[Any
     """Colour and marker by the first key of a series, line and filling by the others, where there are enough of them."""
     first = list(dict.fromkeys(one[:1] for one in series))
     # What has no further keys gets the plain line.
-    rest = sorted(dict.fromkeys(one[1:] for one in series), key=lambda keys: any(v != ABSENT for v in keys))
+    rest = sorted(dict.fromkeys(one[1:] for one in series), key=lambda keys: any(v != NOT_APPLICABLE for v in keys))
     by_key = 1 < len(rest) <= len(_STYLES) and len(first) <= len(_COLOURS)
     found = {}
     for i, one in enumerate(series):
@@ -83,9 +83,53 @@ def mark_missing(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], val
         axes.plot(x[missing], y[missing], clip_on=False, zorder=4, **_MISSING)
 
 
-def missing_handle(values: NDArray[np.float64]) -> list[Any]:
-    """What the legend says of the crosses, where there are any."""
-    return [handle(_MISSING, NO_SCORE)] if np.isnan(values).any() else []
+def method_lines(found: Standings, labels: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Any]]:
+    """The look of the line of each method, and what the legend shows of them and of the crosses of missing scores.
+
+    Raises
+    ------
+    ParameterError
+        More methods than lines can be told apart.
+    """
+    if len(found.methods) > _MOST_LINES:
+        raise ParameterError(
+            f"{len(found.methods)} methods and settings are more than the {_MOST_LINES} lines that can be told apart; choose some with where"
+        )
+    looks = list(styles([(method,) for method in found.methods], joined=True).values())
+    handles = [handle(look, labels.get(method, method)) for look, method in zip(looks, found.methods, strict=True)]
+    return looks, handles + ([handle(_MISSING, NO_SCORE)] if np.isnan(found.means).any() else [])
+
+
+def longest(texts: Iterable[str]) -> float:
+    """Inches of the longest of some texts."""
+    return CHARACTER * max(map(len, texts))
+
+
+def new_chart(inside: float, beside: float, height: float, title: str = "", footnote: str = "") -> Figure:
+    """An empty figure with the frame that all charts share: a title above the panels, small print below everything.
+
+    Parameters
+    ----------
+    inside, beside : float
+        Inches of the panels' width, over which the title stands, and of the legend beside them.
+    height : float
+        Inches without the title.
+    title, footnote : str
+        Folded where they are too long; nothing where they are empty.
+    """
+    from matplotlib.figure import Figure
+
+    width, title = inside + beside, _folded(title, inside, LARGE)
+    figure = Figure(figsize=(width, height + 0.25 * len(title.splitlines())), layout="constrained", facecolor="white")
+    if title:
+        figure.suptitle(title, x=inside / width / 2, fontsize=LARGE, parse_math=False)
+    if footnote:
+        figure.supxlabel(_folded(footnote, width, SMALL), fontsize=SMALL, color="0.35", parse_math=False)
+    return figure
+
+
+def _folded(text: str, inches: float, size: float) -> str:
+    return textwrap.fill(text, int(inches / CHARACTER * FONT / size))
 
 
 def legend_beside(figure: Figure, handles: Sequence[Any], title: str = "") -> None:
@@ -96,10 +140,3 @@ def legend_beside(figure: Figure, handles: Sequence[Any], title: str = "") -> No
     legend.get_title().set_fontsize(FONT)
     for text in (*legend.get_texts(), legend.get_title()):
         text.set_parse_math(False)
-
-
-def footnote_below(figure: Figure, footnote: str) -> None:
-    """Small print over the figure's width, below everything; nothing where there is none."""
-    if footnote:
-        folded = textwrap.fill(footnote, int(figure.get_figwidth() / CHARACTER * FONT / SMALL))
-        figure.supxlabel(folded, fontsize=SMALL, color="0.35", parse_math=False)

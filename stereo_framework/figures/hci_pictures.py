@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import HCI_METRICS, HciMetric, Score, Subsets
-from stereo_framework.figures._drawing import FONT, axes_at, check_shapes, new_figure, pixels, save_picture, title_line
+from stereo_framework.figures._drawing import FONT, axes_at, check_image, new_figure, panel_at, save_picture, title_line
 from stereo_framework.io import PathLike
 from stereo_framework.scene import Disparity, Image, Mask
 
@@ -61,7 +61,7 @@ def subsets_picture(path: PathLike, image: Image, subsets: Subsets, *, title: st
     DataError
         Image and subsets differ in size, or the file cannot be written.
     """
-    _check_image(image, subsets)
+    check_image(image, ("subsets", subsets.evaluated))
     save_picture(path, subsets_figure(image, subsets, title))
 
 
@@ -92,7 +92,7 @@ def metric_picture(
         There is no such metric.
     """
     _check_metric(metric)
-    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("score", score.picture))
+    check_image(image, ("score", score.picture))
     save_picture(path, metrics_figure(image, [(HCI_METRICS[metric], score)], 1, title, {metric: largest} if largest else {}))
 
 
@@ -131,7 +131,7 @@ def metrics_picture(
     """
     for name in metrics:
         _check_metric(name)
-    _check_image(image, subsets)
+    check_image(image, ("subsets", subsets.evaluated))
     scores = [(metric, metric.measure(disparity, truth, subsets)) for metric in map(HCI_METRICS.__getitem__, metrics)]
     save_picture(path, metrics_figure(image, scores, min(3, len(scores)), title, {}))
 
@@ -179,10 +179,6 @@ def metrics_figure(
     return figure
 
 
-def _check_image(image: Image, subsets: Subsets) -> None:
-    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), ("subsets", subsets.evaluated))
-
-
 def _check_metric(name: str) -> None:
     if name not in HCI_METRICS:
         raise ParameterError(f"no such metric: {name!r}; {nearest(name, HCI_METRICS, kind='metrics')}")
@@ -204,10 +200,7 @@ def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tupl
     for i in range(count):
         x = gap + (i % across) * (room + gap) + (room - width) // 2
         y = (down - 1 - i // across) * (above + height + below) + below
-        axes = axes_at(figure, x, y, width, height)
-        axes.set(xticks=[], yticks=[])
-        axes.spines[:].set(linewidth=0.5, color="0.5")
-        places.append(axes)
+        places.append(panel_at(figure, x, y, width, height))
     return figure, places
 
 
@@ -230,8 +223,8 @@ def _show_values(figure: Figure, axes: Axes, grey: NDArray, values: NDArray, hig
     rgb = grey.copy()
     rgb[measured] = colours.to_rgba(values[measured], bytes=True)[:, :3]
     _show(axes, rgb, title)
-    box, (across, up) = axes.get_window_extent(), pixels(figure)
-    place = figure.add_axes(((box.x0 + 0.1 * box.width) / across, (box.y0 - 22) / up, 0.8 * box.width / across, 12 / up))
+    box = axes.get_window_extent()
+    place = axes_at(figure, box.x0 + 0.1 * box.width, box.y0 - 22, 0.8 * box.width, 12)
     beyond = "max" if (values[measured] > high).any() else "neither"
     bar = figure.colorbar(colours, cax=place, orientation="horizontal", extend=beyond, extendfrac=0.03)
     bar.set_label(label, fontsize=FONT, labelpad=1)

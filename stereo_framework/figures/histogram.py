@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.figures._looks import FONT, NO_LABELS, footnote_below, legend_beside
-from stereo_framework.tables.standings import DEFAULT_MEASURES, standings
+from stereo_framework.figures._looks import FONT, handle, legend_beside, new_chart
+from stereo_framework.script.report import Chart
+from stereo_framework.tables.standings import standings
 from stereo_framework.tables.words import measure_name, unit
 
 if TYPE_CHECKING:
@@ -28,53 +29,29 @@ _MARK = "#d55e00"
 """Colour of the method that is marked."""
 
 
-def histogram_figure(
-    results: Sequence[Result],
-    measures: Sequence[str] = DEFAULT_MEASURES,
-    *,
-    method: str | None = None,
-    title: str = "",
-    labels: Mapping[str, str] = NO_LABELS,
-) -> Figure:
-    """A histogram for each measure, with the scores of one method marked.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one protocol; every pair of scene and method counts once.
-    measures : sequence of str
-        Statistics, or names of groups. Default: the nine HCI metrics.
-    method : str, optional
-        Whose scores are marked: one line for each scene, a triangle at their mean. Default: nobody's.
-    title : str
-    labels : mapping of str to str
-        Other words for methods and measures.
-
-    Returns
-    -------
-    Figure
-        `plots.save_figure` writes it.
+def histogram_figure(chart: Chart, results: Sequence[Result]) -> Figure:
+    """A histogram for each measure, with the scores of one method marked: a line for each scene, a triangle at their mean.
 
     Raises
     ------
     ParameterError
-        As `standings`, or no such method.
+        No such method, or as `standings`.
 
     Notes
     -----
-    Honauer et al. 2015, Figure 12. Bins are of equal width, from 0 where that lies near.
+    Honauer et al. 2015, Figure 12. Every pair of scene and method counts once. Bins are of equal width, from 0 where that lies near.
     """
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
     from matplotlib.ticker import MaxNLocator
 
-    found = standings(results, measures)
+    found = standings(results, chart.measures)
+    method, labels = chart.method, chart.labels
     if method is not None and method not in found.methods:
         raise ParameterError(f"no method {method!r} among the results; {nearest(method, found.methods, kind='methods')}")
     rows = math.ceil(len(found.measures) / _ACROSS)
     columns = min(len(found.measures), _ACROSS)
-    size = (columns * _PANEL[0] + (1.7 if method else 0.2), rows * _PANEL[1] + 0.4 + 0.3 * bool(title))
-    figure = Figure(figsize=size, layout="constrained", facecolor="white")
+    footnote = found.footnote("scores on", "lower is better" if found.all_lower else "")
+    beside = 1.7 if method else 0.2
+    figure = new_chart(columns * _PANEL[0], beside, rows * _PANEL[1] + 0.4, chart.title, footnote)
     for j, name in enumerate(found.measures):
         axes = figure.add_subplot(rows, columns, j + 1)
         column = found.scores[..., j]
@@ -97,13 +74,10 @@ def histogram_figure(
                 axes.plot(mean, 0.95, "v", color=_MARK, markersize=7, transform=axes.get_xaxis_transform(), clip_on=False)
     if method is not None:
         handles = [
-            Line2D([], [], color=_MARK, linewidth=1.2, label="on a scene"),
-            Line2D([], [], color=_MARK, marker="v", linestyle="none", markersize=7, label="mean"),
+            handle({"color": _MARK, "linewidth": 1.2}, "on a scene"),
+            handle({"color": _MARK, "marker": "v", "linestyle": "none", "markersize": 7}, "mean"),
         ]
         legend_beside(figure, handles, labels.get(method, method))
-    if title:
-        figure.suptitle(title, fontsize=FONT + 1, parse_math=False)
-    footnote_below(figure, found.footnote("scores on", "lower is better" if found.all_lower else ""))
     return figure
 
 

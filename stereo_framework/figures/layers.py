@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures._drawing import LARGEST_ERROR
+from stereo_framework.figures._drawing import LARGEST_ERROR, grey_levels
 from stereo_framework.figures.result_pictures import shown_range
 from stereo_framework.io.images import encode_png
-from stereo_framework.scene import Disparity, Image, Scene
+from stereo_framework.scene import Disparity, Scene
 
 _NO_VALUE = 178
 """Grey of pixels without a value, that of the figures."""
@@ -49,11 +49,6 @@ def scene_layers(scene: Scene, disparity: Disparity, protocol: Protocol) -> list
 def disparity_colours(disparity: Disparity, shown: tuple[float, float]) -> NDArray[np.uint8]:
     """A map in the colours of the figures, uint8 (rows, columns, 3); `shown` are the disparities in pixels at their ends."""
     return _colours(disparity, "viridis", *shown)
-
-
-def grey_levels(image: Image) -> NDArray[np.uint8]:
-    """An image as 8 bits."""
-    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
 def _colours(values: NDArray, name: str, low: float, high: float) -> NDArray[np.uint8]:

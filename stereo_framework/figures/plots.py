@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.metrics import metric_of
-from stereo_framework.figures._curves import Curve, Panel, Point, curves_figure
+from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.script.report import Plot
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.means import means
-from stereo_framework.tables.results import of_each_protocol
 from stereo_framework.tables.summaries import in_order
-from stereo_framework.tables.values import ABSENT, setting
+from stereo_framework.tables.values import NOT_APPLICABLE, setting
 from stereo_framework.tables.words import caption, part, short_names, unit, with_unit
 
 if TYPE_CHECKING:
@@ -25,36 +23,6 @@ if TYPE_CHECKING:
 
 _MOST_ACROSS = 3
 """Panels side by side, where one key makes them."""
-
-_DPI = 200
-
-
-def write_plot(plot: Plot, results: Sequence[Result], stem: Path) -> list[Path]:
-    """Write a plot as ``STEM.svg`` and ``STEM.png``; of several protocols each gets its own, ``STEM_PROTOCOL.svg``.
-
-    Parameters
-    ----------
-    plot : Plot
-    results : sequence of Result
-        Of which it chooses.
-    stem : Path
-        Folder and beginning of the names; the folder is made.
-
-    Returns
-    -------
-    list of Path
-
-    Raises
-    ------
-    ParameterError
-        No result has what is to be shown.
-    DataError
-        A file cannot be written.
-    """
-    written = []
-    for ending, same in of_each_protocol(results, plot.where, plot.y):
-        written += save_figure(plot_figure(plot, same), stem.with_name(f"{stem.name}{ending}"), same[0].protocol_text)
-    return written
 
 
 def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
@@ -78,7 +46,7 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
     results = [r for r in results if _x_key(plot, r)]
     if not results:
         raise ParameterError(f"no result has {' or '.join(plot.x)}")
-    curves: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Point]]] = {}
+    curves: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Mark]]] = {}
     x_keys: dict[tuple[Any, ...], dict[str, None]] = {}
     remarks = []
     short = short_names({r.scene for r in results})
@@ -94,7 +62,7 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
             points = curves.setdefault(panel, {}).setdefault(series, [])
             x_keys.setdefault(panel, {})[x] = None
             if mean.value is not None and math.isfinite(mean.value):
-                points.append(Point(named[x], mean.value, mean.spread(plot.spread)))
+                points.append(Mark(named[x], mean.value, mean.spread(plot.spread)))
     curves = {panel: kept for panel, own in curves.items() if (kept := {key: points for key, points in own.items() if points})}
     if not curves:
         raise ParameterError("; ".join(dict.fromkeys(["no value to draw", *filter(None, remarks)])))
@@ -109,7 +77,7 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
                 ", ".join(filter(None, (part(k, v, plot.labels) for k, v in zip(plot.panels, panel, strict=True)))),
                 " or ".join(with_unit(x, plot.labels) for x in x_keys[panel]),
                 _y_label(plot, panel),
-                tuple(Curve(series, tuple(points)) for series, points in own.items()),
+                tuple(Line(series, tuple(points)) for series, points in own.items()),
             )
             for panel, own in curves.items()
         ],
@@ -126,7 +94,7 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
 def _x_key(plot: Plot, result: Result) -> str | None:
     """What the horizontal axis shows of a result: the first of its keys that was swept or, with none swept, that is there."""
     swept = [key for key in plot.x if key in result.axes]
-    there = [key for key in plot.x if key == STATISTIC or setting(result, key) != ABSENT]
+    there = [key for key in plot.x if key == STATISTIC or setting(result, key) != NOT_APPLICABLE]
     return next(iter((*swept, *there)), None)
 
 
@@ -149,25 +117,3 @@ def _y_label(plot: Plot, panel: tuple[Any, ...]) -> str:
     metrics = {metric.name if metric else "" for metric in map(metric_of, shown)}
     name = metrics.pop() if len(metrics) == 1 else ""
     return f"{plot.labels.get(name, name)} ({unit(shown[0])})".strip() if unit(shown[0]) else name
-
-
-def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:
-    """Write a figure as ``STEM.svg`` and ``STEM.png``; the same figure gives the same files.
-
-    Raises
-    ------
-    DataError
-        A file cannot be written.
-    """
-    import matplotlib
-
-    paths = [stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")]
-    try:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        # Without salt and with a date every drawing would be another file.
-        with matplotlib.rc_context({"svg.hashsalt": "stereo_framework"}):
-            figure.savefig(paths[0], metadata={"Date": None, "Description": description})
-        figure.savefig(paths[1], dpi=_DPI, metadata={"Description": description})
-    except OSError as error:
-        raise DataError(f"{error.filename or stem}: cannot be written: {error.strerror or error}") from error
-    return paths

@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.figures._looks import (
-    CHARACTER,
-    FONT,
-    LINE,
-    NO_LABELS,
-    footnote_below,
-    handle,
-    legend_beside,
-    mark_missing,
-    missing_handle,
-    styles,
-)
-from stereo_framework.tables.standings import DEFAULT_MEASURES, Standings, standings
+from stereo_framework.figures._looks import FONT, LINE, legend_beside, longest, mark_missing, method_lines, new_chart
+from stereo_framework.script.report import Chart
+from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.words import measure_symbol
 
 if TYPE_CHECKING:
@@ -37,66 +27,39 @@ _BEHIND: Mapping[str, Any] = {"facecolor": "white", "edgecolor": "none", "alpha"
 """Lines go through the numbers of the rings; they stay legible."""
 
 
-def radar_figure(
-    results: Sequence[Result],
-    measures: Sequence[str] = DEFAULT_MEASURES,
-    *,
-    title: str = "",
-    labels: Mapping[str, str] = NO_LABELS,
-) -> Figure:
+def radar_figure(chart: Chart, results: Sequence[Result]) -> Figure:
     """Two radar charts, of ranks and of scores; the further in, the better.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one protocol.
-    measures : sequence of str
-        Statistics, or names of groups. Default: the nine HCI metrics.
-    title : str
-    labels : mapping of str to str
-        Other words for methods and measures.
-
-    Returns
-    -------
-    Figure
-        `plots.save_figure` writes it.
 
     Raises
     ------
     ParameterError
-        As `standings`, or `too_many`.
+        More methods than lines can be told apart, or as `standings`.
 
     Notes
     -----
     Honauer et al. 2015, Figure 9. Ranks are means over the scenes, scores normalized means; `standings` tells how. The area within a line
     has no meaning of its own: it depends on the order of the measures.
     """
-    from matplotlib.figure import Figure
-
-    found = standings(results, measures)
-    found.check_few("radar")
-    names = [labels.get(method, method) for method in found.methods]
-    symbols = [measure_symbol(name, labels) for name in found.measures]
-    width = 2 * (_SIDE + 2 * CHARACTER * max(map(len, symbols))) + CHARACTER * max(map(len, names)) + 0.9
-    height = max(_SIDE + 0.4, LINE * len(names)) + 0.4 + 0.3 * bool(title)
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    looks = list(styles([(method,) for method in found.methods], joined=True).values())
+    found = standings(results, chart.measures)
+    looks, handles = method_lines(found, chart.labels)
+    symbols = [measure_symbol(name, chart.labels) for name in found.measures]
     count = len(found.methods)
+    beside = longest(handle.get_label() for handle in handles) + 0.9
+    height = max(_SIDE + 0.4, LINE * count) + 0.4
+    footnote = found.footnote("means over", "the further in, the better")
+    figure = new_chart(2 * (_SIDE + 2 * longest(symbols)), beside, height, chart.title, footnote)
     step = math.ceil(count / 4)
     rings = sorted({1, *range(step, count - step // 2, step), count})
-    ranks: PolarAxes = figure.add_subplot(1, 2, 1, projection="polar")  # type: ignore[assignment]
-    _draw(ranks, found, found.ranks, looks, symbols)
-    ranks.set_title(f"rank, 1 = best of {count}", fontsize=FONT, pad=14)
-    _rings(ranks, rings, len(found.measures))
-    scores: PolarAxes = figure.add_subplot(1, 2, 2, projection="polar")  # type: ignore[assignment]
-    _draw(scores, found, found.normalized, looks, symbols)
-    scores.set_title("score, 1 = the worst method's", fontsize=FONT, pad=14)
-    _rings(scores, (0.25, 0.5, 0.75, 1), len(found.measures))
-    handles = [handle(look, name) for look, name in zip(looks, names, strict=True)]
-    legend_beside(figure, handles + missing_handle(found.means))
-    if title:
-        figure.suptitle(title, fontsize=FONT + 1, parse_math=False)
-    footnote_below(figure, found.footnote("means over", "the further in, the better"))
+    panels: tuple[tuple[str, NDArray[np.float64], Sequence[float]], ...] = (
+        (f"rank, 1 = best of {count}", found.ranks, rings),
+        ("score, 1 = the worst method's", found.normalized, (0.25, 0.5, 0.75, 1)),
+    )
+    for i, (name, values, numbers) in enumerate(panels, 1):
+        axes: PolarAxes = figure.add_subplot(1, 2, i, projection="polar")  # type: ignore[assignment]
+        _draw(axes, found, values, looks, symbols)
+        axes.set_title(name, fontsize=FONT, pad=14)
+        _rings(axes, numbers, len(symbols))
+    legend_beside(figure, handles)
     return figure
 
 

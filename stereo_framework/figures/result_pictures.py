@@ -11,9 +11,9 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.comparison import comparison
 from stereo_framework.figures.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
 from stereo_framework.figures.prediction_strip import prediction_strip
+from stereo_framework.figures.side_by_side import side_by_side
 from stereo_framework.io import write_image
 from stereo_framework.scene import Disparity, Scene
 
@@ -70,7 +70,7 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     shown = shown_range(next(iter(maps.values())), scene)
-    comparison(path, scene.reference, maps, shown, truth=scene.truth, title=scene.name)
+    side_by_side(path, scene.reference, maps, shown, truth=scene.truth, title=scene.name)
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
 from stereo_framework.evaluation.roc import Curve, Point, minimal_points, roc_curve
+from stereo_framework.figures._looks import legend_beside, new_chart
+from stereo_framework.figures.saving import write_figure
 from stereo_framework.io import PathLike
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ _SHIFT = 0.001
 _TICKS = (0, 0.001, 0.01, 0.1, 1)
 
 _MARKERS = "osD^vPX*<>"
-
-_DPI = 150
 
 
 def roc_plot(
@@ -55,18 +54,7 @@ def roc_plot(
     -----
     The dotted line is the zero-algorithm, 1 - x, which every curve joins.
     """
-    path = Path(path)
-    if path.suffix.lower() not in (".png", ".svg"):
-        raise DataError(f"{path}: expected a .png or .svg file")
-    figure = roc_figure(methods, boundary=boundary, title=title)
-    from matplotlib import rc_context
-
-    try:
-        # Without a date and with names from a fixed salt the same plot is the same file.
-        with rc_context({"svg.hashsalt": "stereo_framework"}):
-            figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else {"Software": None})
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    write_figure(Path(path), roc_figure(methods, boundary=boundary, title=title))
 
 
 def roc_figure(
@@ -74,9 +62,8 @@ def roc_figure(
 ) -> Figure:
     """The figure that `roc_plot` writes."""
     from matplotlib import colormaps
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 4.8), dpi=_DPI, facecolor="white", layout="constrained")
+    figure = new_chart(5.4, 1.8, 4.8, title)
     axes = figure.add_subplot()
     _log_axes(axes)
     line = np.linspace(0, 1, 2001)
@@ -94,9 +81,7 @@ def roc_figure(
         axes.plot(*_path(roc_curve(best)), color=colour, linewidth=1.3, zorder=2)
         axes.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.3, label=name)
     # Outside: every corner of the axes is somebody's result.
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
-    if title:
-        axes.set_title(title, parse_math=False)
+    legend_beside(figure, axes.get_legend_handles_labels()[0])
     return figure
 
 

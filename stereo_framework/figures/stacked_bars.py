@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stereo_framework.figures._looks import CHARACTER, FONT, LINE, NO_LABELS, NO_SCORE, PARTS, footnote_below, legend_beside
-from stereo_framework.tables.standings import DEFAULT_MEASURES, standings, weights_of
+from stereo_framework.figures._looks import FONT, LINE, NO_SCORE, PARTS, legend_beside, longest, new_chart
+from stereo_framework.script.report import Chart
+from stereo_framework.tables.standings import standings, weights_of
 from stereo_framework.tables.words import measure_name
 
 if TYPE_CHECKING:
@@ -24,32 +25,8 @@ _HATCH = "////"
 """Of missing scores."""
 
 
-def stacked_bars_figure(
-    results: Sequence[Result],
-    measures: Sequence[str] = DEFAULT_MEASURES,
-    *,
-    weights: Mapping[str, float] | None = None,
-    title: str = "",
-    labels: Mapping[str, str] = NO_LABELS,
-) -> Figure:
+def stacked_bars_figure(chart: Chart, results: Sequence[Result]) -> Figure:
     """A bar for each method, stacked of its weighted scores, the best method at the top.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one protocol; scores are means over their scenes.
-    measures : sequence of str
-        Statistics, or names of groups. Default: the nine HCI metrics.
-    weights : mapping of str to float, optional
-        By measure or group, >= 0; default 1 each.
-    title : str
-    labels : mapping of str to str
-        Other words for methods and measures.
-
-    Returns
-    -------
-    Figure
-        `plots.save_figure` writes it.
 
     Raises
     ------
@@ -58,21 +35,21 @@ def stacked_bars_figure(
 
     Notes
     -----
-    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the normalized scores; `standings` tells how these are made.
+    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the normalized scores, means over the scenes; `standings` tells how
+    these are made.
     """
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    found = standings(results, measures)
-    shares = weights_of(found.measures, weights)
+    found = standings(results, chart.measures)
+    shares = weights_of(found.measures, chart.weights)
     totals, order = found.totals(shares), found.best(len(found.methods), shares)
-    names = [labels.get(found.methods[i], found.methods[i]) for i in order]
+    names = [chart.labels.get(found.methods[i], found.methods[i]) for i in order]
     legend = [
-        measure_name(name, labels) + ("" if w == 1 else f" × {w:g}") for name, w in zip(found.measures, shares, strict=True)
+        measure_name(name, chart.labels) + ("" if w == 1 else f" × {w:g}") for name, w in zip(found.measures, shares, strict=True)
     ]
-    width = 4.0 + CHARACTER * (max(map(len, names)) + max(map(len, legend))) + 0.6
-    height = max(_BAR * len(order) + 0.6, LINE * (len(legend) + 2)) + 0.4 + 0.3 * bool(title)
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    height = max(_BAR * len(order) + 0.6, LINE * (len(legend) + 2)) + 0.4
+    footnote = found.footnote("means over", "each score as a share of the worst method's")
+    figure = new_chart(4.0 + longest(names), longest(legend) + 0.6, height, chart.title, footnote)
     axes = figure.add_subplot()
     for place, i in enumerate(order):
         left = 0.0
@@ -93,9 +70,6 @@ def stacked_bars_figure(
     if np.isnan(found.means).any():
         handles.append(Patch(facecolor="0.6", edgecolor="white", hatch=_HATCH, label=NO_SCORE))
     legend_beside(figure, handles)
-    if title:
-        axes.set_title(title, fontsize=FONT + 1, parse_math=False)
-    footnote_below(figure, found.footnote("means over", "each score as a share of the worst method's"))
     return figure
 
 

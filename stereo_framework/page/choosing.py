@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,10 +11,11 @@ import numpy as np
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.figures._looks import PARTS, styles
-from stereo_framework.figures.charts import CHARTS
-from stereo_framework.figures.correlation import correlations, told_counts
+from stereo_framework.figures.charts import CHART_FIGURES
+from stereo_framework.figures.correlation import told_counts
 from stereo_framework.figures.histogram import bin_edges
-from stereo_framework.page.page import Block, Cell, Charts, Figure, Table, Text
+from stereo_framework.figures.saving import svg_text
+from stereo_framework.page.page import Block, Cell, Charts, PageTable, Picture, Text
 from stereo_framework.script.report import Chart
 from stereo_framework.tables.results import Results
 from stereo_framework.tables.standings import Standings, standings, weights_of
@@ -106,13 +106,15 @@ def _of_protocol(results: Sequence[Result], chart: Chart) -> list[Block]:
         # Names are shorter where an axis varies no longer.
         marked = next((name for r, name in zip(results, setting_names(results), strict=True) if before[id(r)] == marked), marked)
     shown = Chart(chart.name, measures=tuple(scored), weights=weights, labels=chart.labels, method=marked or found.methods[0])
-    pictures = {kind: Figure(_svg(CHARTS[kind](shown, results)), text, caption) for kind, (caption, text) in _CAPTIONS.items()}
+    pictures = {
+        kind: Picture(svg_text(CHART_FIGURES[kind](shown, results)), text, caption) for kind, (caption, text) in _CAPTIONS.items()
+    }
     remarks.append(
         "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing where other methods have one counts as the worst and is hatched."
     )
     told = found.footnote("Means over", "ranks are means of those on each scene")
     lead = Text(f"{': '.join(filter(None, (chart.title or chart.name, told)))}. {' '.join(remarks)}")
-    return [lead, Charts(_data(found, shown, list(weights.values())), pictures), _r2_table(results, shown)]
+    return [lead, Charts(_data(found, shown, list(weights.values())), pictures), _r2_table(found, shown)]
 
 
 def _data(found: Standings, chart: Chart, weights: Sequence[float]) -> dict[str, Any]:
@@ -160,30 +162,15 @@ def _short(value: float) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-def _r2_table(results: Sequence[Result], chart: Chart) -> Table:
-    names, r2, counts = correlations(results, chart.measures)
+def _r2_table(found: Standings, chart: Chart) -> PageTable:
+    names, (r2, counts) = found.measures, found.correlations
     symbols = [measure_symbol(name, chart.labels) for name in names]
     rows = [
-        [
-            Cell(symbol),
-            *(
-                Cell("")
-                if i == j
-                else Cell("-" if math.isnan(v) else f"{v:.2f}", None if math.isnan(v) else float(v), hint=f"{n} pairs")
-                for j, (v, n) in enumerate(zip(r2[i], counts[i], strict=True))
-            ),
-        ]
-        for i, symbol in enumerate(symbols)
+        [Cell(s), *(Cell.number(v, hint=f"{n} pairs") for v, n in zip(*row, strict=True))]
+        for s, *row in zip(symbols, r2.tolist(), counts, strict=True)
     ]
+    for i, row in enumerate(rows):
+        row[1 + i] = Cell("")
     words = ", ".join(f"{m.symbol} {m.title}" for name, m in HCI_METRICS.items() if name in names and name not in chart.labels)
     note = f"r² of linear fits over {told_counts(counts)}; 1: the one measure follows from the other. {words}"
-    return Table("How far two measures say the same (r²)", ["", *symbols], rows, note)
-
-
-def _svg(figure: Any) -> str:
-    import matplotlib
-
-    file = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "stereo_framework"}):
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    return file.getvalue()
+    return PageTable("How far two measures say the same (r²)", ["", *symbols], rows, note)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import base64
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from stereo_framework import __version__
-from stereo_framework.errors import DataError
 from stereo_framework.io import PathLike
+from stereo_framework.tables.formats import write_text
 
 if TYPE_CHECKING:
     import jinja2
@@ -50,9 +51,15 @@ class Cell:
     mark: Literal["", "best", "bad"] = ""
     hint: str = ""
 
+    @classmethod
+    def number(cls, value: float | None, form: str = ".2f", *, mark: Literal["", "best", "bad"] = "", hint: str = "") -> Cell:
+        """A number as `format` writes it; a dash for None and NaN."""
+        known = value is not None and not math.isnan(value)
+        return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)
+
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A sortable table.
 
     Parameters
@@ -73,7 +80,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Picture:
     """A picture: SVG text or the bytes of a PNG file, what it shows for those who do not see it, and its caption."""
 
     content: str | bytes
@@ -94,13 +101,13 @@ class Charts:
     Parameters
     ----------
     data : mapping
-        What they show, as plain data without NaN: what `choosing.charts_block` makes and ``charts.js`` reads.
-    pictures : mapping of str to Figure
+        What they show, as plain data without NaN: what `choosing.choosing_blocks` makes and ``charts.js`` reads.
+    pictures : mapping of str to Picture
         By the kind of chart.
     """
 
     data: Mapping[str, Any]
-    pictures: Mapping[str, Figure]
+    pictures: Mapping[str, Picture]
     kind: ClassVar[str] = "charts"
 
 
@@ -155,7 +162,7 @@ class Details:
     kind: ClassVar[str] = "details"
 
 
-Block = Text | Table | Figure | Charts | Viewer | Statement | Details
+Block = Text | PageTable | Picture | Charts | Viewer | Statement | Details
 
 
 @dataclass(frozen=True)
@@ -205,11 +212,7 @@ class Page:
         DataError
             It cannot be written.
         """
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(self.html(), encoding="utf-8")
-        except OSError as error:
-            raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+        write_text(Path(path), self.html())
 
 
 def mark_best(rows: Sequence[Sequence[Cell]], better: Sequence[str]) -> list[list[Cell]]:

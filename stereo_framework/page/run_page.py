@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -12,10 +11,10 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.layers import scene_layers
-from stereo_framework.figures.write import reports
 from stereo_framework.io import PathLike
 from stereo_framework.page.choosing import choosing_blocks
-from stereo_framework.page.page import Block, Cell, Details, Figure, Page, Section, Table, Text, Viewer
+from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Picture, Section, Text, Viewer
+from stereo_framework.page.report_files import reports
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.tables.environment import environment_text
@@ -49,7 +48,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
     if plots := sorted((folder / "plots").glob("*.svg")):
-        sections.append(Section("Plots", [Figure(p.read_text(), f"plot {p.stem}", p.stem) for p in plots]))
+        sections.append(Section("Plots", [Picture(p.read_text(), f"plot {p.stem}", p.stem) for p in plots]))
     if maps := [r for r in results if r.map is not None and r.map.is_file()]:
         sections.append(Section("Disparity maps", _maps(maps, data)))
     sections += [Section("Times", [_times(results)]), Section("Behind the numbers", _details(folder, results))]
@@ -63,17 +62,16 @@ def _results(results: Sequence[Result]) -> list[Block]:
         same = [r for r in results if r.protocol_text == text]
         table = listing(same)
         cells = [
-            [_cell(value, shown, best=(i, j) in table.best) for j, (value, shown) in enumerate(zip(row, texts, strict=True))]
+            [
+                Cell(shown, float(value) if is_number(value) else None, "best" if (i, j) in table.best else "")
+                for j, (value, shown) in enumerate(zip(row, texts, strict=True))
+            ]
             for i, (row, texts) in enumerate(zip(table.rows, table.texts(), strict=True))
         ]
         name = text.partition(":")[0]
-        blocks.append(Table(f"Protocol {name}", list(table.header), cells, text))
+        blocks.append(PageTable(f"Protocol {name}", list(table.header), cells, text))
     failed = [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]
     return [*blocks, *([Details(f"{len(failed)} runs failed", "\n".join(failed))] if failed else [])]
-
-
-def _cell(value: Any, shown: str, *, best: bool) -> Cell:
-    return Cell(shown, float(value) if is_number(value) else None, mark="best" if best else "")
 
 
 def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
@@ -106,13 +104,10 @@ def _maps(results: Sequence[Result], data: PathLike | None) -> list[Block]:
     return blocks
 
 
-def _times(results: Sequence[Result]) -> Table:
+def _times(results: Sequence[Result]) -> PageTable:
     stages = list(dict.fromkeys(name for r in results for name in r.seconds))
-    rows = [
-        [Cell(r.scene), Cell(r.method), *(Cell(show(v), v) if (v := r.seconds.get(s)) is not None else Cell("-") for s in stages)]
-        for r in results
-    ]
-    return Table("Seconds of each stage", ["scene", "method", *stages], rows)
+    rows = [[Cell(r.scene), Cell(r.method), *(Cell(show(v), v) for v in map(r.seconds.get, stages))] for r in results]
+    return PageTable("Seconds of each stage", ["scene", "method", *stages], rows)
 
 
 def _details(folder: Path, results: Sequence[Result]) -> list[Block]:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stereo_framework.page.page import Cell, Table
-from stereo_framework.tables import tables
+from stereo_framework.page.page import Cell, PageTable
+from stereo_framework.tables.tables import Table
 
 
 @dataclass(frozen=True)
@@ -66,23 +66,17 @@ class Comparison:
 HEADER = ("row", "column", "published", "ours", "difference", "tolerance", "reason")
 
 
-def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2, note: str = "") -> Table:
+def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2, note: str = "") -> PageTable:
     """All comparisons as a table, those outside their tolerance marked."""
     rows = []
     for c in comparisons:
-        numbers = [_number(value, digits) for value in (c.published, c.ours)]
-        difference = (
-            Cell("-") if c.difference is None else Cell(f"{c.difference:+.{digits}f}", c.difference, "bad" if c.outside else "")
-        )
+        numbers = [Cell.number(value, f".{digits}f") for value in (c.published, c.ours)]
+        difference = Cell.number(c.difference, f"+.{digits}f", mark="bad" if c.outside else "")
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
-    return Table(caption, HEADER, rows, note)
+    return PageTable(caption, HEADER, rows, note)
 
 
-def exported(title: str, comparisons: Sequence[Comparison]) -> tables.Table:
+def exported(title: str, comparisons: Sequence[Comparison]) -> Table:
     """The same for CSV, Markdown and LaTeX files."""
     rows = tuple((c.row, c.column, c.published, c.ours, c.difference, c.tolerance, c.reason) for c in comparisons)
-    return tables.Table(HEADER, rows, 2, title)
-
-
-def _number(value: float | None, digits: int) -> Cell:
-    return Cell("-") if value is None or math.isnan(value) else Cell(f"{value:.{digits}f}", value)
+    return Table(HEADER, rows, 2, title)

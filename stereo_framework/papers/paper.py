@@ -9,8 +9,8 @@ from pathlib import Path
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
-from stereo_framework.figures.write import write_report
-from stereo_framework.page.page import Block, Details, Figure, Statement
+from stereo_framework.page.page import Block, Details, Picture, Statement
+from stereo_framework.page.report_files import write_report
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
@@ -124,13 +124,13 @@ class Context:
             self._runs[key] = self._results(script, wanted, maps) if wanted else []
         return self._runs[key]
 
-    def plots(self, name: str, results: Sequence[Result]) -> list[Figure]:
+    def plots(self, name: str, results: Sequence[Result]) -> list[Picture]:
         """The plots that the report of the script `name` asks for, written to the folder ``plots``."""
         report = load(f"{self.paper}/{name}").report
         titles = {plot.name: plot.title for plot in read_report(report).plots}
         paths = write_report(results, report, self.out) if results else []
         drawn = [path for path in paths if path.suffix == ".svg"]
-        return [Figure(path.read_text(), f"plot {path.stem}", titles.get(path.stem, path.stem)) for path in drawn]
+        return [Picture(path.read_text(), f"plot {path.stem}", titles.get(path.stem, path.stem)) for path in drawn]
 
     def available(self, scenes: Sequence[str]) -> list[str]:
         """Those of the scenes that can be loaded; the others are noted in `missing` with the reason."""
@@ -142,6 +142,11 @@ class Context:
             except DataError as error:
                 self.missing[scene] = str(error)
         return found
+
+    def scenes(self, names: Sequence[str]) -> list[Scene]:
+        """Those of the scenes that can be loaded; of a quick reproduction the first of them."""
+        found = self.available(names)
+        return [load_scene(name, data=self.data) for name in (found[:1] if self.quick else found)]
 
     def _results(self, script: Script, scenes: Sequence[str | Scene], maps: bool) -> list[Result]:
         names = ", ".join(s.name if isinstance(s, Scene) else s for s in scenes)

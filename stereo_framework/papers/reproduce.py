@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.errors import DataError, ParameterError, nearest
-from stereo_framework.page.page import Cell, Details, Page, Section, Statement, Table, Text
+from stereo_framework.page.page import Cell, Details, Page, PageTable, Section, Statement, Text
 from stereo_framework.papers.comparison import Comparison, exported
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.tables.environment import environment_text
@@ -113,14 +113,14 @@ def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
         f"{sum(s.holds is True for s in done.statements)} of {len(done.statements)} statements of the paper hold. "
         f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."
     )
-    blocks: list[Text | Table | Details] = [Text(text)]
+    blocks: list[Text | PageTable | Details] = [Text(text)]
     blocks += [
         Text(f"Outside its tolerance: {c.row}, {c.column}: {c.published:g} published, {c.ours:.2f} ours.") for c in outside
     ]
     blocks += [Text(f"Does not hold: {s.text}.") for s in wrong]
     if done.missing:
         rows = [[Cell(name), Cell(reason), Cell(_fetch(name))] for name, reason in done.missing.items()]
-        blocks.append(Table("Scenes that are not there; their columns are empty", ["scene", "reason", "to get it"], rows))
+        blocks.append(PageTable("Scenes that are not there; their columns are empty", ["scene", "reason", "to get it"], rows))
     blocks.append(Details("Environment", environment_text()))
     return Section("Summary", blocks)
 
@@ -136,11 +136,7 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
         for folder in ("figures", "tables"):
             (out / folder).mkdir(parents=True, exist_ok=True)
         for name, content in outcome.files.items():
-            path = out / "figures" / name
-            if isinstance(content, str):
-                path.write_text(content)
-            else:
-                path.write_bytes(content)
+            (out / "figures" / name).write_bytes(content.encode() if isinstance(content, str) else content)
         if outcome.comparisons:
             table = exported(item.title, outcome.comparisons)
             for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):

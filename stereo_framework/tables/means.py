@@ -1,4 +1,9 @@
-"""Means over what is not asked for: scenes, seeds, other parameters. A mean over fewer scenes than its neighbours' is none."""
+"""Means over what is not asked for: scenes, seeds, other parameters.
+
+What a mean over scenes is, stands here, for every table, chart and page: a scene on which nobody has a value (it lacks what is measured) is left
+out for all; one whose own value is missing on any other scene has no mean, since it would be over fewer scenes than its neighbours'. Another thing
+is the average that a benchmark publishes of the scenes of one submission, with weights or over pixels: `evaluation.averages`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,9 @@ import statistics as _statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.script.result_names import STATISTIC
@@ -63,6 +71,24 @@ class Means:
     cells: Mapping[tuple[Any, ...], Mean]
     averaged: str
     notes: tuple[str, ...]
+
+
+def over_scenes(values: NDArray, scored: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Means over the scenes on which somebody has a score.
+
+    Parameters
+    ----------
+    values : ndarray, (methods, scenes, measures)
+        NaN = no score.
+    scored : ndarray, bool, (scenes, measures)
+        Where some method has a score.
+
+    Returns
+    -------
+    ndarray, float64, (methods, measures)
+        NaN where a method lacks a score that another one has.
+    """
+    return np.stack([values[:, there, j].mean(axis=1) for j, there in enumerate(scored.T)], axis=1)
 
 
 def telling_keys(results: Sequence[Result]) -> list[str]:

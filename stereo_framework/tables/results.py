@@ -121,12 +121,9 @@ class Results(Sequence[Result]):
         ParameterError
             A key that no result has.
         """
-        found = list(self.items)
-        for key in reversed(keys):
-            name = key.removeprefix("-")
-            check_name(name, self.items)
-            found = sort_rows(found, lambda r, name=name: value(r, name), descending=key != name)  # type: ignore[misc]
-        return Results(found)
+        for key in keys:
+            check_name(key.removeprefix("-"), self.items)
+        return Results(sort_rows(self.items, keys, value))
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row for each result: id, scene, method, protocol, all parameters, all statistics, energy, seconds, error.

@@ -15,11 +15,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.tables._score_files import Entries, read_entries
 from stereo_framework.tables.ranking import Column, Scores
-
-_MAIN = tuple(
-    f"bad_pixels_{region}" for region in ("nonocc", "textureless", "discont", "all", "disc", "background", "foreground")
-)
-"""Measures that methods are ranked by unless others are asked for: the columns of Scharstein & Szeliski 2002, Table 5, and those of the later benchmarks."""
+from stereo_framework.tables.tables import BAD_PIXELS
 
 
 def read_scores(
@@ -101,7 +97,7 @@ def _choose(entries: Entries, wanted: Sequence[str]) -> list[tuple[str, str]]:
             picked |= dict.fromkeys(fits)
         order = list(picked)
     else:
-        main = [name for name in _MAIN if name in names]
+        main = [name for name in BAD_PIXELS if name in names]
         if "bad_pixels_discont" in main and "bad_pixels_all" in main:
             main.remove("bad_pixels_all")  # Table 5 of the 2002 paper has no such column
         main = main or [name for name in HCI_METRICS if name in names]

@@ -3,8 +3,7 @@
 Measures have different units and directions, and Honauer et al. (2015) do not say how their charts make them comparable. The choices here
 are ours:
 
-- A method's score in a measure is its mean over the scenes. A scene on which no method has a score (it lacks the measure's subset) is left
-  out for that measure; a measure that has no score anywhere is refused.
+- A method's score in a measure is its mean over the scenes, as `means` has it; a measure that has no score anywhere is refused.
 - A missing score where others have one counts as the worst: nothing was found that could be measured, and leaving it out would reward that.
 - A normalized score is a share of the worst method's: 0 is perfect, 1 the worst of these methods. It depends on who takes part. Where higher
   is better, or scores are negative, there is no perfect score to count from, and 0 is the best of these methods.
@@ -24,7 +23,8 @@ from numpy.typing import NDArray
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.script.report import spelled_weights
-from stereo_framework.tables.ranking import competition_ranks
+from stereo_framework.tables.means import over_scenes
+from stereo_framework.tables.ranking import competition_ranks, r_squared
 from stereo_framework.tables.values import better, check_name, is_number, one_protocol, value
 from stereo_framework.tables.words import setting_names, short_names
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MEASURES = ("hci",)
 """What charts show unless told otherwise: the nine HCI metrics."""
-
-MOST_LINES = 28
-"""Seven colours in four styles of lines."""
 
 _COVERED = 0.95
 """Methods that estimate less of a subset than this are told: HCI metrics do not count pixels without an estimate."""
@@ -75,7 +72,7 @@ class Standings:
     @functools.cached_property
     def means(self) -> NDArray[np.float64]:
         """Mean scores over the scenes, each in its unit: float64, (methods, measures). NaN where one is missing that another method has."""
-        return np.stack([self.scores[:, there, j].mean(axis=1) for j, there in enumerate(self.scored.T)], axis=1)
+        return over_scenes(self.scores, self.scored)
 
     @functools.cached_property
     def ends(self) -> NDArray[np.float64]:
@@ -99,10 +96,12 @@ class Standings:
         """Ranks averaged over the scenes: float64, (methods, measures), 1 = best; missing scores share the rank after all others."""
         signs = np.array([-1.0 if better(name) == "higher" else 1.0 for name in self.measures])
         lower = np.where(np.isfinite(self.scores), self.scores * signs, np.inf)
-        return np.stack(
-            [competition_ranks(lower[:, there, j]).mean(axis=1) for j, there in enumerate(self.scored.T)],
-            axis=1,
-        )
+        return over_scenes(competition_ranks(lower.reshape(len(lower), -1)).reshape(lower.shape), self.scored)
+
+    @functools.cached_property
+    def correlations(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """How far two measures say the same: r^2 of linear fits and the pairs of scene and method that have both scores, of `r_squared`."""
+        return r_squared(self.scores.reshape(-1, len(self.measures)))
 
     def totals(self, weights: Sequence[float]) -> NDArray[np.float64]:
         """Weighted means of the normalized scores: float64, (methods,), 0..1, lower is better."""
@@ -121,18 +120,6 @@ class Standings:
         scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
         over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
         return "; ".join(filter(None, (over, *remarks, *self.notes, f"protocol {self.protocol}")))
-
-    def check_few(self, chart: str) -> None:
-        """Refuse more methods than lines can be told apart.
-
-        Raises
-        ------
-        ParameterError
-        """
-        if len(self.methods) > MOST_LINES:
-            raise ParameterError(
-                f"{chart}: {len(self.methods)} methods and settings are more than the {MOST_LINES} lines that can be told apart; choose some with where"
-            )
 
     def best(self, count: int, weights: Sequence[float]) -> list[int]:
         """Indices of the first methods by `totals`, the best first; equal ones in their order."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.tables.values import (
-    ABSENT,
+    NOT_APPLICABLE,
     better,
     check_name,
     is_number,
@@ -25,14 +25,13 @@ from stereo_framework.tables.values import (
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
 
+BAD_PIXELS = tuple(
+    f"bad_pixels_{region}" for region in ("nonocc", "textureless", "discont", "all", "disc", "background", "foreground")
+)
+"""The columns of Scharstein & Szeliski 2002, Table 5, the first three, and those of the later benchmarks."""
+
 _USUAL = (
-    "bad_pixels_nonocc",
-    "bad_pixels_textureless",
-    "bad_pixels_discont",
-    "bad_pixels_all",
-    "bad_pixels_disc",
-    "bad_pixels_background",
-    "bad_pixels_foreground",
+    *BAD_PIXELS,
     "bad_pixels",
     "invalid_pixels_nonocc",
     "avg_error_nonocc",
@@ -46,7 +45,7 @@ _USUAL = (
     "differing_pixels",
     "mean_difference",
 )
-"""Statistics shown unless others are asked for, where results have them; the first three are those of Scharstein & Szeliski 2002, Table 5."""
+"""Statistics shown unless others are asked for, where results have them."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Table:
     ----------
     header : tuple of str
     rows : tuple of tuple
-        Texts, numbers, booleans, None = null or no value, `ABSENT`.
+        Texts, numbers, booleans, None = null or no value, `NOT_APPLICABLE`.
     keys : int
         How many of the first columns tell what was set; what was measured follows.
     title : str
@@ -109,7 +108,7 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     for result in results:
         measured = [value(result, name) for name in header[2 + len(axes) :]]
         failed = ["failed" if result.error and v is None else v for v in measured]
-        rows.append((result.scene, result.method, *(result.axes.get(name, ABSENT) for name in axes), *failed))
+        rows.append((result.scene, result.method, *(result.axes.get(name, NOT_APPLICABLE) for name in axes), *failed))
     first = 2 + len(axes)
     best = best_cells(rows, lambda i, j: (better(header[j]) if first <= j < first + len(shown) else "", (results[i].scene, j)))
     return Table(header, tuple(rows), first, notes=(protocol,), best=best)
@@ -164,13 +163,10 @@ def sort_table(table: Table, keys: Sequence[str]) -> Table:
     ParameterError
         No such column.
     """
-    order = list(range(len(table.rows)))
-    for key in reversed(keys):
-        name = key.removeprefix("-")
+    for name in (key.removeprefix("-") for key in keys):
         if name not in table.header:
             raise ParameterError(f"the table has no column {name!r} to sort by; {nearest(name, table.header)}")
-        column = table.header.index(name)
-        order = sort_rows(order, lambda i, column=column: table.rows[i][column], descending=key != name)  # type: ignore[misc]
+    order = sort_rows(range(len(table.rows)), keys, lambda i, name: table.rows[i][table.header.index(name)])
     best = frozenset((order.index(i), j) for i, j in table.best)
     return replace(table, rows=tuple(table.rows[i] for i in order), best=best)
 

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row")
 
-ABSENT = ""
-"""What a result has under the name of a parameter that its method has not; null is None."""
+NOT_APPLICABLE = ""
+"""Stands in a table where a method has no such parameter at all: a smoothness weight where nothing is smoothed.
+
+That is not None, which is the value of a parameter that is there and was set to ``null``, such as a truncation that is switched off. It is the empty text,
+so that such cells stay empty in CSV files, and ``value == NOT_APPLICABLE`` asks for it.
+"""
 
 
 def check_name(name: str, results: Sequence[Result], what: str = "") -> None:
@@ -69,11 +73,11 @@ def value(result: Result, name: str) -> Any:
         stages together) or ``seconds.STAGE``, of measuring the map ``seconds.evaluation``.
     """
     found = setting(result, name)
-    return None if found == ABSENT else found
+    return None if found == NOT_APPLICABLE else found
 
 
 def setting(result: Result, name: str) -> Any:
-    """The same, with `ABSENT` where the result has nothing and None where it has null."""
+    """The same for what was set, where null and nothing differ: None is a value of null, `NOT_APPLICABLE` that there is no such parameter."""
     if name in ("scene", "method", "protocol", "energy"):
         return getattr(result, name)
     if name == "seconds":
@@ -83,7 +87,7 @@ def setting(result: Result, name: str) -> Any:
     for values in (result.statistics, result.axes, result.parameters):
         if name in values:
             return values[name]
-    return result.parameters.get(f"{name}.use", ABSENT)
+    return result.parameters.get(f"{name}.use", NOT_APPLICABLE)
 
 
 def is_number(item: object) -> bool:
@@ -101,7 +105,7 @@ def better(name: str) -> str:
 
 def show(item: Any) -> str:
     """A value as tables print it: numbers with the digits that matter, nothing as "-"."""
-    if item is None or item == ABSENT:
+    if item is None or item == NOT_APPLICABLE:
         return "-"
     if isinstance(item, bool):
         return str(item).lower()
@@ -117,16 +121,24 @@ def word(item: Any) -> str:
     return "none" if item is None else shortest(item) if isinstance(item, float) else show(item)
 
 
-def sort_rows(rows: Iterable[_Row], key: Callable[[_Row], Any], *, descending: bool) -> list[_Row]:
-    """Rows by a value: numbers by size, then texts, either way round, and in any case what has none at the end."""
-    numbers: list[_Row] = []
-    texts: list[_Row] = []
-    nothing: list[_Row] = []
-    for row in rows:
-        item = key(row)
-        (
-            numbers if is_number(item) or isinstance(item, bool) else nothing if item in (None, ABSENT) or item != item else texts
-        ).append(row)
-    numbers.sort(key=key, reverse=descending)
-    texts.sort(key=lambda row: str(key(row)), reverse=descending)
-    return [*texts, *numbers, *nothing] if descending else [*numbers, *texts, *nothing]
+def sort_rows(rows: Iterable[_Row], keys: Sequence[str], item: Callable[[_Row, str], Any]) -> list[_Row]:
+    """Rows by the items that they have under names, the first name first; ``-NAME``: largest first.
+
+    Numbers go by size, then texts, either way round; what has nothing comes at the end in any case.
+    """
+    found = list(rows)
+    for key in reversed(keys):
+        items = [(item(row, key.removeprefix("-")), row) for row in found]
+        there = [pair for pair in items if not _is_nothing(pair[0])]
+        there.sort(key=lambda pair: _order(pair[0]), reverse=key.startswith("-"))
+        found = [row for _, row in there] + [row for nothing, row in items if _is_nothing(nothing)]
+    return found
+
+
+def _is_nothing(item: Any) -> bool:
+    return bool(item in (None, NOT_APPLICABLE) or item != item)
+
+
+def _order(item: Any) -> tuple[bool, float, str]:
+    number = is_number(item) or isinstance(item, bool)
+    return not number, item if number else 0, "" if number else str(item)

@@ -10,7 +10,7 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.script.addresses import split
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.stage import SLOTS, stages
-from stereo_framework.tables.values import ABSENT, word
+from stereo_framework.tables.values import NOT_APPLICABLE, word
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -26,7 +26,7 @@ def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
     >>> part("matching_cost.interval", True), part("matching_cost", "absolute_difference", {"absolute_difference": "AD"})
     ('interval=true', 'AD')
     """
-    if item == ABSENT:
+    if item == NOT_APPLICABLE:
         return ""
     if isinstance(item, str):
         return labels.get(word(item), word(item))
@@ -54,11 +54,11 @@ def setting_names(results: Sequence[Result]) -> list[str]:
     Where that does not tell settings apart, or two axes are called alike, names are those of `setting_name`.
     """
     axes = dict.fromkeys(name for r in results for name in r.axes)
-    varying = [name for name in axes if len({word(r.axes.get(name, ABSENT)) for r in results}) > 1]
+    varying = [name for name in axes if len({word(r.axes.get(name, NOT_APPLICABLE)) for r in results}) > 1]
     several = len({r.method for r in results}) > 1 or not varying
     full = [setting_name(r) for r in results]
     short = [
-        ", ".join(filter(None, (r.method * several, *(part(name, r.axes.get(name, ABSENT)) for name in varying))))
+        ", ".join(filter(None, (r.method * several, *(part(name, r.axes.get(name, NOT_APPLICABLE)) for name in varying))))
         for r in results
     ]
     alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)

@@ -14,15 +14,15 @@ from scipy.stats import linregress
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.figures._looks import NO_SCORE, PARTS
-from stereo_framework.figures.charts import CHARTS as DRAWN
-from stereo_framework.figures.correlation import correlation_figure, correlations
+from stereo_framework.figures.charts import CHART_FIGURES
+from stereo_framework.figures.correlation import correlation_figure
 from stereo_framework.figures.histogram import histogram_figure
 from stereo_framework.figures.parallel_coordinates import parallel_coordinates_figure
-from stereo_framework.figures.plots import save_figure
 from stereo_framework.figures.radar import radar_figure
+from stereo_framework.figures.saving import save_figure
 from stereo_framework.figures.stacked_bars import stacked_bars_figure
-from stereo_framework.figures.write import write_report
-from stereo_framework.script.report import CHARTS
+from stereo_framework.page.report_files import write_report
+from stereo_framework.script.report import CHARTS, Chart
 from stereo_framework.tables.standings import standings
 
 A, B = SCENES
@@ -50,11 +50,11 @@ def _footnote(figure):
 
 
 def test_kinds_of_scripts_can_all_be_drawn():
-    assert tuple(DRAWN) == CHARTS
+    assert tuple(CHART_FIGURES) == CHARTS
 
 
 def test_stacked_bars(results):
-    figure = _drawn(stacked_bars_figure(results, weights={FAT: 3, "hci_porosity": 0}, title="A title"))
+    figure = _drawn(stacked_bars_figure(Chart("", weights={FAT: 3, "hci_porosity": 0}, title="A title"), results))
     [axes] = figure.axes
     found = standings(results)
     weights = [3 if m == FAT else 0 if m == "hci_porosity" else 1 for m in HCI]
@@ -70,12 +70,12 @@ def test_stacked_bars(results):
     words = [f"{m.title} ({m.symbol})" for m in HCI_METRICS.values()]
     words[0], words[6] = f"{words[0]} × 3", f"{words[6]} × 0"
     assert legends(figure) == [*words, NO_SCORE]
-    assert axes.get_title() == "A title"
+    assert figure.get_suptitle() == "A title"
     assert f"missing scores count as the worst: holes ({FRAG}); protocol p" in _footnote(figure)
 
 
 def test_radar(results):
-    figure = _drawn(radar_figure(results, labels={"ssd": "SSD", FAT: "fat"}))
+    figure = _drawn(radar_figure(Chart("", labels={"ssd": "SSD", FAT: "fat"}), results))
     found = standings(results)
     for axes, values, top in zip(figure.axes, (found.ranks, found.normalized), (5, 1), strict=True):
         lines = [line for line in axes.lines if line.get_marker() != "x"]
@@ -89,7 +89,7 @@ def test_radar(results):
 
 
 def test_parallel_coordinates(results):
-    figure = _drawn(parallel_coordinates_figure(results, title="A title"))
+    figure = _drawn(parallel_coordinates_figure(Chart("", title="A title"), results))
     [axes] = figure.axes
     found = standings(results)
     lines = [line for line in axes.lines if line.get_linestyle() != "None" and len(line.get_xdata()) == 9]
@@ -105,21 +105,20 @@ def test_lines_that_cannot_be_told_apart_are_refused():
     many = scored({f"m{i}": {A: {}} for i in range(29)})
     for draw in (radar_figure, parallel_coordinates_figure):
         with pytest.raises(ParameterError, match="29 methods and settings are more than the 28 lines .*choose some with where"):
-            draw(many)
-        _drawn(draw(many[:28]))
-    _drawn(stacked_bars_figure(many))
+            draw(Chart(""), many)
+        _drawn(draw(Chart(""), many[:28]))
+    _drawn(stacked_bars_figure(Chart(""), many))
 
 
 def test_correlations_leave_out_pairs_without_a_score(results):
-    names, r2, counts = correlations(results)
-    assert names == tuple(HCI)
+    r2, counts = standings(results).correlations
     j, k = list(HCI).index(FRAG), list(HCI).index(FAT)
     assert counts[0, 1] == 10
     assert counts[j].tolist() == [9] * 9
     pairs = [(r.statistics[FRAG], r.statistics[FAT]) for r in results if not math.isnan(r.statistics[FRAG])]
     # The same sums in another order.
     assert r2[j, k] == pytest.approx(linregress(*zip(*pairs, strict=True)).rvalue ** 2, abs=1e-12)
-    figure = _drawn(correlation_figure(results, ["hci_offset", FRAG, FAT], title="A title"))
+    figure = _drawn(correlation_figure(Chart("", measures=("hci_offset", FRAG, FAT), title="A title"), results))
     [axes] = figure.axes
     cells = {(int(t.get_position()[1]), int(t.get_position()[0])): t.get_text() for t in axes.texts}
     assert cells[1, 2] == cells[2, 1] == f"{r2[j, k]:.2f}"
@@ -135,24 +134,24 @@ def test_correlations_have_the_form_of_figure_11():
     by_symbol = {m.symbol: name for name, m in HCI_METRICS.items()} | extra
     measures = [by_symbol[text] for text in ("RMS", *published["columns"])]
     results = scored({f"m{i}": {A: {m: random.uniform(0.1, 1) for m in (*extra.values(), *HCI)}} for i in range(5)})
-    names, r2, _ = correlations(results, measures)
+    r2, _ = standings(results, measures).correlations
     for row, values in published["rows"].items():
         for column, value in zip(published["columns"], values, strict=True):
-            i, j = names.index(by_symbol[row]), names.index(by_symbol[column])
+            i, j = measures.index(by_symbol[row]), measures.index(by_symbol[column])
             assert (value is None) == (i == j)
             assert 0 <= r2[i, j] <= 1
     labels = {name: text for text, name in extra.items()}
-    [axes] = _drawn(correlation_figure(results, measures, labels=labels)).axes
+    [axes] = _drawn(correlation_figure(Chart("", measures=tuple(measures), labels=labels), results)).axes
     assert [text.get_text() for text in axes.get_xticklabels()][1:] == published["columns"]
 
 
 def test_nothing_to_fit_is_a_dash():
-    [axes] = _drawn(correlation_figure(scored({"a": {A: {}}, "b": {A: {}}}))).axes
+    [axes] = _drawn(correlation_figure(Chart(""), scored({"a": {A: {}}, "b": {A: {}}}))).axes
     assert {text.get_text() for text in axes.texts} == {"-"}
 
 
 def test_histograms(results):
-    figure = _drawn(histogram_figure(results, method="bp", labels={"bp": "BP"}))
+    figure = _drawn(histogram_figure(Chart("", method="bp", labels={"bp": "BP"}), results))
     found = standings(results)
     own = found.methods.index("bp")
     for j, axes in enumerate(figure.axes):
@@ -166,11 +165,11 @@ def test_histograms(results):
         np.testing.assert_allclose(marks, [*column[own], found.means[own, j]])
     assert figure.legends[0].get_title().get_text() == "BP"
     assert figure.axes[4].get_xlabel() == "pixels"
-    plain = _drawn(histogram_figure(results))
+    plain = _drawn(histogram_figure(Chart(""), results))
     assert plain.legends == []
     assert not any(axes.lines for axes in plain.axes)
     with pytest.raises(ParameterError, match="no method 'bq' among the results; .*did you mean 'bp'"):
-        histogram_figure(results, method="bq")
+        histogram_figure(Chart("", method="bq"), results)
 
 
 @pytest.mark.parametrize("kind", CHARTS)
@@ -198,5 +197,5 @@ def test_charts_of_a_script(tmp_path, results):
 
 def test_the_same_files_every_time(tmp_path, results):
     for draw in (stacked_bars_figure, radar_figure, correlation_figure):
-        first, second = (save_figure(draw(results), tmp_path / name / "p", "") for name in "ab")
+        first, second = (save_figure(draw(Chart(""), results), tmp_path / name / "p", "") for name in "ab")
         assert [a.read_bytes() == b.read_bytes() for a, b in zip(first, second, strict=True)] == [True, True]

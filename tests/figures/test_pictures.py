@@ -11,8 +11,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.figures._drawing import new_figure
-from stereo_framework.figures._figures import disparity_figure, overview_figure
-from stereo_framework.figures.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
+from stereo_framework.figures.pictures import (
+    bad_pixel_picture,
+    disparity_figure,
+    disparity_picture,
+    error_picture,
+    overview,
+    overview_figure,
+)
 from stereo_framework.io import read_image
 
 NAN, INF = np.nan, np.inf

@@ -13,7 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.figures._positions import Positions
-from stereo_framework.figures.plots import plot_figure, save_figure
+from stereo_framework.figures.plots import plot_figure
+from stereo_framework.figures.saving import save_figure
 from stereo_framework.script.report import read_report
 
 TRUNCATION, INTERVAL, BOX, BAD = "matching_cost.truncation", "matching_cost.interval", "aggregation.box.size", "bad_pixels_nonocc"
@@ -194,7 +195,7 @@ def test_the_same_files_every_time(tmp_path):
 def test_pyplot_is_not_used():
     program = (
         "import sys, matplotlib\n"
-        "from stereo_framework.figures.write import write_report\n"
+        "from stereo_framework.page.report_files import write_report\n"
         "from made_results import sweep\n"
         "from pathlib import Path\n"
         "found = sweep({'seed': [1, 2]}, lambda scene, seed: {'bad_pixels_all': 1.0})\n"

@@ -13,7 +13,7 @@ from scipy.stats import linregress
 
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.page.choosing import choosing_blocks
-from stereo_framework.page.page import Charts, Page, Section, Table, Text
+from stereo_framework.page.page import Charts, Page, PageTable, Section, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.script.report import Chart
 from stereo_framework.sweep import Store
@@ -64,7 +64,7 @@ def test_without_scripts_pictures_stand_and_the_table(results):
     assert isinstance(charts, Charts)
     assert list(charts.pictures) == ["stacked_bars", "radar", "parallel_coordinates", "histogram"]
     assert all("<svg" in picture.content for picture in charts.pictures.values())
-    assert isinstance(table, Table)
+    assert isinstance(table, PageTable)
     assert table.header[1:] == [m.symbol for m in HCI_METRICS.values()]
     i, j = list(HCI).index(FAT), list(HCI).index(OFF)
     pairs = [(r.statistics[FAT], r.statistics[OFF]) for r in results]

@@ -8,7 +8,7 @@ import pytest
 
 from stereo_framework.errors import DataError
 from stereo_framework.io import write_image
-from stereo_framework.page.page import Cell, Details, Figure, Page, Section, Statement, Table, Text, Viewer, mark_best
+from stereo_framework.page.page import Cell, Details, Page, PageTable, Picture, Section, Statement, Text, Viewer, mark_best
 
 
 @pytest.fixture
@@ -24,9 +24,9 @@ def page(tmp_path):
     ]
     blocks = [
         Text("A & B"),
-        Table("scores", ["method", "bad (%)", "seconds"], mark_best(rows, ["", "lower", "lower"]), "a note"),
-        Figure("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "a dot", "the caption"),
-        Figure(pictures[0], "a black picture"),
+        PageTable("scores", ["method", "bad (%)", "seconds"], mark_best(rows, ["", "lower", "lower"]), "a note"),
+        Picture("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "a dot", "the caption"),
+        Picture(pictures[0], "a black picture"),
         Viewer("tsukuba, ssd", [("truth", pictures[0]), ("result", pictures[1]), ("error", pictures[0])]),
         Statement("it holds", True, "1 < 2"),
         Statement("it does not", False, "2 < 1"),

@@ -2,7 +2,7 @@
 
 from made_results import SCENES, sweep
 
-from stereo_framework.page.page import Table
+from stereo_framework.page.page import PageTable
 from stereo_framework.page.run_page import run_page
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.identity import environment
@@ -20,7 +20,7 @@ def test_results_are_sortable_and_the_best_of_each_scene_are_marked(tmp_path):
         for key, result in zip(keys, results, strict=True):
             store.add(key, result)
     page = run_page(tmp_path)
-    [table] = [b for b in page.sections[0].blocks if isinstance(b, Table)]
+    [table] = [b for b in page.sections[0].blocks if isinstance(b, PageTable)]
     assert table.header == ["scene", "method", TRUNCATION, "bad_pixels_nonocc", "seconds"]
     assert [[cell.text for cell in row[2:4]] for row in table.rows[:3]] == [["5", "2.00"], ["20", "1.00"], ["none", "3.00"]]
     assert [[cell.value for cell in row] for row in table.rows[:3:2]] == [[None, None, 5, 2, 0.5], [None, None, None, 3, 0.5]]

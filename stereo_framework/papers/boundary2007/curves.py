@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from stereo_framework.evaluation.roc import Curve, Point, dominant_intervals, efficiency, roc_curve
-from stereo_framework.figures.roc_plot import roc_plot
-from stereo_framework.page.page import Block, Cell, Figure, Table, Text
+from stereo_framework.figures.roc_plot import roc_figure
+from stereo_framework.figures.saving import svg_text
+from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.papers.boundary2007.sweeps import HALVED, SCENES, measured
 from stereo_framework.papers.paper import Context, Outcome
 
@@ -33,23 +32,19 @@ def curves(context: Context) -> Outcome:
     for title, (methods, boundary) in everything.items():
         note = " (gc at half size)" if title in HALVED and not context.full else ""
         name = f"roc_{title.partition(' ')[0]}.svg"
-        files[name] = drawn = _drawn(methods, boundary, title + note)
-        blocks.append(Figure(drawn, f"error rate against sparsity rate of {', '.join(methods)}: {title}", _efficiencies(methods)))
+        files[name] = drawn = svg_text(roc_figure(methods, boundary=boundary, title=title + note))
+        blocks.append(
+            Picture(drawn, f"error rate against sparsity rate of {', '.join(methods)}: {title}", _efficiencies(methods))
+        )
     blocks.append(_best({title: methods for title, (methods, _) in everything.items()}))
     return Outcome(blocks, files=files)
-
-
-def _drawn(methods: Mapping[str, Sequence[Point]], boundary: Sequence[Point] | Curve, title: str) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        roc_plot(Path(folder) / "plot.svg", methods, boundary=boundary, title=title)
-        return (Path(folder) / "plot.svg").read_text()
 
 
 def _efficiencies(methods: Mapping[str, Sequence[Point]]) -> str:
     return f"Efficiency: {', '.join(f'{name} {efficiency(roc_curve(points)):.3f}' for name, points in methods.items())}"
 
 
-def _best(scenes: Mapping[str, Mapping[str, Sequence[Point]]]) -> Table:
+def _best(scenes: Mapping[str, Mapping[str, Sequence[Point]]]) -> PageTable:
     """Which method has the lowest error rate at which sparsity rates, from dense to sparse."""
     rows = []
     for scene, methods in scenes.items():
@@ -57,4 +52,4 @@ def _best(scenes: Mapping[str, Mapping[str, Sequence[Point]]]) -> Table:
         wide = [(low, high, name) for name, some in best.items() for low, high in some if high - low >= _NARROW]
         rows.append([Cell(scene), Cell(", ".join(f"{name} {low:.3f}-{high:.3f}" for low, high, name in sorted(wide)))])
     caption = "Methods of the lowest error rate, by sparsity rate"
-    return Table(caption, ["scene", "method and sparsity rates"], rows, f"Intervals narrower than {_NARROW} are left out.")
+    return PageTable(caption, ["scene", "method and sparsity rates"], rows, f"Intervals narrower than {_NARROW} are left out.")

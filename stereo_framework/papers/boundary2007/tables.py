@@ -7,7 +7,7 @@ import os
 import statistics
 from collections.abc import Sequence
 
-from stereo_framework.page.page import Block, Cell, Statement, Table, Text
+from stereo_framework.page.page import Block, Cell, PageTable, Statement, Text
 from stereo_framework.papers.boundary2007.sweeps import HALVED, METHODS, SCENES, measured, results, short
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome, results_details
@@ -50,7 +50,7 @@ def table1(context: Context) -> Outcome:
     return Outcome(blocks, comparisons)
 
 
-def _seconds(context: Context, everything: Sequence[Result]) -> Table:
+def _seconds(context: Context, everything: Sequence[Result]) -> PageTable:
     """What a setting takes, the median over the settings."""
     rows = []
     for method, label in METHODS.items():
@@ -58,14 +58,14 @@ def _seconds(context: Context, everything: Sequence[Result]) -> Table:
         row = [Cell(f"{method} ({label})"), Cell(str(len({str(r.axes) for r in own})))]
         for scene in SCENES:
             taken = [s for r in own if short(r.scene) == scene and (s := r.matching_seconds) is not None]
-            row.append(Cell(f"{statistics.median(taken):.2f}", statistics.median(taken)) if taken else Cell("-"))
+            row.append(Cell.number(statistics.median(taken) if taken else None))
         rows.append(row)
     machine = environment_text().partition("\n")[0]
     note = (
         f"Wall-clock seconds, without evaluation, of a setting among {context.workers} at a time on {os.cpu_count()} cores, one thread each; {machine}. "
         "What settings share is computed once and told by each."
     )
-    return Table("Seconds for a setting (median)", ["method", "settings", *SCENES], rows, note)
+    return PageTable("Seconds for a setting (median)", ["method", "settings", *SCENES], rows, note)
 
 
 def table2(context: Context) -> Outcome:

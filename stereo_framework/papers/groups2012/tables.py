@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stereo_framework.page.page import Cell, Statement, Table, Text
+from stereo_framework.page.page import Cell, PageTable, Statement, Text
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import SUBMISSIONS, scores, submission_scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
@@ -33,24 +33,18 @@ def table4(context: Context) -> Outcome:
 
 def groups(context: Context) -> Outcome:
     """Non-dominated sorting of the printed rows, and whether the printed tables agree with each other."""
-    printed_rows = {**published_table("groups2012", "table3").rows, **published_table("groups2012", "table4").rows}
-    first, others = raw_table("groups2012", "table5")["rows"], raw_table("groups2012", "table7")["rows"]
-    printed = {name: 1 if name in first else others[name] for name in printed_rows}
+    printed_rows, printed = _printed_rows(), _printed_groups()
     computed = _groups(printed_rows)
     rows = [
-        [
-            Cell(n),
-            Cell(str(printed[n]), printed[n]),
-            Cell(str(computed[n]), computed[n], "" if printed[n] == computed[n] else "bad"),
-        ]
-        for n in printed_rows
+        [Cell(n), Cell.number(printed[n], "d"), Cell.number(group, "d", mark="" if printed[n] == group else "bad")]
+        for n, group in computed.items()
     ]
-    right = sum(printed[n] == computed[n] for n in printed_rows)
+    right = sum(printed[n] == group for n, group in computed.items())
     counts = raw_table("groups2012", "table2")
-    sizes = [len(first), *(list(others.values()).count(g) for g in range(2, 8))]
+    sizes = [list(printed.values()).count(g) for g in range(1, 8)]
     expected = [count for count, _ in counts["groups"].values()]
     table6 = raw_table("groups2012", "table6")["rows"]
-    agree = [name for name, (_, group) in table6.items() if group == (1 if name in first else others.get(name))]
+    agree = [name for name, (_, group) in table6.items() if group == printed.get(name)]
     statements = [
         Statement(
             "All printed rows fall into their printed groups by non-dominated sorting",
@@ -67,7 +61,7 @@ def groups(context: Context) -> Outcome:
         ),
     ]
     return Outcome(
-        [Table("Groups of the printed rows", ["method", "printed group", "computed group"], rows)], statements=statements
+        [PageTable("Groups of the printed rows", ["method", "printed group", "computed group"], rows)], statements=statements
     )
 
 
@@ -77,11 +71,11 @@ def own_methods(context: Context) -> Outcome:
     if not ours:
         return Outcome([Text("None of the benchmark's scenes is there.")])
     columns = list(next(iter(ours.values())))
-    printed = {**published_table("groups2012", "table3").rows, **published_table("groups2012", "table4").rows}
+    printed = _printed_rows()
     together = {**{name: {c: row[c] for c in columns} for name, row in printed.items()}, **ours}
     alone, among = _groups(ours), _groups(together)
     rows = [
-        [Cell(name), Cell(str(alone[name]), alone[name]), Cell(str(among[name]), among[name])]
+        [Cell(name), Cell.number(alone[name], "d"), Cell.number(among[name], "d")]
         for name in sorted(ours, key=lambda name: (among[name], alone[name]))
     ]
     text = (
@@ -89,9 +83,8 @@ def own_methods(context: Context) -> Outcome:
         f"{len(columns)} columns: {', '.join(columns)}."
     )
     note = f"Among: together with the {len(set(printed) - set(ours))} other rows that the paper prints. More methods can only move one to a later group."
-    others = raw_table("groups2012", "table7")["rows"]
-    theirs = {name: 1 if name in raw_table("groups2012", "table5")["rows"] else others[name] for name in SUBMISSIONS.values()}
-    here = [name for name in theirs if name in ours]
+    theirs = _printed_groups()
+    here = [name for name in SUBMISSIONS.values() if name in ours]
     figures = "; ".join(f"{name}: {theirs[name]} printed, {among[name]} here" for name in here)
     statement = Statement(
         "The public submissions, measured, fall into their printed groups among the printed rows",
@@ -99,8 +92,18 @@ def own_methods(context: Context) -> Outcome:
         figures or "the submissions are not in the data root",
     )
     header = ["method", "group among these", "group among the printed rows"]
-    table = Table("A* groups by the Sigma-Z-Error", header, rows, note)
+    table = PageTable("A* groups by the Sigma-Z-Error", header, rows, note)
     return Outcome([Text(text), table, results_details(context.run("own_methods"))], statements=[statement])
+
+
+def _printed_rows() -> dict[str, Mapping[str, float]]:
+    """The Sigma-Z-Errors that the paper prints, by method."""
+    return {**published_table("groups2012", "table3").rows, **published_table("groups2012", "table4").rows}
+
+
+def _printed_groups() -> dict[str, int]:
+    """The printed groups: 1 for the methods of Table 5, the others by Table 7."""
+    return {**raw_table("groups2012", "table7")["rows"], **dict.fromkeys(raw_table("groups2012", "table5")["rows"], 1)}
 
 
 def _groups(rows: Mapping[str, Mapping[str, float]]) -> dict[str, int]:

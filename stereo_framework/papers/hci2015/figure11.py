@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.figures.correlation import correlations, told_counts
-from stereo_framework.page.page import Cell, Statement, Table, Text
+from stereo_framework.figures.correlation import told_counts
+from stereo_framework.page.page import Cell, PageTable, Statement, Text
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.hci2015.runs import COLUMNS, dense, results
 from stereo_framework.papers.paper import Context, Outcome, checked
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.ranking import r_squared
+from stereo_framework.tables.standings import standings
 
 R2 = Mapping[tuple[str, str], float]
 """By the paper's names of two measures."""
@@ -35,7 +36,7 @@ def figure11(context: Context) -> Outcome:
     ours: R2 = {}
     texts = ["Nothing to fit: no results."]
     if found:
-        _, r2, counts = correlations(found, list(COLUMNS.values()))
+        r2, counts = standings(found, list(COLUMNS.values())).correlations
         fits = {(a, b): float(r2[i, j]) for i, a in enumerate(COLUMNS) for j, b in enumerate(COLUMNS) if i != j}
         ours = {pair: value for pair, value in fits.items() if not math.isnan(value)}
         texts = [
@@ -69,17 +70,13 @@ def _with_first(found: Sequence[Result], *columns: str) -> NDArray[np.float64]:
     return r_squared(scores.reshape(-1, len(columns)))[0][0, 1:]
 
 
-def _table(published: PublishedTable, ours: R2) -> Table:
+def _table(published: PublishedTable, ours: R2) -> PageTable:
     rows = []
     for row, values in published.rows.items():
         pairs = [(row, column) for column in published.columns]
-        rows.append([Cell(row), Cell("published"), *(_number(values.get(column)) for column in published.columns)])
-        rows.append([Cell(row), Cell("ours"), *(_number(ours.get(pair)) for pair in pairs)])
-    return Table("r^2 of linear fits between scores", ["measure", "", *published.columns], rows)
-
-
-def _number(value: float | None) -> Cell:
-    return Cell("-") if value is None else Cell(f"{value:.2f}", value)
+        rows.append([Cell(row), Cell("published"), *(Cell.number(values.get(column)) for column in published.columns)])
+        rows.append([Cell(row), Cell("ours"), *(Cell.number(ours.get(pair)) for pair in pairs)])
+    return PageTable("r^2 of linear fits between scores", ["measure", "", *published.columns], rows)
 
 
 def _statements(printed: R2, ours: R2) -> list[Statement]:

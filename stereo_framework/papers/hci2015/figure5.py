@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.hci import Subsets, extract_subsets, fragmentation, porosity
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.page.page import Cell, Statement, Table, Text
+from stereo_framework.page.page import Cell, PageTable, Statement, Text
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, on, results
 from stereo_framework.papers.paper import Context, Outcome
@@ -66,13 +65,11 @@ def _logarithm(context: Context, printed: float) -> str:
         f"Equation 10 does not say which logarithm. LDSM's porosity of {printed:g} in one piece is that of a bar of {natural} pixels with one end found if it is the "
         f"natural one, a mean distance of {math.exp(printed) - 1:.0f} pixels; with decimal ones, of a bar of {decimal}."
     )
-    scene = FOLDER + "Pipes"
-    if context.available([scene]):
-        loaded = load_scene(scene, data=context.data)
-        subsets = hci_subsets(loaded)
+    for scene in context.scenes([FOLDER + "Pipes"]):
+        subsets = hci_subsets(scene)
         counted = np.where(subsets.evaluated, subsets.structures, 0)
         heights = sorted(int(np.ptp(np.nonzero(counted == label)[0])) + 1 for label in np.unique(counted)[1:])
-        tallest = " and ".join(str(loaded.reduction * height) for height in heights[:-3:-1])
+        tallest = " and ".join(str(scene.reduction * height) for height in heights[:-3:-1])
         text += f" The tallest structures that we find in Pipes have {tallest} pixels at full size."
     return text + " So we take natural logarithms; a proof it is not."
 
@@ -107,10 +104,10 @@ def _decides(published: PublishedTable) -> Statement:
     )
 
 
-def _beside(context: Context, published: PublishedTable) -> Table:
+def _beside(context: Context, published: PublishedTable) -> PageTable:
     names = ("RMS", "F_por", "F_frag", "F_fat")
     rows = [
-        [Cell(f"{method} (published)"), *(_number(published.rows[name][method]) for name in names), Cell("-"), Cell("-")]
+        [Cell(f"{method} (published)"), *(Cell.number(published.rows[name][method]) for name in names), Cell("-"), Cell("-")]
         for method in published.columns
     ]
     for method, result in on(results(context), "Pipes").items():
@@ -118,9 +115,9 @@ def _beside(context: Context, published: PublishedTable) -> Table:
         rows.append(
             [
                 Cell(method),
-                *(_number(values[COLUMNS[name]]) for name in names),
-                _number(values["hci_missed_structures"], 0),
-                _number(100 * values["hci_coverage_porosity"], 0),
+                *(Cell.number(values[COLUMNS[name]]) for name in names),
+                Cell.number(values["hci_missed_structures"], ".0f"),
+                Cell.number(100 * values["hci_coverage_porosity"], ".0f"),
             ]
         )
     note = (
@@ -128,8 +125,4 @@ def _beside(context: Context, published: PublishedTable) -> Table:
         "a quarter as far from what is found. RMS in pixels of the full size; published, it is not told of which region. Missed: structures of which nothing "
         "is found, which fragmentation leaves out. Measured: percent of the structures' pixels that have an estimate."
     )
-    return Table("Pipes: published methods and ours", ["method", *names, "missed", "measured"], rows, note)
-
-
-def _number(value: float, digits: int = 2) -> Cell:
-    return Cell("-") if math.isnan(value) else Cell(f"{value:.{digits}f}", value)
+    return PageTable("Pipes: published methods and ours", ["method", *names, "missed", "measured"], rows, note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stereo_framework.page.page import Cell, Statement, Table, Text
+from stereo_framework.page.page import Cell, PageTable, Statement, Text
 from stereo_framework.papers.hci2015.runs import COLUMNS, dense, on, results
 from stereo_framework.papers.paper import Context, Outcome, checked
 from stereo_framework.papers.published import raw_table
@@ -153,7 +153,7 @@ def _times(of: Mapping[str, Result], method: str, base: str, columns: Sequence[s
     return [of[method].statistics[COLUMNS[c]] / of[base].statistics[COLUMNS[c]] for c in columns]
 
 
-def _text_values(found: Sequence[Result]) -> Table:
+def _text_values(found: Sequence[Result]) -> PageTable:
     published = raw_table("hci2015", "text_values")
     rows = []
     for key, scene, column in _TEXT:
@@ -166,6 +166,6 @@ def _text_values(found: Sequence[Result]) -> Table:
         "Ours: the best and the worst of the dense methods, in pixels of a quarter of the size. Thinning and the measures of planes are of the published size. Fuzziness is "
         "about ten times it: the paper's distances seem to have another unit, such as widths of the band, 7 pixels here."
     )
-    return Table(
+    return PageTable(
         "Numbers of the paper's text, of which the claims are taken", ["image", "measure", "published", "ours"], rows, note
     )

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import cv2
 
-from stereo_framework.datasets import load_scene
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.figures.hci_pictures import metrics_picture, subsets_picture
-from stereo_framework.io import read_disparity, read_image
+from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
+from stereo_framework.figures.saving import rendered
+from stereo_framework.io import read_disparity
 from stereo_framework.io.images import encode_png
-from stereo_framework.page.page import Block, Figure, Text
+from stereo_framework.page.page import Block, Picture, Text
 from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, on, results
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.scene import Scene
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NOTES = {
     "Pipes": "Planes on the pipes themselves are their middles, which bend by less than the tolerance of a quarter of a pixel.",
@@ -35,13 +36,11 @@ def figure3(context: Context) -> Outcome:
     """The subsets of three scenes."""
     blocks: list[Block] = []
     files: dict[str, str | bytes] = {}
-    for scene in _scenes(context, ("Pipes", "Playroom", "Adirondack")):
+    for scene in context.scenes([FOLDER + name for name in ("Pipes", "Playroom", "Adirondack")]):
         short = scene.name.removeprefix(FOLDER)
-        picture, files[f"figure3_{short}.png"] = _drawn(
-            partial(subsets_picture, image=scene.reference, subsets=hci_subsets(scene), title=short)
-        )
+        picture, files[f"figure3_{short}.png"] = _drawn(subsets_figure(scene.reference, hci_subsets(scene), short))
         blocks.append(
-            Figure(picture, f"subsets of {short}: discontinuities, planes, fine structures", f"{short}. {_NOTES[short]}")
+            Picture(picture, f"subsets of {short}: discontinuities, planes, fine structures", f"{short}. {_NOTES[short]}")
         )
     return Outcome(blocks, files=files)
 
@@ -63,37 +62,22 @@ def _metrics(context: Context, name: str, scene: str, columns: Sequence[str], me
     found = on(results(context), scene)
     blocks: list[Block] = []
     files: dict[str, str | bytes] = {}
-    for loaded in _scenes(context, (scene,)):
+    for loaded in context.scenes([FOLDER + scene]):
         assert loaded.truth is not None
         for method in methods:
             path = found[method].map if method in found else None
             if path is None:
                 continue
             title = f"{scene}, {method}"
-            draw = partial(
-                metrics_picture,
-                image=loaded.reference,
-                disparity=read_disparity(path),
-                truth=loaded.truth,
-                subsets=hci_subsets(loaded),
-                metrics=[COLUMNS[column] for column in columns],
-                title=title,
-            )
-            picture, files[f"{name}_{scene}_{method}.png"] = _drawn(draw)
-            blocks.append(Figure(picture, f"{', '.join(columns)} of {method} on {scene}, pixel by pixel", title))
+            metrics, disparity = [HCI_METRICS[COLUMNS[column]] for column in columns], read_disparity(path)
+            shown = [(metric, metric.measure(disparity, loaded.truth, hci_subsets(loaded))) for metric in metrics]
+            figure = metrics_figure(loaded.reference, shown, len(shown), title, {})
+            picture, files[f"{name}_{scene}_{method}.png"] = _drawn(figure)
+            blocks.append(Picture(picture, f"{', '.join(columns)} of {method} on {scene}, pixel by pixel", title))
     return Outcome(blocks or [Text(f"{scene} is not among the scenes that were run.")], files=files)
 
 
-def _scenes(context: Context, names: Sequence[str]) -> list[Scene]:
-    """Those that are there; of a quick reproduction the first."""
-    found = context.available([FOLDER + name for name in names])
-    return [load_scene(name, data=context.data) for name in (found[:1] if context.quick else found)]
-
-
-def _drawn(draw: Callable[[Path], None]) -> tuple[bytes, bytes]:
+def _drawn(figure: Figure) -> tuple[bytes, bytes]:
     """A picture for the page, in half the size so that the page stays small, and as it was drawn."""
-    with tempfile.TemporaryDirectory() as folder:
-        draw(Path(folder) / "figure.png")
-        whole = (Path(folder) / "figure.png").read_bytes()
-        image = read_image(Path(folder) / "figure.png")
-    return encode_png(cv2.resize(image, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)), whole
+    whole = rendered(figure)
+    return encode_png(cv2.resize(whole, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)), encode_png(whole)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Sequence
-
-from stereo_framework.page.page import Cell, Table, mark_best
+from stereo_framework.page.page import Cell, PageTable, mark_best
 from stereo_framework.papers.hci2015.runs import COLUMNS, dense, results
 from stereo_framework.papers.paper import Context, Outcome, results_details
-from stereo_framework.sweep import Result
+from stereo_framework.script.result_names import STATISTIC
+from stereo_framework.tables.means import Mean, means
 from stereo_framework.tables.standings import standings
+
+_OTHERS = {
+    "hci_missed_structures": (1, ".1f"),
+    "fraction_matched": (100, ".0f"),
+    **{f"hci_coverage_{part}": (100, ".0f") for part in ("fuzziness", "offset", "porosity")},
+    "seconds": (1, ".1f"),
+}
+"""What stands beside the scores: the factor to the unit that is shown, and the digits."""
 
 
 def scores(context: Context) -> Outcome:
@@ -19,21 +24,18 @@ def scores(context: Context) -> Outcome:
     if not found:
         return Outcome([])
     of = standings(found, list(COLUMNS.values()))
+    others = means(found, ["method", STATISTIC], list(_OTHERS)).cells
     kept = {r.method for r in dense(found)}
     rows: list[list[Cell]] = []
     semi: list[list[Cell]] = []
     for i, method in enumerate(of.methods):
-        own = [r for r in found if r.method == method]
         cells = [
             Cell(method),
             *(
-                _number(of.means[i, j], 1 if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else 3)
+                Cell.number(of.means[i, j], ".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f")
                 for j, name in enumerate(COLUMNS)
             ),
-            _number(_mean(own, "hci_missed_structures"), 1),
-            _number(100 * _mean(own, "fraction_matched"), 0),
-            *(_number(100 * _mean(own, f"hci_coverage_{part}"), 0) for part in ("fuzziness", "offset", "porosity")),
-            _number(statistics.mean(s for r in own if (s := r.matching_seconds) is not None), 1),
+            *(_number(others.get((method, name)), factor, form) for name, (factor, form) in _OTHERS.items()),
         ]
         (rows if method in kept else semi).append(cells)
     # Semi-dense methods are measured where they are certain: they take no part in what is best.
@@ -44,14 +46,8 @@ def scores(context: Context) -> Outcome:
         "structures of which nothing is found. Estimated: of all pixels, and of the subsets at edges, on planes and of fine structures; pixels without an estimate are not "
         "measured. Methods below the dense ones are semi-dense and not compared. Seconds without evaluation, one thread each, several runs at a time."
     )
-    return Outcome([Table("Scores of all methods", header, marked, note), results_details(found)])
+    return Outcome([PageTable("Scores of all methods", header, marked, note), results_details(found)])
 
 
-def _mean(own: Sequence[Result], statistic: str) -> float:
-    """Over the scenes that have the statistic."""
-    known = [value for r in own if not math.isnan(value := r.statistics[statistic])]
-    return statistics.mean(known) if known else math.nan
-
-
-def _number(value: float, digits: int) -> Cell:
-    return Cell("-") if math.isnan(value) else Cell(f"{value:.{digits}f}", value)
+def _number(mean: Mean | None, factor: int, form: str) -> Cell:
+    return Cell.number(None if mean is None or mean.value is None else factor * mean.value, form)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation import evaluate
-from stereo_framework.page.page import Block, Cell, Statement, Table, Text
+from stereo_framework.page.page import Block, Cell, PageTable, Statement, Text
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
@@ -22,8 +21,7 @@ def table1(context: Context) -> Outcome:
     comparisons = []
     for name, printed in published.rows.items():
         found: dict[str, float] = {}
-        if context.available([f"middlebury-v2/{name}"]):
-            scene = load_scene(f"middlebury-v2/{name}", data=context.data)
+        for scene in context.scenes([f"middlebury-v2/{name}"]):
             assert scene.truth is not None
             measures = {"base": "middlebury-v2", "measures": ["bad_pixels", "mse", "mape"], "regions": ["all"]}
             found = evaluate(scene.truth - 1, scene, measures)
@@ -38,13 +36,10 @@ def table2(context: Context) -> Outcome:
     published = published_table("sigma_z2011", "table2")
     comparisons = []
     found: dict[str, dict[str, float]] = {"ground-truth": {}, "inaccurate": {}}
-    if context.available(["middlebury-v2/cones"]):
-        scene = load_scene("middlebury-v2/cones", data=context.data)
+    measures = {"base": "middlebury-v2", "measures": ["sigma_z_error", "bad_pixels"]}
+    for scene in context.scenes(["middlebury-v2/cones"]):
         assert scene.truth is not None
-        for row, offset in (("ground-truth", 0), ("inaccurate", 1)):
-            found[row] = evaluate(
-                scene.truth - offset, scene, {"base": "middlebury-v2", "measures": ["sigma_z_error", "bad_pixels"]}
-            )
+        found = {"ground-truth": evaluate(scene.truth, scene, measures), "inaccurate": evaluate(scene.truth - 1, scene, measures)}
     for row, statistics in found.items():
         for region in ("nonocc", "all", "disc"):
             for column, statistic in ((f"SZE_{region}", f"sigma_z_error_{region}"), (f"BMP_{region}", f"bad_pixels_{region}")):
@@ -62,13 +57,8 @@ def table5(context: Context) -> Outcome:
         averages = [row[f"{measure}_avg_rank"] for row in published.rows.values()]
         ranks = [row[f"{measure}_rank"] for row in published.rows.values()]
         same = competition_ranks(averages).tolist() == ranks
-        statements.append(
-            Statement(
-                f"The printed ranks by {measure} are those of the printed averages",
-                same,
-                f"15 methods, averages sum to {sum(averages):.2f}",
-            )
-        )
+        text = f"The printed ranks by {measure} are those of the printed averages"
+        statements.append(Statement(text, same, f"15 methods, averages sum to {sum(averages):.2f}"))
     return Outcome([], statements=statements)
 
 
@@ -83,35 +73,21 @@ def own_methods(context: Context) -> Outcome:
     average = {m: average_ranks(table) for m, table in values.items()}
     rank = {m: competition_ranks(mean).tolist() for m, mean in average.items()}
     best = {m: (astar_groups(table) == 1).tolist() for m, table in values.items()}
-    cells = [
-        [
-            Cell(name),
-            *(
-                cell
-                for m in by_measure
-                for cell in (
-                    Cell(f"{average[m][i]:.2f}", float(average[m][i])),
-                    Cell(str(rank[m][i]), rank[m][i]),
-                    Cell("yes" if best[m][i] else "no"),
-                )
-            ),
-        ]
-        for i, name in enumerate(names)
-    ]
+    cells = [[Cell(name)] for name in names]
+    for m in by_measure:
+        for row, mean, place, top in zip(cells, average[m].tolist(), rank[m], best[m], strict=True):
+            row += [Cell.number(mean), Cell.number(place, "d"), Cell("yes" if top else "no")]
     text = (
         "The fifteen methods' maps of the paper's Table 5 are not to be had. Here are our own methods and the public submissions, ranked in the same way over "
         f"{len(columns)} columns: {', '.join(columns)}."
     )
     header = ["method", *(f"{m} {what}" for m in by_measure for what in ("average rank", "rank", "in A*"))]
     moved = [f"{n}: {a} by SZE, {b} by BMP" for n, a, b in zip(names, rank["SZE"], rank["BMP"], strict=True) if a != b]
-    statement = Statement(
-        "The two measures rank methods differently",
-        bool(moved) if not context.quick else None,
-        "; ".join(moved) or "the same ranks",
-    )
+    holds, figures = None if context.quick else bool(moved), "; ".join(moved) or "the same ranks"
+    statement = Statement("The two measures rank methods differently", holds, figures)
     blocks: list[Block] = [
         Text(text),
-        Table("Ranks by either measure", header, cells),
+        PageTable("Ranks by either measure", header, cells),
         results_details(context.run("own_methods")),
     ]
     return Outcome(blocks, statements=[statement])

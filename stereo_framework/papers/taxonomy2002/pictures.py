@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping
-from pathlib import Path
-
 import numpy as np
 
-from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.evaluate import predictions
-from stereo_framework.evaluation.prediction import Prediction
 from stereo_framework.evaluation.protocols import derive
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures.layers import disparity_colours, grey_levels, scene_layers
-from stereo_framework.figures.prediction_strip import prediction_strip
+from stereo_framework.figures.prediction_strip import prediction_figure
+from stereo_framework.figures.saving import rendered
 from stereo_framework.io import read_disparity
 from stereo_framework.io.images import encode_png
-from stereo_framework.page.page import Block, Figure, Text, Viewer
+from stereo_framework.page.page import Block, Picture, Text, Viewer
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.table5 import METHODS, SCENES
-from stereo_framework.scene import Image, Scene
 
 
 def figure4(context: Context) -> Outcome:
@@ -29,7 +23,7 @@ def figure4(context: Context) -> Outcome:
     blocks: list[Block] = [
         Text("Textureless and discontinuity regions in white, occluded pixels in black, all else and the border in grey.")
     ]
-    for scene in _scenes(context):
+    for scene in context.scenes(SCENES):
         masks = region_masks(scene, resolve("taxonomy2002"))
         layers = [("image", encode_png(grey_levels(scene.reference)))]
         for name, region in (("textureless", "textureless"), ("discontinuities", "discont")):
@@ -57,19 +51,19 @@ def figure6(context: Context) -> Outcome:
 def _warps(context: Context, kind: str, text: str) -> Outcome:
     blocks: list[Block] = [Text(text)]
     files: dict[str, str | bytes] = {}
-    for scene in _scenes(context):
+    for scene in context.scenes(SCENES):
         assert scene.truth is not None
         views = predictions(scene, scene.truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
         name = f"{'figure5' if kind == 'forward' else 'figure6'}_{scene.name.replace('/', '-')}.png"
-        files[name] = _strip(views, f"{scene.name}: {kind} prediction by the truth")
-        blocks.append(Figure(files[name], f"{scene.name}: real frames above, {kind} predictions below", scene.name))
+        files[name] = encode_png(rendered(prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")))
+        blocks.append(Picture(files[name], f"{scene.name}: real frames above, {kind} predictions below", scene.name))
     return Outcome(blocks, files=files)
 
 
 def figure7(context: Context) -> Outcome:
     """Reference images and true disparities of the four scenes."""
     blocks: list[Block] = []
-    for scene in _scenes(context):
+    for scene in context.scenes(SCENES):
         assert scene.truth is not None
         assert scene.search is not None
         shown = (scene.search.minimum, scene.search.maximum)
@@ -86,7 +80,7 @@ def figure17(context: Context) -> Outcome:
     """Disparity maps of the five methods on the four scenes, with truth and errors to blink between."""
     results = context.run("table5", maps=True)
     blocks: list[Block] = []
-    for scene in _scenes(context):
+    for scene in context.scenes(SCENES):
         for method in METHODS:
             found = [r for r in results if r.method == method and r.scene == scene.name and r.map is not None]
             if not found or found[0].map is None:
@@ -95,14 +89,3 @@ def figure17(context: Context) -> Outcome:
             bad = found[0].statistics["bad_pixels_nonocc"]
             blocks.append(Viewer(f"{scene.name}, {method}", layers, f"{bad:.2f} % of the non-occluded pixels are bad."))
     return Outcome(blocks)
-
-
-def _scenes(context: Context) -> list[Scene]:
-    names = context.available(SCENES)
-    return [load_scene(name, data=context.data) for name in (names[:1] if context.quick else names)]
-
-
-def _strip(views: Mapping[str, tuple[Prediction, Image]], title: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        prediction_strip(Path(folder) / "figure.png", views, title=title)
-        return (Path(folder) / "figure.png").read_bytes()

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.datasets import Plane, Texture, load_scene, planes_scene, slanted
+from stereo_framework.datasets import Plane, Texture, planes_scene, slanted
 from stereo_framework.page.page import Statement, Text
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.scene import Scene
@@ -31,8 +31,7 @@ _BINS = 8
 
 def experiment7(context: Context) -> Outcome:
     """RMS errors and inverse prediction errors by sampling step, sub-pixel fit, interval matching and blur."""
-    scenes: list[Scene] = [_plane()]
-    scenes += [_crop(load_scene(name, data=context.data)) for name in context.available(["venus"])]
+    scenes: list[Scene] = [_plane(), *map(_crop, context.scenes(["venus"]))]
     results = context.run("experiment7", scenes=scenes, maps=True)
     text = Text(" ".join((__doc__ or "").split("\n\n", 1)[1].split()))
     statements = [_fit_helps(results), _staircase(results, scenes)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stereo_framework.page.page import Cell, Statement, Table
+from stereo_framework.page.page import Cell, PageTable, Statement
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_parameters
 from stereo_framework.script import load
@@ -46,7 +46,7 @@ def table4(context: Context) -> Outcome:
             if not same:
                 different.append(f"{column} {name}: printed {wanted}, ours {ours}")
         rows.append(cells)
-    table = Table(
+    table = PageTable(
         "Parameters of our scripts; a value that differs from the printed one is marked", ["parameter", *_METHODS.values()], rows
     )
     statement = Statement(

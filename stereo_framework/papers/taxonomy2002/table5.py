@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from stereo_framework.page.page import Cell, Table, mark_best
+from stereo_framework.page.page import Cell, PageTable, mark_best
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import PublishedTable, published_table
@@ -82,7 +82,7 @@ def _comparison(method: str, row: str, column: str, published: float | None, our
     return Comparison(row, column, published, ours, below, above, reason)
 
 
-def _ranking(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -> Table:
+def _ranking(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -> PageTable:
     """All twenty methods with our numbers in our rows, by their average rank over the columns."""
     rows = {label: dict(ours.get(label, values)) for label, values in published.rows.items()}
     columns = [c for c in published.columns if all(c in values for values in rows.values())]
@@ -92,14 +92,13 @@ def _ranking(published: PublishedTable, ours: Mapping[str, Mapping[str, float]])
     cells = [
         [
             Cell(f"{label} (ours)" if label in ours else label),
-            Cell(f"{mean[label]:.1f}", mean[label]),
-            *(
-                Cell(f"{rows[label][c]:.2f}", rows[label][c], hint=f"rank {rank}")
-                for c, rank in zip(columns, ranks[label], strict=True)
-            ),
+            Cell.number(mean[label], ".1f"),
+            *(Cell.number(rows[label][c], hint=f"rank {rank}") for c, rank in zip(columns, ranks[label], strict=True)),
         ]
         for label in sorted(rows, key=mean.__getitem__)
     ]
     marked = mark_best(cells, ["", "lower", *["lower"] * len(columns)])
     note = "Ranks: 1 plus the number of better methods, over the columns shown; the other fifteen rows are the paper's."
-    return Table("All twenty methods, ours in place of the paper's own five", ["method", "average rank", *columns], marked, note)
+    return PageTable(
+        "All twenty methods, ours in place of the paper's own five", ["method", "average rank", *columns], marked, note
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from stereo_framework.papers.comparison import Comparison, comparison_table
@@ -30,17 +31,7 @@ def table6(context: Context) -> Outcome:
     """Percentages of bad pixels with Table 4's parameters and with the best seen in all experiments."""
     published = published_table("taxonomy2002", "table6")
     fixed = {(c.row, c.column): c for c in table5(context).comparisons}
-    names = (
-        "table6",
-        "table5",
-        "experiment1",
-        "experiment2",
-        "experiment3",
-        "experiment4",
-        "experiment5",
-        "experiment6",
-        "experiment6_map",
-    )
+    names = ("table6", "table5", *(f"experiment{i}" for i in range(1, 7)), "experiment6_map")
     everything = [r for name in names for r in context.run(name, maps=name == "table5") if r.error is None]
     comparisons = []
     for method, row in _NAMES.items():
@@ -48,17 +39,8 @@ def table6(context: Context) -> Outcome:
             printed = published.rows[row]
             of_table5 = fixed.get((METHODS[method], f"{scene}_nonocc"))
             if of_table5 is not None:
-                comparisons.append(
-                    Comparison(
-                        row,
-                        f"{scene}_fixed",
-                        printed[f"{scene}_fixed"],
-                        of_table5.ours,
-                        of_table5.below,
-                        of_table5.above,
-                        of_table5.reason,
-                    )
-                )
+                column = f"{scene}_fixed"
+                comparisons.append(replace(of_table5, row=row, column=column, published=printed[column]))
             best = _best(everything, method, scene)
             setting = "" if best is None else ", ".join(f"{k}={v}" for k, v in best.axes.items())
             value = None if best is None else best.statistics["bad_pixels_nonocc"]
@@ -67,10 +49,8 @@ def table6(context: Context) -> Outcome:
             if method == "gc":
                 above, reason = _GC_SPREAD.get(scene, 0.1), f"{reason}; the order of the moves is random"
             elif (method, scene) == ("ssd", "tsukuba"):
-                above, reason = (
-                    0.1,
-                    f"{reason}; ties between equal costs, which builds of the original program decide differently",
-                )
+                reason += "; ties between equal costs, which builds of the original program decide differently"
+                above = 0.1
             comparisons.append(Comparison(row, f"{scene}_best", printed[f"{scene}_best"], value, None, above, reason))
     return Outcome([comparison_table("Non-occluded bad pixels in percent, fixed and best parameters", comparisons)], comparisons)
 

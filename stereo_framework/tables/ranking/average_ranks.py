@@ -64,10 +64,7 @@ def average_ranks(values: ArrayLike) -> NDArray[np.float64]:
     >>> average_ranks([[1, 5], [2, 4], [3, 4]]).tolist()
     [2.0, 1.5, 2.0]
     """
-    ranks = competition_ranks(values)
-    if ranks.ndim != 2 or not ranks.shape[1]:
-        raise DataError(f"scores have shape {ranks.shape}; expected (methods, columns) with at least one column")
-    return ranks.mean(axis=1)
+    return competition_ranks(checked_table(values)).mean(axis=1)
 
 
 def checked(values: ArrayLike) -> NDArray[np.float64]:
@@ -77,4 +74,12 @@ def checked(values: ArrayLike) -> NDArray[np.float64]:
         place = tuple(map(int, np.argwhere(np.isnan(scores))[0]))
         where = f"row {place[0]}" + "".join(f", column {c}" for c in place[1:])
         raise DataError(f"scores: {where} is NaN (rows and columns from 0); methods are ranked by complete tables")
+    return scores
+
+
+def checked_table(values: ArrayLike) -> NDArray[np.float64]:
+    """The same of ``(methods, columns)``; another shape, or one without a column, is refused."""
+    scores = checked(values)
+    if scores.ndim != 2 or not scores.shape[1]:
+        raise DataError(f"scores have shape {scores.shape}; expected (methods, columns) with at least one column")
     return scores

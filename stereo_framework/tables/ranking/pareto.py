@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stereo_framework.errors import DataError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.tables.ranking.average_ranks import checked
+from stereo_framework.tables.ranking.average_ranks import checked_table
 
 
 def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
@@ -40,7 +39,7 @@ def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
     >>> astar_groups([[1, 5], [2, 4], [2, 5], [3, 6]]).tolist()
     [1, 1, 2, 3]
     """
-    scores = _table(values)
+    scores = checked_table(values)
     # In lexicographic order nobody is dominated by one who comes later.
     order = np.lexsort(scores.T[::-1])
     groups = np.empty(len(scores), np.int64)
@@ -71,7 +70,7 @@ def dominance(values: ArrayLike) -> NDArray[np.bool_]:
     >>> dominance([[1, 5], [2, 5]]).tolist()
     [[False, True], [False, False]]
     """
-    scores = _table(values)
+    scores = np.ascontiguousarray(checked_table(values))
     found = np.empty((len(scores), len(scores)), np.bool_)
     over_rows(lambda a, b: _dominance_kernel(scores, a, found[a:b]), len(scores), found.size)
     return found
@@ -89,13 +88,6 @@ def astar_verdict(groups: NDArray[np.int64]) -> str:
     if count == 1:
         return "A* has one member: it is the best method"
     return f"A* has {count} members: their accuracy is comparable, none is better than another in every column"
-
-
-def _table(values: ArrayLike) -> NDArray[np.float64]:
-    scores = np.ascontiguousarray(checked(values))
-    if scores.ndim != 2 or not scores.shape[1]:
-        raise DataError(f"scores have shape {scores.shape}; expected (methods, columns) with at least one column")
-    return scores
 
 
 @kernel

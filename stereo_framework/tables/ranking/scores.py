@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -66,11 +67,8 @@ class Scores:
                 f"scores have shape {self.values.shape}; {expected[0]} methods and {expected[1]} columns need {expected}"
             )
         for kind, names in (("method", self.methods), ("column", tuple(c.name for c in self.columns))):
-            twice = (
-                next((name for i, name in enumerate(names) if name in names[:i]), None) if len(set(names)) < len(names) else None
-            )
-            if twice is not None:
-                raise DataError(f"scores: the {kind} {twice!r} stands twice; each needs a name of its own")
+            if twice := [name for name, times in Counter(names).items() if times > 1]:
+                raise DataError(f"scores: the {kind} {twice[0]!r} stands twice; each needs a name of its own")
 
     @property
     def scenes(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,12 +13,18 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.tables.ranking.average_ranks import competition_ranks
 from stereo_framework.tables.ranking.pareto import astar_groups
 from stereo_framework.tables.ranking.ranking import Ranking, rank_methods
-from stereo_framework.tables.ranking.scores import Scores
+from stereo_framework.tables.ranking.scores import Column, Scores
 
 _TAILS = (0.025, 0.975)
 """A 95 % interval."""
 
-_FACTORS: tuple[Literal["scene", "measure"], ...] = ("scene", "measure")
+_Kind = Literal["column", "scene", "measure"]
+_PARTS: Mapping[_Kind, Callable[[Column], str]] = {
+    "scene": lambda column: column.scene,
+    "measure": lambda column: column.measure,
+    "column": lambda column: column.name,
+}
+"""What a table can be ranked without: the names by which columns go together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +41,7 @@ class LeftOut:
         Of the same methods.
     """
 
-    kind: Literal["column", "scene", "measure"]
+    kind: _Kind
     name: str
     ranking: Ranking
 
@@ -64,16 +71,12 @@ def leave_one_out(scores: Scores) -> list[LeftOut]:
     """
     if len(scores.columns) < 2:
         raise ParameterError("leave-one-out: the table has one column; at least two are needed")
-    found = []
-    for kind in _FACTORS:
-        names = list(dict.fromkeys(name for c in scores.columns if (name := getattr(c, kind))))
-        if 1 < len(names) < len(scores.columns):
-            for name in names:
-                rest = [i for i, c in enumerate(scores.columns) if getattr(c, kind) != name]
-                found.append(LeftOut(kind, name, rank_methods(scores.select(rest))))
-    for i, column in enumerate(scores.columns):
-        rest = [k for k in range(len(scores.columns)) if k != i]
-        found.append(LeftOut("column", column.name, rank_methods(scores.select(rest))))
+    found: list[LeftOut] = []
+    for kind, name_of in _PARTS.items():
+        names = list(dict.fromkeys(filter(None, map(name_of, scores.columns))))
+        if kind == "column" or 1 < len(names) < len(scores.columns):
+            rests = ([i for i, column in enumerate(scores.columns) if name_of(column) != name] for name in names)
+            found += [LeftOut(kind, name, rank_methods(scores.select(rest))) for name, rest in zip(names, rests, strict=True)]
     return found
 
 

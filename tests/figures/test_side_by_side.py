@@ -5,7 +5,7 @@ import pytest
 from figure_parts import bars, check_layout, legends, titles
 
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.figures.comparison import comparison, comparison_figure
+from stereo_framework.figures.side_by_side import side_by_side, side_by_side_figure
 from stereo_framework.io import read_image
 
 NAN = np.nan
@@ -30,7 +30,7 @@ def _columns(figure):
 
 
 def test_each_map_stands_above_its_error():
-    figure = comparison_figure(IMAGE, _maps(3), (0, 9), TRUTH, "a scene")
+    figure = side_by_side_figure(IMAGE, _maps(3), (0, 9), TRUTH, "a scene")
     error = "error: disparity − truth"
     assert _columns(figure) == [["reference image", "truth"], *([f"map {i}", error] for i in range(3))]
     images = {axes.get_title(): axes.images[0] for axes in figure.axes if axes.images}
@@ -48,7 +48,7 @@ def test_each_map_stands_above_its_error():
 
 
 def test_without_truth_maps_are_compared_with_the_first():
-    figure = comparison_figure(IMAGE, _maps(3), (0, 9), None, "")
+    figure = side_by_side_figure(IMAGE, _maps(3), (0, 9), None, "")
     below = "difference from map 0"
     assert _columns(figure) == [["reference image"], ["map 0"], ["map 1", below], ["map 2", below]]
     differences = [axes.images[0].get_array() for axes in figure.axes if axes.get_title() == below]
@@ -58,17 +58,17 @@ def test_without_truth_maps_are_compared_with_the_first():
 
 
 def test_two_maps_without_truth_make_one_row():
-    figure = comparison_figure(IMAGE, _maps(2), (0, 9), None, "")
+    figure = side_by_side_figure(IMAGE, _maps(2), (0, 9), None, "")
     assert _columns(figure) == [["reference image"], ["map 0"], ["map 1"], ["difference from map 0"]]
 
 
 def test_many_maps_make_several_rows():
-    figure = comparison_figure(IMAGE, _maps(8), (0, 9), TRUTH, "")
+    figure = side_by_side_figure(IMAGE, _maps(8), (0, 9), TRUTH, "")
     columns = _columns(figure)
     assert len(columns) == 5  # nine columns in two rows
     assert [c[0] for c in columns] == ["reference image", *(f"map {i}" for i in range(4))]
     assert [c[2] for c in columns if len(c) > 2] == [f"map {i}" for i in range(4, 8)]
-    assert comparison_figure(IMAGE, _maps(12), (0, 9), None, "").bbox.width <= 1900
+    assert side_by_side_figure(IMAGE, _maps(12), (0, 9), None, "").bbox.width <= 1900
 
 
 @pytest.mark.parametrize("shape", [SHAPE, (288, 384), (375, 1242), (500, 200)])
@@ -78,36 +78,36 @@ def test_nothing_overlaps(shape, count, known):
     truth = np.full(shape, NAN, np.float32)
     maps = {f"graph_cut optimization.penalty={i} and what else was swept": truth for i in range(count)}
     check_layout(
-        comparison_figure(np.zeros(shape, np.uint8), maps, (0, 19), truth if known else None, "a scene with a long name " * 9)
+        side_by_side_figure(np.zeros(shape, np.uint8), maps, (0, 19), truth if known else None, "a scene with a long name " * 9)
     )
 
 
 def test_long_names_keep_both_ends():
     name = "dynamic_programming " + "x" * 200 + " penalty=20"
-    shown = titles(comparison_figure(IMAGE, {"a": TRUTH, name: TRUTH}, (0, 9), TRUTH, ""))[-2]
+    shown = titles(side_by_side_figure(IMAGE, {"a": TRUTH, name: TRUTH}, (0, 9), TRUTH, ""))[-2]
     assert len(shown) < 60
     assert shown.startswith("dynamic_pr")
     assert shown.endswith("penalty=20")
     assert "…" in shown
     money = {"$a$": TRUTH, "$\\b": TRUTH}  # no formulas
-    assert [t for t in titles(comparison_figure(IMAGE, money, (0, 9), TRUTH, "")) if "$" in t] == list(money)
+    assert [t for t in titles(side_by_side_figure(IMAGE, money, (0, 9), TRUTH, "")) if "$" in t] == list(money)
 
 
 def test_grey_is_explained():
     maps = _maps(2)
     maps["map 1"][3, 4] = NAN
-    assert legends(comparison_figure(IMAGE, maps, (0, 9), TRUTH, "")) == ["no estimate"]
+    assert legends(side_by_side_figure(IMAGE, maps, (0, 9), TRUTH, "")) == ["no estimate"]
     unknown = TRUTH.copy()
     unknown[0, 0] = NAN
-    assert legends(comparison_figure(IMAGE, _maps(2), (0, 9), unknown, "")) == ["truth unknown"]
+    assert legends(side_by_side_figure(IMAGE, _maps(2), (0, 9), unknown, "")) == ["truth unknown"]
 
 
 def test_the_picture_shows_the_image(tmp_path):
     large = np.random.default_rng(0).integers(0, 256, (201, 500, 3), dtype=np.uint8)
     maps = {name: np.ones((201, 500), np.float32) for name in "ab"}
-    comparison(tmp_path / "c.png", large, maps, (0, 2), truth=maps["a"])
+    side_by_side(tmp_path / "c.png", large, maps, (0, 2), truth=maps["a"])
     picture = read_image(tmp_path / "c.png")
-    box = comparison_figure(large, maps, (0, 2), maps["a"], "").axes[0].get_window_extent()
+    box = side_by_side_figure(large, maps, (0, 2), maps["a"], "").axes[0].get_window_extent()
     top, left = picture.shape[0] - round(box.y1), round(box.x0)
     # The frame covers the outermost pixels.
     np.testing.assert_array_equal(picture[top + 1 : top + 200, left + 1 : left + 499], large[1:-1, 1:-1])
@@ -116,10 +116,10 @@ def test_the_picture_shows_the_image(tmp_path):
 def test_mistakes_are_one_line(tmp_path):
     path, maps = tmp_path / "c.png", _maps(2)
     with pytest.raises(ParameterError, match="^maps: 1 given; a comparison needs two or more$"):
-        comparison(path, IMAGE, _maps(1), (0, 9))
+        side_by_side(path, IMAGE, _maps(1), (0, 9))
     with pytest.raises(DataError, match="^image is 40x30, map 1 is 39x30; pictures need both of one size$"):
-        comparison(path, IMAGE, maps | {"map 1": TRUTH[:, 1:]}, (0, 9))
+        side_by_side(path, IMAGE, maps | {"map 1": TRUTH[:, 1:]}, (0, 9))
     with pytest.raises(DataError, match="image is 40x30, truth is 40x29"):
-        comparison(path, IMAGE[..., 0], maps, (0, 9), truth=TRUTH[1:])
+        side_by_side(path, IMAGE[..., 0], maps, (0, 9), truth=TRUTH[1:])
     with pytest.raises(ParameterError, match="is no range of disparities"):
-        comparison(path, IMAGE, maps, (9, 0))
+        side_by_side(path, IMAGE, maps, (9, 0))

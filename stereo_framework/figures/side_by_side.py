@@ -10,7 +10,7 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.figures._drawing import (
     axes_at,
     beyond,
-    check_shapes,
+    check_image,
     colour_bar,
     draw_difference,
     draw_disparity,
@@ -32,7 +32,7 @@ _MOST = 5
 """Columns of panels; what is more starts a new row."""
 
 
-def comparison(
+def side_by_side(
     path: PathLike,
     image: Image,
     maps: Mapping[str, Disparity],
@@ -68,14 +68,14 @@ def comparison(
     if len(maps) < 2:
         raise ParameterError(f"maps: {len(maps)} given; a comparison needs two or more")
     known = [] if truth is None else [("truth", truth)]
-    check_shapes(("image", image[..., 0] if image.ndim == 3 else image), *known, *maps.items())
-    save_picture(path, comparison_figure(image, maps, shown, truth, title))
+    check_image(image, *known, *maps.items())
+    save_picture(path, side_by_side_figure(image, maps, shown, truth, title))
 
 
-def comparison_figure(
+def side_by_side_figure(
     image: Image, maps: Mapping[str, Disparity], shown: tuple[float, float], truth: Disparity | None, title: str
 ) -> Figure:
-    """See `comparison`."""
+    """See `side_by_side`."""
     columns = _columns(image, maps, shown, truth)
     lines = math.ceil(len(columns) / _MOST)
     across = math.ceil(len(columns) / lines)

@@ -1,4 +1,4 @@
-"""Write what the ``report`` of a script asks for."""
+"""The files that the ``report`` of a script asks for: plots, tables and charts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError
-from stereo_framework.figures.charts import write_charts
-from stereo_framework.figures.plots import write_plot
-from stereo_framework.script.report import PivotTable, read_report
+from stereo_framework.figures.charts import CHART_FIGURES
+from stereo_framework.figures.plots import plot_figure
+from stereo_framework.figures.saving import save_figure
+from stereo_framework.script.report import Chart, PivotTable, Plot, read_report
 from stereo_framework.sweep import Result
 from stereo_framework.tables.formats import to_text, write_text
 from stereo_framework.tables.results import of_each_protocol
@@ -25,7 +26,8 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     report : mapping
         As a script has it: ``Script.report``.
     out : Path
-        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown, charts to ``out/charts`` as SVG and PNG.
+        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown, charts to ``out/charts`` as SVG and PNG. Where
+        several protocols measured what is shown, each gets files of its own, ``NAME_PROTOCOL.svg``.
 
     Returns
     -------
@@ -42,20 +44,46 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     wanted = read_report(report)
     written: list[Path] = []
     problems: list[str] = []
-    kinds: Sequence[tuple[str, Sequence[Any], Callable[[Any, Sequence[Result], Path], list[Path]]]] = (
-        ("plots", wanted.plots, write_plot),
+    kinds: Sequence[tuple[str, Sequence[Any], Callable[[Any, list[Result], Path, str], list[Path]]]] = (
+        ("plots", wanted.plots, _write_plot),
         ("tables", wanted.tables, _write_table),
-        ("charts", wanted.charts, write_charts),
+        ("charts", wanted.charts, _write_charts),
     )
     for folder, those, write in kinds:
         for one in those:
             try:
-                written += write(one, results, out / folder / one.name)
+                for ending, same in of_each_protocol(results, one.where, _statistics(one)):
+                    written += write(one, same, out / folder, ending)
             except StereoFrameworkError as error:
                 problems.append(f"report.{folder}.{one.name}: {error}")
     if problems:
         raise ParameterError("\n".join(problems))
     return written
+
+
+def _statistics(one: Plot | PivotTable | Chart) -> Sequence[str]:
+    return one.y if isinstance(one, Plot) else one.value if isinstance(one, PivotTable) else one.measures
+
+
+def _write_plot(plot: Plot, results: list[Result], folder: Path, ending: str) -> list[Path]:
+    return save_figure(plot_figure(plot, results), folder / f"{plot.name}{ending}", results[0].protocol_text)
+
+
+def _write_table(table: PivotTable, results: list[Result], folder: Path, ending: str) -> list[Path]:
+    found = pivot(results, table.rows, table.columns, table.value)
+    paths = {form: folder / f"{table.name}{ending}.{suffix}" for form, suffix in (("csv", "csv"), ("markdown", "md"))}
+    for form, path in paths.items():
+        write_text(path, to_text(found, form))
+    return list(paths.values())
+
+
+def _write_charts(chart: Chart, results: list[Result], folder: Path, ending: str) -> list[Path]:
+    drawn = ((kind, CHART_FIGURES[kind](chart, results)) for kind in chart.kinds)
+    return [
+        path
+        for kind, figure in drawn
+        for path in save_figure(figure, folder / f"{chart.name}_{kind}{ending}", results[0].protocol_text)
+    ]
 
 
 def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]], out: Path) -> list[Path]:
@@ -78,14 +106,3 @@ def reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]]) -> 
         own = [r for r in results if r.method in methods]
         if own and script.get("report"):
             yield own, script["report"]
-
-
-def _write_table(table: PivotTable, results: Sequence[Result], stem: Path) -> list[Path]:
-    written = []
-    for ending, same in of_each_protocol(results, table.where, table.value):
-        found = pivot(same, table.rows, table.columns, table.value)
-        paths = [stem.with_name(f"{stem.name}{ending}{suffix}") for suffix in (".csv", ".md")]
-        write_text(paths[0], to_text(found, "csv"))
-        write_text(paths[1], to_text(found, "markdown"))
-        written += paths
-    return written

@@ -6,7 +6,7 @@ import pytest
 from made_results import SCENES, sweep
 
 from stereo_framework.errors import ParameterError, ScriptError
-from stereo_framework.figures.write import write_report, write_reports
+from stereo_framework.page.report_files import write_report, write_reports
 
 TRUNCATION, BAD = "matching_cost.truncation", "bad_pixels_nonocc"
 PLOT = {"x": TRUNCATION, "y": BAD}

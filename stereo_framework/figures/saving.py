@@ -1,0 +1,75 @@
+"""Figures as files: the same figure gives the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import DataError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DPI = 200
+
+
+def svg_text(figure: Figure, description: str | None = None) -> str:
+    """A figure as SVG, with a description for programs that list files."""
+    import matplotlib
+
+    file = io.StringIO()
+    # Without salt and with a date every drawing would be another file.
+    with matplotlib.rc_context({"svg.hashsalt": "stereo_framework"}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Description": description})
+    return file.getvalue()
+
+
+def write_figure(path: Path, figure: Figure, description: str = "") -> None:
+    """Write a figure as a ``.png`` or ``.svg`` file.
+
+    Raises
+    ------
+    DataError
+        Another ending, or the file cannot be written.
+    """
+    ending = path.suffix.lower()
+    if ending not in (".png", ".svg"):
+        raise DataError(f"{path}: expected a .png or .svg file")
+    try:
+        if ending == ".svg":
+            path.write_text(svg_text(figure, description), encoding="utf-8")
+        else:
+            figure.savefig(path, dpi=_DPI, metadata={"Software": None, "Description": description})
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def rendered(figure: Figure) -> NDArray[np.uint8]:
+    """A figure's screen pixels, uint8 (rows, columns, 3)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
+
+
+def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:
+    """Write a figure as ``STEM.svg`` and ``STEM.png``; the folder is made.
+
+    Raises
+    ------
+    DataError
+        A file cannot be written.
+    """
+    paths = [stem.with_name(f"{stem.name}{ending}") for ending in (".svg", ".png")]
+    try:
+        stem.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{stem.parent}: cannot be written: {error.strerror or error}") from error
+    for path in paths:
+        write_figure(path, figure, description)
+    return paths
