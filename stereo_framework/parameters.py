@@ -45,6 +45,13 @@ class Unit:
     text: str
 
 
+@dataclass(frozen=True)
+class Words:
+    """What is legal, in an annotation whose type and bounds do not say it well: ``Annotated[int, Predicate(is_odd), Words("an odd number")]``."""
+
+    text: str
+
+
 @functools.cache
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Parameters by name, annotations resolved: the keyword-only ones of a function, all fields of a dataclass."""
@@ -122,6 +129,9 @@ def describe(annotation: Any) -> str:
     """An annotation in words: ``Positive | None`` is "a number > 0 or null"."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
+        told = [extra.text for extra in arguments[1:] if isinstance(extra, Words)]
+        if told:
+            return told[-1]
         bounds = {Gt: "gt", Ge: "ge", Lt: "lt", Le: "le"}
         signs = {Gt: ">", Ge: ">=", Lt: "<", Le: "<="}
         limits = [f"{signs[type(b)]} {getattr(b, bounds[type(b)]):g}" for b in arguments[1:] if type(b) in bounds]

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.evaluation._protocol import LEGAL, REGIONS, Protocol, field, grouped, region_fault, shortest, value_faults
+from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, shortest, value_faults
 from stereo_framework.evaluation.hci import Parameters as HciParameters
-from stereo_framework.parameters import spelled
+from stereo_framework.parameters import parameters_of, spelled
 from stereo_framework.scene import Scene
 
 __all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "resolve", "shortest"]
@@ -171,13 +171,14 @@ def faults(spec: object) -> dict[str, str]:
         found[""] = f"a derived protocol needs a 'base'; {nearest('', PRESETS, kind='protocols')}"
     elif not isinstance(base, str) or base not in PRESETS:
         found["base"] = _no_preset(base)
+    legal = parameters_of(Protocol)
     for key in spec:
-        if key != "base" and field(str(key)) not in LEGAL:
-            found[str(key)] = f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *LEGAL}, kind='fields')}"
+        if key != "base" and field(str(key)) not in legal:
+            found[str(key)] = f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *legal}, kind='fields')}"
     for key in spec:
         if isinstance(key, str) and field(key) != key and field(key) in spec:
             found[key] = f"given twice: as {key!r} and as {field(key)!r}; keep one"
-    found |= value_faults({k: v for k, v in spec.items() if field(str(k)) in LEGAL})
+    found |= value_faults({k: v for k, v in spec.items() if field(str(k)) in legal})
     key = next((k for k in ("regions", "region", "masks") if k in spec), "")
     if key and not {"regions", "region", "masks"} & found.keys():
         inherited = PRESETS[base] if isinstance(base, str) and base in PRESETS else PRESETS["taxonomy2002"]
