@@ -11,7 +11,7 @@ from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import Parameters as HciParameters
-from stereo_framework.evaluation.metrics import GROUPS, METRICS
+from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
 from stereo_framework.parameters import (
     Fraction01,
     NonNegative,
@@ -315,8 +315,3 @@ def grouped(measures: tuple[str, ...]) -> tuple[str, ...]:
         if set(names) <= set(measures):
             measures = tuple(dict.fromkeys(group if name in names else name for name in measures))
     return measures
-
-
-def shortest(value: float) -> str:
-    """A number as names and lines show it: the shortest text that means exactly this one (``0.5``, ``2``)."""
-    return repr(float(value)).removesuffix(".0")

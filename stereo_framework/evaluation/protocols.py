@@ -15,8 +15,9 @@ from typing import Any
 import yaml
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, shortest, value_faults
+from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, value_faults
 from stereo_framework.evaluation.hci import Parameters as HciParameters
+from stereo_framework.evaluation.metrics import shortest
 from stereo_framework.parameters import parameters_of, spelled
 from stereo_framework.scene import Scene
 
