@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.errors import ParameterError, close_names, nearest
 
 if TYPE_CHECKING:
     import pydantic
@@ -90,7 +90,9 @@ def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[
             if name not in legal:
                 found[name] = f"no such parameter of {function.__name__}; {nearest(name, legal, kind='parameters')}"
             else:
-                found[name] = f"{spelled(parameters[name])} is not {describe(legal[name].annotation)}"
+                close = close_names(str(parameters[name]), _choices(legal[name].annotation), 1)
+                near = f"; did you mean {close[0]!r}?" if close else ""
+                found[name] = f"{spelled(parameters[name])} is not {describe(legal[name].annotation)}{near}"
     return found
 
 
@@ -123,6 +125,14 @@ def require(function: Callable[..., Any], **values: Any) -> None:
 def plain(value: Any) -> Any:
     """A number computed with numpy as the number that one would write down."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The texts that an annotation lists, itself or as one of its alternatives."""
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is Literal:
+        return [value for value in arguments if isinstance(value, str)]
+    return [choice for argument in arguments for choice in _choices(argument)]
 
 
 def describe(annotation: Any) -> str:

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
 from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Costs, CostVolume
 
@@ -81,15 +80,7 @@ def bayesian_diffusion(
     [[1, 1, 1]]
     """
     volume.check_float("bayesian_diffusion")
-    check_count("bayesian_diffusion.iterations", iterations)
-    for name, value, legal in (
-        ("cost_scale", cost_scale, cost_scale > 0),
-        ("mu", mu, mu >= 0),
-        ("sigma", sigma, sigma > 0),
-        ("epsilon", epsilon, 0 <= epsilon <= 1),
-    ):
-        if not legal:
-            raise ParameterError(f"bayesian_diffusion.{name}: {value!r} is out of its bounds")
+    require(bayesian_diffusion, iterations=iterations, cost_scale=cost_scale, mu=mu, sigma=sigma, epsilon=epsilon)
     scale, weight = np.float32(cost_scale), np.float32(mu)
     taps, floor, norm = _prior(volume.costs.shape[2], sigma, epsilon)
     # Inside, the columns stand fastest: sums over a pixel's levels, too few to fill vector registers, become sums of whole rows.

@@ -7,13 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_choice
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import stage
-
-RULES = ("background", "left")
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, sections 3.4 and 4.3", halo=lambda: 0)
@@ -51,7 +49,7 @@ def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"]
     >>> fill_occlusions(row).tolist(), fill_occlusions(row, rule="left").tolist()
     ([[5.0, 2.0, 2.0, 2.0]], [[5.0, 5.0, 2.0, 2.0]])
     """
-    check_choice("fill_occlusions.rule", rule, RULES)
+    require(fill_occlusions, rule=rule)
     filled = disparity.copy()
     over_rows(lambda start, stop: _kernel(rule == "left", filled[start:stop]), disparity.shape[0], disparity.size)
     return filled
