@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.errors import ParameterError, close_names, nearest
 
 if TYPE_CHECKING:
     import pydantic
@@ -41,6 +41,13 @@ class Unit:
     text : str
         As it follows a number: ``pixels``, ``grey levels``, ``levels`` (of disparity), ``passes``, ``units of the matching cost``.
     """
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is legal, in an annotation whose type and bounds do not say it well: ``Annotated[int, Predicate(is_odd), Words("an odd number")]``."""
 
     text: str
 
@@ -83,7 +90,9 @@ def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[
             if name not in legal:
                 found[name] = f"no such parameter of {function.__name__}; {nearest(name, legal, kind='parameters')}"
             else:
-                found[name] = f"{spelled(parameters[name])} is not {describe(legal[name].annotation)}"
+                close = close_names(str(parameters[name]), _choices(legal[name].annotation), 1)
+                near = f"; did you mean {close[0]!r}?" if close else ""
+                found[name] = f"{spelled(parameters[name])} is not {describe(legal[name].annotation)}{near}"
     return found
 
 
@@ -118,10 +127,21 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _choices(annotation: Any) -> list[str]:
+    """The texts that an annotation lists, itself or as one of its alternatives."""
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is Literal:
+        return [value for value in arguments if isinstance(value, str)]
+    return [choice for argument in arguments for choice in _choices(argument)]
+
+
 def describe(annotation: Any) -> str:
     """An annotation in words: ``Positive | None`` is "a number > 0 or null"."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
+        told = [extra.text for extra in arguments[1:] if isinstance(extra, Words)]
+        if told:
+            return told[-1]
         bounds = {Gt: "gt", Ge: "ge", Lt: "lt", Le: "le"}
         signs = {Gt: ">", Ge: ">=", Lt: "<", Le: "<="}
         limits = [f"{signs[type(b)]} {getattr(b, bounds[type(b)]):g}" for b in arguments[1:] if type(b) in bounds]

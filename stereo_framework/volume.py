@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.kernels.closed_cells import close_cells, closed_labels, reached, without_open_cell
+from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask, Search
 
@@ -164,17 +165,8 @@ def fill_labels(labels: Labels) -> Labels:
     """
     if labels.min(initial=0) >= 0:
         return labels
-    columns = np.arange(labels.shape[1])
-    known = labels >= 0
-    left = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
-    right = np.minimum.accumulate(np.where(known, columns, labels.shape[1])[:, ::-1], axis=1)[:, ::-1]
-    far = np.iinfo(labels.dtype).max
-    padded = np.pad(labels, ((0, 0), (1, 1)), constant_values=far)
-    from_left = np.take_along_axis(padded, left + 1, axis=1)
-    from_right = np.take_along_axis(padded, right + 1, axis=1)
-    filled = np.minimum(from_left, from_right)
-    filled[filled == far] = 0
-    return filled
+    filled = fill_rows(np.where(labels < 0, np.nan, labels).astype(np.float32))
+    return np.nan_to_num(filled).astype(labels.dtype)
 
 
 class Status(enum.IntEnum):

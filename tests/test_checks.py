@@ -6,31 +6,28 @@ import numpy as np
 import pytest
 
 from stereo_framework import CostVolume, Energy, Search
-from stereo_framework._checks import check_choice, check_count, check_not_negative, check_positive
+from stereo_framework.aggregation import box
 from stereo_framework.errors import ParameterError
-from stereo_framework.optimization import graph_cut
+from stereo_framework.optimization import dynamic_programming, graph_cut, simulated_annealing
+from stereo_framework.parameters import require
 
 
 @pytest.mark.parametrize(
-    ("check", "right", "wrong", "text"),
+    ("stage", "name", "right", "wrong", "text"),
     [
-        (lambda value: check_count("box.size", value), 1, 0, "box.size: 0 is not a whole number >= 1"),
-        (lambda value: check_count("gc.seed", value, 0), 0, -1, "gc.seed: -1 is not a whole number >= 0"),
-        (lambda value: check_not_negative("dp.cost", value), 0, -0.5, "dp.cost: -0.5 is not a number >= 0"),
-        (lambda value: check_not_negative("dp.cost", value), 2.5, math.nan, "dp.cost: nan is not a number >= 0"),
-        (lambda value: check_positive("sa.end", value), 1e-9, 0, "sa.end: 0 is not a number > 0"),
-        (
-            lambda value: check_choice("gc.move", value, ("swap", "expansion")),
-            "swap",
-            "swaps",
-            "gc.move: 'swaps' is not legal; legal: expansion, swap; did you mean 'swap'?",
-        ),
+        (box, "size", 1, 0, "box.size: 0 is not a whole number >= 1"),
+        (graph_cut, "seed", 0, -1, "graph_cut.seed: -1 is not a whole number >= 0"),
+        (dynamic_programming, "occlusion_cost", 0, -0.5, "dynamic_programming.occlusion_cost: -0.5 is not a number >= 0"),
+        (dynamic_programming, "occlusion_cost", 2.5, math.nan, "dynamic_programming.occlusion_cost: nan is not a number >= 0"),
+        (simulated_annealing, "end_temperature", 1e-9, 0, "simulated_annealing.end_temperature: 0 is not a number > 0"),
+        (graph_cut, "move", "swap", "swaps", "graph_cut.move: 'swaps' is not one of swap, expansion; did you mean 'swap'?"),
+        (box, "size", np.int64(3), np.float32(1.5), "box.size: 1.5 is not a whole number >= 1"),
     ],
 )
-def test_parameters(check, right, wrong, text):
-    check(right)
+def test_parameters(stage, name, right, wrong, text):
+    require(stage, **{name: right})
     with pytest.raises(ParameterError) as caught:
-        check(wrong)
+        require(stage, **{name: wrong})
     assert str(caught.value) == text
 
 

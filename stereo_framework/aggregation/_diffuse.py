@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count
 from stereo_framework.aggregation._iterate import iterate
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.parameters import require
 from stereo_framework.volume import CostVolume
 
 
-def diffuse(volume: CostVolume, partial: CostVolume | None, stage: str, iterations: int, rate: float, beta: float) -> CostVolume:
+def diffuse(
+    stage: Callable[..., CostVolume], volume: CostVolume, partial: CostVolume | None, iterations: int, rate: float, beta: float
+) -> CostVolume:
     """Steps of ``C <- (1 - rate (beta + 4)) C + rate * (4 neighbours) + rate beta C0`` in float32, as the original computes.
 
     They start from `partial` where it is given, else from C0, the costs of `volume`.
     """
-    check_count(f"{stage}.iterations", iterations)
+    require(stage, iterations=iterations)
     if not rate > 0 or beta < 0 or rate * (beta + 4) > 1 + 1e-9:
         highest = 1 / (beta + 4) if beta >= 0 else 0.25
         raise ParameterError(
-            f"{stage}: rate {rate:g} with beta {beta:g} does not converge; legal: 0 < rate <= {highest:g}, beta >= 0"
+            f"{stage.__name__}: rate {rate:g} with beta {beta:g} does not converge; legal: 0 < rate <= {highest:g}, beta >= 0"
         )
     # The factor of the cell itself follows from the rounded rate, so that the three sum to one.
     spread = np.float32(rate)

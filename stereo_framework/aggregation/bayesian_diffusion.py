@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.exponential import exp, log
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
 from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Costs, CostVolume
 
@@ -81,15 +81,7 @@ def bayesian_diffusion(
     [[1, 1, 1]]
     """
     volume.check_float("bayesian_diffusion")
-    check_count("bayesian_diffusion.iterations", iterations)
-    for name, value, legal in (
-        ("cost_scale", cost_scale, cost_scale > 0),
-        ("mu", mu, mu >= 0),
-        ("sigma", sigma, sigma > 0),
-        ("epsilon", epsilon, 0 <= epsilon <= 1),
-    ):
-        if not legal:
-            raise ParameterError(f"bayesian_diffusion.{name}: {value!r} is out of its bounds")
+    require(bayesian_diffusion, iterations=iterations, cost_scale=cost_scale, mu=mu, sigma=sigma, epsilon=epsilon)
     scale, weight = np.float32(cost_scale), np.float32(mu)
     taps, floor, norm = _prior(volume.costs.shape[2], sigma, epsilon)
     # Inside, the columns stand fastest: sums over a pixel's levels, too few to fill vector registers, become sums of whole rows.
@@ -192,7 +184,7 @@ def _to_energy(
 @kernel
 def _to_probability(energy: NDArray[np.float32], least: NDArray[np.float32], total: NDArray[np.float32]) -> None:
     for x in range(energy.shape[0]):
-        energy[x] = _exp(least[x] - energy[x])
+        energy[x] = exp(least[x] - energy[x])
         total[x] += energy[x]
 
 
@@ -214,35 +206,4 @@ def _add_neighbours(below: NDArray[np.float32], above: NDArray[np.float32], tap:
 def _to_support(blurred: NDArray[np.float32], total: NDArray[np.float32], norm: float, out: NDArray[np.float32]) -> None:
     for x in range(out.shape[0]):
         probability = blurred[x] / total[x] * norm
-        out[x] = -_log(probability if probability > _SMALLEST else _SMALLEST)
-
-
-@kernel(inline="always")
-def _exp(x: Any) -> Any:
-    """e^x of a float32 x <= 0; 0 below -87."""
-    x = x if x > np.float32(-88) else np.float32(-88)
-    n = np.int32(x * np.float32(1.44269504) - np.float32(0.5))
-    # ln 2 in two parts, so that the rest is exact.
-    r = x - np.float32(n) * np.float32(0.693359375) + np.float32(n) * np.float32(2.12194440e-4)
-    p = np.float32(1 / 720) * r + np.float32(1 / 120)
-    p = p * r + np.float32(1 / 24)
-    p = p * r + np.float32(1 / 6)
-    p = p * r + np.float32(1 / 2)
-    p = p * r * r + r + np.float32(1)
-    return p * np.int32((n + np.int32(127)) << np.int32(23)).view(np.float32)
-
-
-@kernel(inline="always")
-def _log(x: Any) -> Any:
-    """Natural logarithm of a normal, positive float32."""
-    bits = np.float32(x).view(np.int32)
-    # Mantissa in sqrt(1/2)..sqrt(2), so that the series converges fast on both sides of 1.
-    shifted = bits - np.int32(0x3F3504F3)
-    n = np.float32(shifted >> np.int32(23))
-    m = np.int32((shifted & np.int32(0x7FFFFF)) + np.int32(0x3F3504F3)).view(np.float32)
-    s = (m - np.float32(1)) / (m + np.float32(1))
-    q = s * s
-    series = np.float32(2 / 9) * q + np.float32(2 / 7)
-    series = series * q + np.float32(2 / 5)
-    series = series * q + np.float32(2 / 3)
-    return n * np.float32(0.69314718) + s * (np.float32(2) + q * series)
+        out[x] = -log(probability if probability > _SMALLEST else _SMALLEST)

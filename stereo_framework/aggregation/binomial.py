@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count
 from stereo_framework.aggregation._iterate import iterate
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.parameters import require
 from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 
@@ -58,7 +58,7 @@ def binomial(
     [1.0, 4.0, 6.0, 4.0, 1.0]
     """
     volume.check_float("binomial")
-    check_count("binomial.iterations", iterations)
+    require(binomial, iterations=iterations)
     return replace(volume, costs=iterate(_kernel, (partial or volume).costs, iterations))
 
 

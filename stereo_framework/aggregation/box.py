@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from stereo_framework._checks import check_count
 from stereo_framework.kernels.windows import box_mean
+from stereo_framework.parameters import require
 from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 
@@ -53,8 +53,7 @@ def box(
     [0.0, 3.0, 6.0]
     """
     volume.check_float("box")
-    check_count("box.size", size)
-    check_count("box.iterations", iterations)
+    require(box, size=size, iterations=iterations)
     costs = volume.costs
     for _ in range(iterations):
         costs = box_mean(costs, size)

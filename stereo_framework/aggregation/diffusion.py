@@ -50,4 +50,4 @@ def diffusion(
     [2.0, 4.0, 2.0]
     """
     volume.check_float("diffusion")
-    return diffuse(volume, partial, "diffusion", iterations, rate, 0.0)
+    return diffuse(diffusion, volume, partial, iterations, rate, 0.0)

@@ -57,4 +57,4 @@ def membrane_diffusion(
     [1.0, 6.0, 1.0]
     """
     volume.check_float("membrane_diffusion")
-    return diffuse(volume, partial, "membrane_diffusion", iterations, rate, beta)
+    return diffuse(membrane_diffusion, volume, partial, iterations, rate, beta)

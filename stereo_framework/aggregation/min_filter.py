@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from stereo_framework._checks import check_count
 from stereo_framework.kernels.windows import window_minimum
+from stereo_framework.parameters import require
 from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 
@@ -47,5 +47,5 @@ def min_filter(volume: CostVolume, *, size: Annotated[PositiveInt, Unit("pixels"
     [5.0, 5.0, 2.0, 2.0]
     """
     volume.check_float("min_filter")
-    check_count("min_filter.size", size)
+    require(min_filter, size=size)
     return replace(volume, costs=window_minimum(volume.costs, size))

@@ -1,7 +1,7 @@
 """Which scenes there are, where their data lie, and what a scene's name means.
 
-A data set is one module with ``FOLDER``, ``scene_names(root)`` and ``load(root, name)``; its scenes are called
-``FOLDER/name``. To add one, write the module and list it in ``DATA_SETS``.
+A data set is one module with ``FOLDER``, ``scene_names(root)`` and ``load(root, name)``, or an object of a module where several share their layout; its
+scenes are called ``FOLDER/name``. To add one, write the module and list it in ``DATA_SETS``.
 """
 
 from __future__ import annotations
@@ -14,28 +14,29 @@ from typing import Protocol
 
 from stereo_framework.datasets import (
     eth3d,
-    kitti2012,
-    kitti2015,
     kitti_sample,
     middlebury2001,
     middlebury2003,
-    middlebury2005,
-    middlebury2006,
     middlebury_v2,
     middlebury_v3,
     motorcycle,
     ready_made,
     scene_file,
 )
+from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
+from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
 from stereo_framework.errors import DataError, close_names
 from stereo_framework.io import PathLike
 from stereo_framework.scene import Scene
 
 
 class DataSet(Protocol):
-    """What the module of a data set offers."""
+    """What a data set offers."""
 
-    FOLDER: str
+    @property
+    def FOLDER(self) -> str:
+        """Its folder below a data root, with which the names of its scenes begin."""
+        ...
 
     def scene_names(self, root: Path, /) -> tuple[str, ...]:
         """Names below FOLDER of the scenes that a data root holds."""
@@ -49,12 +50,12 @@ class DataSet(Protocol):
 DATA_SETS: tuple[DataSet, ...] = (
     middlebury2001,
     middlebury2003,
-    middlebury2005,
-    middlebury2006,
+    MIDDLEBURY_2005,
+    MIDDLEBURY_2006,
     middlebury_v2,
     middlebury_v3,
-    kitti2012,
-    kitti2015,
+    KITTI_2012,
+    KITTI_2015,
     kitti_sample,
     eth3d,
     motorcycle,
@@ -62,7 +63,7 @@ DATA_SETS: tuple[DataSet, ...] = (
 
 _REPEATS = (
     f"{middlebury_v2.FOLDER}/",
-    *(f"{data_set.FOLDER}/{size}Size/" for data_set in (middlebury2005, middlebury2006) for size in ("Third", "Half", "Full")),
+    *(f"{data_set.FOLDER}/{size}Size/" for data_set in (MIDDLEBURY_2005, MIDDLEBURY_2006) for size in ("Third", "Half", "Full")),
 )
 """Beginnings of the names of scenes that show others' images; short names mean the others where there are such."""
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import numpy as np
+from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import Parameters as HciParameters
-from stereo_framework.evaluation.metrics import GROUPS, METRICS
-from stereo_framework.parameters import spelled
+from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
+from stereo_framework.parameters import (
+    Fraction01,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    Words,
+    describe,
+    faults,
+    parameters_of,
+    plain,
+    resolve,
+    spelled,
+)
 
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
 """The regions of Scharstein & Szeliski 2002, section 5.1."""
@@ -49,24 +59,18 @@ _AVERAGING = {
     "weighted": "average = mean of the scenes with the data set's weights",
     "pixels": "average over the pixels of all scenes",
 }
-_DEPTH = ("one", "calibration")
-_DEPTH_MISSING = ("zero_depth", "literal", "skip")
+_GROUPED = ("measures", "thresholds", "regions")
+"""Fields that hold several values; a single one stands for a list of one."""
+
+_MEASURES = (*METRICS, *GROUPS)
+
+Distinct = (MinLen(1), Predicate(lambda items: len(set(items)) == len(items)))
+Pixels = Annotated[NonNegative, Words("a number >= 0 (pixels)")]
+Width = Annotated[NonNegativeInt, Le(_WIDEST), Words(f"a whole number from 0 to {_WIDEST} (pixels)")]
 
 
-def _is_number(value: Any, kinds: Any = int | float | np.integer | np.floating) -> bool:
-    return isinstance(value, kinds) and not isinstance(value, bool) and bool(0 <= value <= sys.float_info.max)
-
-
-def _is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
-    return _is_number(value, int | np.integer) and least <= value <= most
-
-
-def _are(test: Callable[[Any], bool], value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) > 0 and all(map(test, value)) and len(set(value)) == len(value)
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(value) and not any(c.isspace() for c in value)
+def _is_name(value: str) -> bool:
+    return bool(value) and not any(c.isspace() for c in value)
 
 
 def items(value: Any) -> Any:
@@ -74,11 +78,7 @@ def items(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
 
 
-def _hci_fault(value: Any) -> str | None:
-    if isinstance(value, HciParameters):
-        return None
-    if not isinstance(value, Mapping):
-        return f"{spelled(value)} is not a mapping of parameters of the HCI metrics"
+def _hci_fault(value: Mapping[str, Any]) -> str | None:
     try:
         HciParameters.of(value)
     except ParameterError as error:
@@ -86,72 +86,30 @@ def _hci_fault(value: Any) -> str | None:
     return None
 
 
-def _one_of(legal: Any) -> tuple[Callable[[Any], bool], str]:
-    return (lambda v: isinstance(v, str) and v in legal), f"legal; legal: {', '.join(legal)}"
-
-
-_YES_NO: tuple[Callable[[Any], bool], str] = (lambda v: isinstance(v, bool)), "true or false"
-
-_MEASURES = (*METRICS, *GROUPS)
-
-LEGAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "name": (lambda v: isinstance(v, str) and bool(v.strip()), "a text"),
-    "measures": (
-        lambda v: _are(_MEASURES.__contains__, items(v)),
-        f"a list of different measures; legal: {', '.join(_MEASURES)}",
-    ),
-    "thresholds": (
-        lambda v: _are(_is_number, items(v)),
-        "a number >= 0 (pixels) or a list of different ones, the main one first",
-    ),
-    "relative_threshold": (lambda v: _is_number(v) and v < 1, "a number >= 0 and < 1 (share of the true disparity)"),
-    "missing": _one_of(_MISSING),
-    "beyond": _one_of(_BEYOND),
-    "rounding": _one_of(_ROUNDING),
-    "original_size": _YES_NO,
-    "enlarge": _YES_NO,
-    "border": (lambda v: v is None or _is_whole(v), "a whole number >= 0 (pixels) or null (the scene's own)"),
-    "masks": _one_of(_MASKS),
-    "regions": (
-        lambda v: _are(_is_name, items(v)),
-        f"a list of different regions: {', '.join(REGIONS)}, or, with masks: scene, names of the data set's masks",
-    ),
-    "disparity_gap": (lambda v: _is_number(v) and v > 0, "a number > 0 (pixels)"),
-    "textureless_width": (lambda v: _is_whole(v, 0, _WIDEST), f"a whole number from 0 to {_WIDEST} (pixels)"),
-    "textureless_threshold": (_is_number, "a number >= 0 (grey levels)"),
-    "discontinuity_width": (lambda v: _is_whole(v, 1, _WIDEST), f"a whole number from 1 to {_WIDEST} (pixels)"),
-    "averaging": _one_of(_AVERAGING),
-    "prediction": _one_of(("forward", "inverse", "none")),
-    "partial_shuffle": (lambda v: _is_number(v) and v <= 1, "a number from 0 to 1"),
-    "prediction_lines": _YES_NO,
-    "count_grey_holes": _YES_NO,
-    "end_radius": (lambda v: _is_whole(v, 0, _WIDEST), f"a whole number from 0 to {_WIDEST} (pixels)"),
-    "depth_scale": _one_of(_DEPTH),
-    "depth_offset": (_is_number, "a number >= 0 (pixels)"),
-    "depth_missing": _one_of(_DEPTH_MISSING),
-    "hci": (lambda v: _hci_fault(v) is None, "a mapping of parameters of the HCI metrics"),
-}
-"""Per field: is a value legal, and what is, in words."""
-
-
 def field(key: str) -> str:
     """The field that a key of a mapping means: singular forms are legal too."""
     return {"threshold": "thresholds", "measure": "measures", "region": "regions"}.get(key, key)
 
 
+def _in_one_form(name: str, value: Any) -> Any:
+    """A value in the form that the record keeps, as far as it is legal."""
+    if name in _GROUPED:
+        return tuple(map(plain, items(value)))
+    return HciParameters.of(value) if isinstance(value, Mapping) and name == "hci" else plain(value)
+
+
 def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with single values, by key."""
-    found = {}
-    for name, value in values.items():
-        legal, words = LEGAL[field(name)]
-        if not legal(value):
-            found[name] = f"{spelled(value)} is not {words}"
-            known = {"regions": REGIONS, "measures": _MEASURES}.get(field(name), ())
-            strange = [v for v in items(value) if isinstance(v, str) and v not in known]
-            if known and strange and field(name) == "measures":
-                found[name] = f"no such measure: {', '.join(map(repr, strange))}; {nearest(strange[0], known, kind='measures')}"
-            if name == "hci":
-                found[name] = str(_hci_fault(value))
+    found = {k: fault for k, v in values.items() if k == "hci" and isinstance(v, Mapping) and (fault := _hci_fault(v))}
+    given = {field(k): _in_one_form(field(k), v) for k, v in values.items() if k not in found}
+    wrong = faults(Protocol, {"name": "derived"} | given)
+    for key in (key for key in values if field(key) in wrong):
+        found[key] = f"{spelled(values[key])} is not {describe(parameters_of(Protocol)[field(key)].annotation)}"
+        if field(key) == "measures":
+            strange = [v for v in items(values[key]) if isinstance(v, str) and v not in _MEASURES]
+            if strange:
+                near = nearest(strange[0], _MEASURES, kind="measures")
+                found[key] = f"no such measure: {', '.join(map(repr, strange))}; {near}"
     return found
 
 
@@ -231,36 +189,49 @@ class Protocol:
         Illegal values, one line each.
     """
 
-    name: str
-    measures: tuple[str, ...] = ("rms_error", "bad_pixels", "fraction_matched", "predict_err")
-    thresholds: tuple[float, ...] = (1.0,)
-    relative_threshold: float = 0.0
-    missing: str = "bad"
-    beyond: str = "keep"
-    rounding: str = "none"
+    name: Annotated[str, Predicate(lambda text: bool(text.strip())), Words("a text")]
+    measures: Annotated[
+        tuple[Annotated[str, Predicate(_MEASURES.__contains__)], ...],
+        *Distinct,
+        Words(f"a list of different measures; legal: {', '.join(_MEASURES)}"),
+    ] = ("rms_error", "bad_pixels", "fraction_matched", "predict_err")
+    thresholds: Annotated[
+        tuple[NonNegative, ...],
+        *Distinct,
+        Words("a number >= 0 (pixels) or a list of different ones, the main one first"),
+    ] = (1.0,)
+    relative_threshold: Annotated[NonNegative, Lt(1), Words("a number >= 0 and < 1 (share of the true disparity)")] = 0.0
+    missing: Literal["bad", "apart", "skip", "zero", "interpolate"] = "bad"
+    beyond: Literal["keep", "clip", "drop"] = "keep"
+    rounding: Literal["none", "grey", "whole"] = "none"
     original_size: bool = False
     enlarge: bool = False
-    border: int | None = None
-    masks: str = "computed"
-    regions: tuple[str, ...] = REGIONS
-    disparity_gap: float = 2.0
-    textureless_width: int = 3
-    textureless_threshold: float = 4.0
-    discontinuity_width: int = 9
-    averaging: str = "mean"
-    prediction: str = "forward"
-    partial_shuffle: float = 0.0
+    border: Annotated[NonNegativeInt | None, Words("a whole number >= 0 (pixels) or null (the scene's own)")] = None
+    masks: Literal["computed", "scene"] = "computed"
+    regions: Annotated[
+        tuple[Annotated[str, Predicate(_is_name)], ...],
+        *Distinct,
+        Words(f"a list of different regions: {', '.join(REGIONS)}, or, with masks: scene, names of the data set's masks"),
+    ] = REGIONS
+    disparity_gap: Annotated[Positive, Words("a number > 0 (pixels)")] = 2.0
+    textureless_width: Width = 3
+    textureless_threshold: Annotated[NonNegative, Words("a number >= 0 (grey levels)")] = 4.0
+    discontinuity_width: Annotated[Width, Ge(1), Words(f"a whole number from 1 to {_WIDEST} (pixels)")] = 9
+    averaging: Literal["mean", "columns", "weighted", "pixels"] = "mean"
+    prediction: Literal["forward", "inverse", "none"] = "forward"
+    partial_shuffle: Annotated[Fraction01, Words("a number from 0 to 1")] = 0.0
     prediction_lines: bool = True
     count_grey_holes: bool = True
-    end_radius: int = 2
-    depth_scale: str = "one"
-    depth_offset: float = 0.0
-    depth_missing: str = "zero_depth"
-    hci: HciParameters = dataclasses.field(default_factory=HciParameters)
+    end_radius: Width = 2
+    depth_scale: Literal["one", "calibration"] = "one"
+    depth_offset: Pixels = 0.0
+    depth_missing: Literal["zero_depth", "literal", "skip"] = "zero_depth"
+    hci: Annotated[HciParameters, Words("a mapping of parameters of the HCI metrics")] = dataclasses.field(
+        default_factory=HciParameters
+    )
 
     def __post_init__(self) -> None:
-        given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        found = value_faults(given)
+        found = value_faults(vars(self))
         if "regions" not in found and (fault := region_fault(self.regions, self.masks)):
             found["regions"] = fault
         if not found and self.averaging == "pixels" and "pixels" not in items(self.measures):
@@ -268,21 +239,9 @@ class Protocol:
         if found:
             raise ParameterError("\n".join(f"protocol.{name}: {message}" for name, message in found.items()))
         # One form for each value, so that protocols that measure the same are equal.
-        for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
-            if f.name == "thresholds":
-                value = tuple(map(float, items(value)))
-            elif f.name == "measures":
-                value = tuple(dict.fromkeys(name for item in items(value) for name in GROUPS.get(item, (item,))))
-            elif f.name == "regions":
-                value = tuple(items(value))
-            elif f.name == "hci" and not isinstance(value, HciParameters):
-                value = HciParameters.of(value)
-            elif f.type == "float":
-                value = float(value)
-            elif isinstance(value, np.integer):
-                value = int(value)
-            object.__setattr__(self, f.name, value)
+        values = resolve(Protocol, {name: _in_one_form(name, value) for name, value in vars(self).items()})
+        values["measures"] = tuple(dict.fromkeys(name for item in values["measures"] for name in GROUPS.get(item, (item,))))
+        vars(self).update(values)
 
     def as_dict(self) -> dict[str, Any]:
         """Every field as JSON and YAML hold it: ``Protocol(**record)`` gives the protocol again."""
@@ -356,8 +315,3 @@ def grouped(measures: tuple[str, ...]) -> tuple[str, ...]:
         if set(names) <= set(measures):
             measures = tuple(dict.fromkeys(group if name in names else name for name in measures))
     return measures
-
-
-def shortest(value: float) -> str:
-    """A number as names and lines show it: the shortest text that means exactly this one (``0.5``, ``2``)."""
-    return repr(float(value)).removesuffix(".0")

@@ -10,19 +10,18 @@ import numpy as np
 
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
-from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, Region, metric_of
+from stereo_framework.evaluation.metrics import METRICS, Region, View
 from stereo_framework.evaluation.prediction import (
-    Prediction,
     forward_prediction,
     frame_shift,
     inverse_prediction,
     predicted_frames,
 )
 from stereo_framework.evaluation.preparation import Prepared, prepare
-from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, shortest
+from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.evaluation.roc import kept_table, map_errors
-from stereo_framework.scene import Calibration, Disparity, Image, Mask, Scene
+from stereo_framework.scene import Calibration, Disparity, Mask, Scene
 
 
 def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, Any] | Protocol | None = None) -> dict[str, float]:
@@ -69,30 +68,20 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     prepared = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)
-    kinds = {METRICS[name].about for name in protocol.measures}
-    views = predictions(scene, prepared.given, protocol) if "frame" in kinds else {}
+    metrics = [METRICS[name] for name in protocol.measures]
+    kinds = {metric.about for metric in metrics}
     whole = _whole(scene, prepared, masks["all"], protocol)
-    regions = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks} if whole else {}
-    hci = {}
-    if scene.truth is not None and "subsets" in kinds:
-        hci = hci_metrics(prepared.given, scene.truth, hci_subsets(scene, protocol.hci))
-    matches = map_errors(prepared.given, kept_table(scene, protocol.end_radius)) if whole and "matches" in kinds else None
+    seen: dict[str, Mapping[str, Any]] = {"frame": predictions(scene, prepared.given, protocol) if "frame" in kinds else {}}
+    if whole and scene.truth is not None:
+        seen["map"] = {"": whole}
+        seen["region"] = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks}
+        if "matches" in kinds:
+            seen["matches"] = {"": map_errors(prepared.given, kept_table(scene, protocol.end_radius))}
+        if "subsets" in kinds:
+            seen["subsets"] = hci_metrics(prepared.given, scene.truth, hci_subsets(scene, protocol.hci))
     statistics: dict[str, float] = {}
-    for name in protocol.measures:
-        metric = METRICS[name]
-        if metric.about == "region" and name in THRESHOLDED:
-            for title, threshold in _thresholds(name, protocol).items():
-                statistics |= {f"{title}_{r}": metric.measure(region, protocol, threshold) for r, region in regions.items()}
-        elif metric.about == "region":
-            statistics |= {f"{name}_{r}": metric.measure(region, protocol) for r, region in regions.items()}
-        elif metric.about == "frame":
-            statistics |= {f"{name}_{place}": metric.measure(view, real, protocol) for place, (view, real) in views.items()}
-        elif metric.about == "matches":
-            statistics |= {name: metric.measure(matches)} if matches else {}
-        elif metric.about == "subsets":
-            statistics |= {k: v for k, v in hci.items() if metric_of(k) is metric}
-        elif whole:
-            statistics[name] = metric.measure(whole, protocol)
+    for metric in metrics:
+        statistics |= metric.statistics(seen.get(metric.about, {}), protocol)
     if not whole:
         statistics["fraction_matched"] = fraction_matched(prepared.given, masks["all"])
     return statistics
@@ -100,7 +89,7 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
 
 def predictions(
     scene: Scene, disparity: Disparity, protocol: str | Mapping[str, Any] | Protocol | None = None
-) -> dict[str, tuple[Prediction, Image]]:
+) -> dict[str, View]:
     """The views that a map predicts, each with the real image that it stands for.
 
     Parameters
@@ -120,7 +109,7 @@ def predictions(
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     if protocol.prediction == "none":
         return {}
-    views: dict[str, tuple[Prediction, Image]] = {}
+    views: dict[str, View] = {}
     for name, index in predicted_frames(scene).items():
         frame, shift = scene.image(index), frame_shift(scene, index)
         if protocol.prediction == "forward":
@@ -129,13 +118,6 @@ def predictions(
         else:
             views[name] = inverse_prediction(frame, disparity, shift, gap=protocol.disparity_gap), scene.reference
     return views
-
-
-def _thresholds(name: str, protocol: Protocol) -> dict[str, float]:
-    """Names of the statistics of a metric at every threshold."""
-    several = len(protocol.thresholds) > 1
-    stem = name.removesuffix("_pixels")
-    return {name: protocol.thresholds[0]} | ({f"{stem}{shortest(t)}": t for t in protocol.thresholds} if several else {})
 
 
 def _whole(scene: Scene, prepared: Prepared, mask: Mask, protocol: Protocol) -> Region | None:

@@ -1,18 +1,20 @@
 """The table of metrics: what can be measured, in which unit, whether lower or higher is better, and where it is defined.
 
-Every metric is a plain function on arrays in a module beside this one; a row here ties it to what a protocol chooses. A row gives its
+Every metric is a plain function on arrays in a module beside this one; a row here ties it to what a protocol chooses, by the names of the
+protocol's fields, so that a protocol can know the metrics and they need not know it. A row gives its
 statistics per region (``avg_error_nonocc``), per predicted frame (``predict_err_near``) or for the whole map (``fraction_matched``).
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from stereo_framework.evaluation.error_measures import (
     mean_absolute_percentage_error,
     mean_squared_error,
 )
-from stereo_framework.evaluation.hci import HCI_METRICS, hci_metrics, missed_structures
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.prediction import Prediction, prediction_error
 from stereo_framework.evaluation.similarity import (
     mean_squared_difference,
@@ -35,9 +37,6 @@ from stereo_framework.evaluation.similarity import (
     structural_similarity,
 )
 from stereo_framework.scene import Calibration, Disparity, Image, Mask
-
-if TYPE_CHECKING:
-    from stereo_framework.evaluation._protocol import Protocol
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +62,10 @@ class Region:
     calibration: Calibration | None
 
 
+View = tuple[Prediction, Image]
+"""A predicted view and the real image that it stands for."""
+
+
 @dataclass(frozen=True, eq=False)
 class Metric:
     """A row of the table.
@@ -80,9 +83,9 @@ class Metric:
         a set of matches of the two frames): what its statistics are given for.
     source : str
         The paper or program that defines it.
-    measure : callable
-        Of a `Region` (and a threshold for the metrics in `THRESHOLDED`), a `Prediction` and the real image, or a whole-image `Region`,
-        and the protocol; or of disparity, truth and subsets; or of `roc.MapErrors`.
+    compute : callable, optional
+        Of a `Region`, of a `Prediction` and the real image as a pair, of the whole image as a `Region`, or of `roc.MapErrors`. Its keyword-only
+        parameters are fields of the protocol, and the `threshold`, at each of which it is then measured. None: `hci_metrics` measures it.
     pooled : str
         Over the pixels of many scenes: ``"mean"``, ``"rms"``, ``"sum"``, or ``""`` where only all errors together would tell.
     """
@@ -92,33 +95,58 @@ class Metric:
     better: Literal["lower", "higher", ""]
     about: Literal["region", "frame", "map", "subsets", "matches"]
     source: str
-    measure: Callable[..., Any]
+    compute: Callable[..., float] | None = None
     pooled: Literal["mean", "rms", "sum", ""] = ""
 
+    def measure(self, seen: Any, protocol: Any, **threshold: float) -> float:
+        """Measure what the metric is about as a protocol says."""
+        assert self.compute is not None, "HCI metrics are measured together"
+        parameters = inspect.signature(self.compute).parameters.values()
+        names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in threshold]
+        return self.compute(seen, **{name: getattr(protocol, name) for name in names}, **threshold)
 
-def _counted(region: Region, protocol: Protocol) -> Mask:
+    def statistics(self, seen: Mapping[str, Any], protocol: Any) -> dict[str, float]:
+        """All its statistics by name; `seen`: what it is about by region or frame, ``""`` for the whole, or the HCI metrics by name."""
+        if self.about == "subsets":
+            return {name: value for name, value in seen.items() if metric_of(name) is self}
+        measured: list[tuple[str, dict[str, float]]] = [(self.name, {})]
+        if self.name in THRESHOLDED:
+            several = protocol.thresholds if len(protocol.thresholds) > 1 else ()
+            measured = [(self.name, {"threshold": protocol.thresholds[0]})]
+            measured += [(f"{self.name.removesuffix('_pixels')}{shortest(t)}", {"threshold": t}) for t in several]
+        return {
+            "_".join(filter(None, (name, place))): self.measure(one, protocol, **threshold)
+            for name, threshold in measured
+            for place, one in seen.items()
+        }
+
+
+def shortest(value: float) -> str:
+    """A number as names and lines show it: the shortest text that means exactly this one (``0.5``, ``2``)."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _counted(region: Region, missing: str) -> Mask:
     """The pixels that percentages are taken of."""
-    return region.mask & np.isfinite(region.given) if protocol.missing == "skip" else region.mask
+    return region.mask & np.isfinite(region.given) if missing == "skip" else region.mask
 
 
-def _bad_pixels(region: Region, protocol: Protocol, threshold: float) -> float:
+def _bad_pixels(region: Region, *, threshold: float, relative_threshold: float, missing: str) -> float:
     # With nothing estimated in a region everything is wrong, as ETH3D's program has it.
-    mask = _counted(region, protocol)
-    if protocol.missing == "skip" and region.mask.any() and not mask.any():
+    mask = _counted(region, missing)
+    if missing == "skip" and region.mask.any() and not mask.any():
         return 100.0
-    apart = protocol.missing == "apart"
-    return bad_pixels(
-        region.disparity, region.truth, mask, threshold, relative=protocol.relative_threshold, count_missing=not apart
-    )
+    apart = missing == "apart"
+    return bad_pixels(region.disparity, region.truth, mask, threshold, relative=relative_threshold, count_missing=not apart)
 
 
-def _total_bad_pixels(region: Region, protocol: Protocol, threshold: float) -> float:
-    return bad_pixels(region.disparity, region.truth, region.mask, threshold, relative=protocol.relative_threshold)
+def _total_bad_pixels(region: Region, *, threshold: float, relative_threshold: float) -> float:
+    return bad_pixels(region.disparity, region.truth, region.mask, threshold, relative=relative_threshold)
 
 
-def _of_errors(function: Callable[..., float], region: Region, protocol: Protocol) -> float:
+def _of_errors(function: Callable[..., float], region: Region, *, missing: str) -> float:
     value = function(region.disparity, region.truth, region.mask)
-    unmeasured = protocol.missing == "skip" and math.isnan(value) and bool(region.mask.any())
+    unmeasured = missing == "skip" and math.isnan(value) and bool(region.mask.any())
     return math.inf if unmeasured else value
 
 
@@ -126,28 +154,27 @@ def _mean_relative_error(disparity: Disparity, truth: Disparity, mask: Mask) -> 
     return mean_absolute_percentage_error(disparity, truth, mask) / 100
 
 
-def _pixels(region: Region, protocol: Protocol) -> float:
-    return float(np.count_nonzero(_counted(region, protocol)))
+def _pixels(region: Region, *, missing: str) -> float:
+    return float(np.count_nonzero(_counted(region, missing)))
 
 
-def _sigma_z(region: Region, protocol: Protocol, *, mean: bool) -> float:
-    scale, offset = 1.0, protocol.depth_offset
-    if protocol.depth_scale == "calibration":
+def _sigma_z(region: Region, *, depth_scale: str, depth_offset: float, depth_missing: str, mean: bool = False) -> float:
+    scale, offset = 1.0, depth_offset
+    if depth_scale == "calibration":
         if region.calibration is None:
             return math.nan
         scale = region.calibration.focal_length * region.calibration.baseline
         offset += region.calibration.doffs
-    return sigma_z_error(
-        region.given, region.truth, region.mask, scale=scale, mu=offset, missing=protocol.depth_missing, mean=mean
-    )
+    return sigma_z_error(region.given, region.truth, region.mask, scale=scale, mu=offset, missing=depth_missing, mean=mean)
 
 
-def _predict_err(prediction: Prediction, real: Image, protocol: Protocol) -> float:
-    holes = protocol.count_grey_holes and real.ndim == 2
-    return prediction_error(prediction, real, partial_shuffle=protocol.partial_shuffle, count_holes=holes)
+def _predict_err(view: View, *, count_grey_holes: bool, partial_shuffle: float) -> float:
+    prediction, real = view
+    return prediction_error(prediction, real, partial_shuffle=partial_shuffle, count_holes=count_grey_holes and real.ndim == 2)
 
 
-def _view(function: Callable[..., float], prediction: Prediction, real: Image, protocol: Protocol) -> float:
+def _view(function: Callable[..., float], view: View) -> float:
+    prediction, real = view
     return function(prediction.image, real, prediction.visible)
 
 
@@ -155,79 +182,43 @@ def _per_region(name: str, unit: str, source: str, function: Callable[..., float
     return Metric(name, unit, "lower", "region", source, partial(_of_errors, function), pooled)
 
 
-_TAXONOMY, _V3 = "Scharstein & Szeliski 2002, section 5.1", "Middlebury v3 evaluation kit"
-_KOSTLIVA = "Kostliva, Cech & Sara 2007, section 2: "
+_TAXONOMY, _V3, _KITTI = "Scharstein & Szeliski 2002, section 5.1", "Middlebury v3 evaluation kit", "KITTI 2012; "
+_KOSTLIVA, _MAPE = "Kostliva, Cech & Sara 2007, section 2: ", "Cabezas et al. 2011, Table 1"
 _SZE, _WANG = "Cabezas, Padilla & Trujillo 2011, equation 4", "Wang et al. 2004"
+_MATCHED, _VIEW = "pixels inside the border that have an estimate", "squared differences of visible pixels"
+_COVERAGE, _MISSED = "share of each HCI subset that was measured", "fine structures without an estimate of them"
 
-METRICS: Mapping[str, Metric] = types.MappingProxyType(
-    {
-        metric.name: metric
-        for metric in (
-            _per_region("rms_error", "px", _TAXONOMY + ", equation 1", rms_error, "rms"),
-            Metric("bad_pixels", "%", "lower", "region", _TAXONOMY + ", equation 2; KITTI: Out, D1", _bad_pixels, "mean"),
-            Metric("invalid_pixels", "%", "lower", "region", _V3, lambda r, p: invalid_pixels(r.given, r.mask), "mean"),
-            Metric("total_bad_pixels", "%", "lower", "region", _V3, _total_bad_pixels, "mean"),
-            Metric(
-                "density", "%", "higher", "region", "KITTI 2012; ETH3D: coverage", lambda r, p: density(r.given, r.mask), "mean"
-            ),
-            Metric("pixels", "count", "", "region", "pixels that percentages are of", _pixels, "sum"),
-            _per_region("avg_error", "px", "KITTI 2012; mean absolute error", mean_absolute_error, "mean"),
-            _per_region("mse", "px^2", "Cabezas et al. 2011, Table 1", mean_squared_error, "mean"),
-            _per_region("A50", "px", _V3, partial(error_quantile, quantile=0.5)),
-            _per_region("A90", "px", _V3, partial(error_quantile, quantile=0.9)),
-            _per_region("A95", "px", _V3, partial(error_quantile, quantile=0.95)),
-            _per_region("A99", "px", _V3, partial(error_quantile, quantile=0.99)),
-            _per_region("mre", "fraction", "mean relative error, of the truth", _mean_relative_error, "mean"),
-            _per_region("mape", "%", "Cabezas et al. 2011, Table 1", mean_absolute_percentage_error, "mean"),
-            Metric("sigma_z_error", "depth", "lower", "region", _SZE, partial(_sigma_z, mean=False), "sum"),
-            Metric("mean_sigma_z_error", "depth", "lower", "region", _SZE + ", per pixel", partial(_sigma_z, mean=True), "mean"),
-            Metric(
-                "fraction_matched",
-                "fraction",
-                "higher",
-                "map",
-                "pixels inside the border that have an estimate",
-                lambda r, p: fraction_matched(r.given, r.mask),
-            ),
-            Metric(
-                "r_ssim",
-                "-1..1",
-                "higher",
-                "map",
-                "Malpica & Bovik 2009",
-                lambda r, p: r_ssim(r.given, r.truth, r.mask),
-            ),
-            Metric("predict_err", "grey levels", "lower", "frame", _TAXONOMY + ", equations 6, 7", _predict_err),
-            Metric(
-                "view_mse",
-                "grey levels^2",
-                "lower",
-                "frame",
-                "squared differences of visible pixels",
-                partial(_view, mean_squared_difference),
-            ),
-            Metric("view_psnr", "dB", "higher", "frame", "10 log10(255^2 / view_mse)", partial(_view, peak_signal_to_noise)),
-            Metric(
-                "view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)
-            ),
-            Metric("error_rate", "fraction", "lower", "matches", _KOSTLIVA + "ER", lambda e: e.error_rate),
-            Metric("sparsity_rate", "fraction", "lower", "matches", _KOSTLIVA + "SR", lambda e: e.sparsity_rate),
-            Metric("mismatches", "count", "lower", "matches", _KOSTLIVA + "MI", lambda e: float(e.mismatches), "sum"),
-            Metric("false_positives", "count", "lower", "matches", _KOSTLIVA + "FP", lambda e: float(e.false_positives), "sum"),
-            Metric("false_negatives", "count", "lower", "matches", _KOSTLIVA + "FN", lambda e: float(e.false_negatives), "sum"),
-            *(Metric(m.name, m.unit, "lower", "subsets", m.source, m.measure) for m in HCI_METRICS.values()),
-            Metric("hci_coverage", "fraction", "higher", "subsets", "share of each HCI subset that was measured", hci_metrics),
-            Metric(
-                "hci_missed_structures",
-                "count",
-                "lower",
-                "subsets",
-                "fine structures without an estimate of them",
-                missed_structures,
-            ),
-        )
-    }
+_TABLE = (
+    _per_region("rms_error", "px", _TAXONOMY + ", equation 1", rms_error, "rms"),
+    Metric("bad_pixels", "%", "lower", "region", _TAXONOMY + ", equation 2; KITTI: Out, D1", _bad_pixels, "mean"),
+    Metric("invalid_pixels", "%", "lower", "region", _V3, lambda r: invalid_pixels(r.given, r.mask), "mean"),
+    Metric("total_bad_pixels", "%", "lower", "region", _V3, _total_bad_pixels, "mean"),
+    Metric("density", "%", "higher", "region", _KITTI + "ETH3D: coverage", lambda r: density(r.given, r.mask), "mean"),
+    Metric("pixels", "count", "", "region", "pixels that percentages are of", _pixels, "sum"),
+    _per_region("avg_error", "px", _KITTI + "mean absolute error", mean_absolute_error, "mean"),
+    _per_region("mse", "px^2", _MAPE, mean_squared_error, "mean"),
+    *(_per_region(f"A{q}", "px", _V3, partial(error_quantile, quantile=q / 100)) for q in (50, 90, 95, 99)),
+    _per_region("mre", "fraction", "mean relative error, of the truth", _mean_relative_error, "mean"),
+    _per_region("mape", "%", _MAPE, mean_absolute_percentage_error, "mean"),
+    Metric("sigma_z_error", "depth", "lower", "region", _SZE, _sigma_z, "sum"),
+    Metric("mean_sigma_z_error", "depth", "lower", "region", _SZE + ", per pixel", partial(_sigma_z, mean=True), "mean"),
+    Metric("fraction_matched", "fraction", "higher", "map", _MATCHED, lambda r: fraction_matched(r.given, r.mask)),
+    Metric("r_ssim", "-1..1", "higher", "map", "Malpica & Bovik 2009", lambda r: r_ssim(r.given, r.truth, r.mask)),
+    Metric("predict_err", "grey levels", "lower", "frame", _TAXONOMY + ", equations 6, 7", _predict_err),
+    Metric("view_mse", "grey levels^2", "lower", "frame", _VIEW, partial(_view, mean_squared_difference)),
+    Metric("view_psnr", "dB", "higher", "frame", "10 log10(255^2 / view_mse)", partial(_view, peak_signal_to_noise)),
+    Metric("view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)),
+    Metric("error_rate", "fraction", "lower", "matches", _KOSTLIVA + "ER", lambda e: e.error_rate),
+    Metric("sparsity_rate", "fraction", "lower", "matches", _KOSTLIVA + "SR", lambda e: e.sparsity_rate),
+    Metric("mismatches", "count", "lower", "matches", _KOSTLIVA + "MI", lambda e: float(e.mismatches), "sum"),
+    Metric("false_positives", "count", "lower", "matches", _KOSTLIVA + "FP", lambda e: float(e.false_positives), "sum"),
+    Metric("false_negatives", "count", "lower", "matches", _KOSTLIVA + "FN", lambda e: float(e.false_negatives), "sum"),
+    *(Metric(m.name, m.unit, "lower", "subsets", m.source) for m in HCI_METRICS.values()),
+    Metric("hci_coverage", "fraction", "higher", "subsets", _COVERAGE),
+    Metric("hci_missed_structures", "count", "lower", "subsets", _MISSED),
 )
+
+METRICS: Mapping[str, Metric] = types.MappingProxyType({metric.name: metric for metric in _TABLE})
 """All metrics by name."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(

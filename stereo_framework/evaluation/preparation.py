@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation._protocol import Protocol
-from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.scene import Disparity, Scene
 
 
@@ -88,36 +88,8 @@ def interpolated(disparity: Disparity) -> Disparity:
     >>> interpolated(np.array([[np.nan, 5, np.nan, np.nan, 3, np.nan]], np.float32))
     array([[5., 5., 3., 3., 3., 3.]], dtype=float32)
     """
-    filled = disparity.copy()
-    _fill_rows(filled)
-    across = np.ascontiguousarray(filled.T)
-    _fill_rows(across)
-    return np.ascontiguousarray(across.T)
-
-
-@kernel
-def _fill_rows(disparity: Disparity) -> None:
-    rows, columns = disparity.shape
-    for y in range(rows):
-        row = disparity[y]
-        x = 0
-        while x < columns:
-            if not np.isnan(row[x]):
-                x += 1
-                continue
-            stop = x
-            while stop < columns and np.isnan(row[stop]):
-                stop += 1
-            if x == 0 and stop == columns:
-                break
-            if x == 0:
-                value = row[stop]
-            elif stop == columns:
-                value = row[x - 1]
-            else:
-                value = min(row[x - 1], row[stop])
-            row[x:stop] = value
-            x = stop
+    down = np.ascontiguousarray(fill_rows(disparity).T)
+    return np.ascontiguousarray(fill_rows(down).T)
 
 
 def _checked(disparity: NDArray, scene: Scene, protocol: Protocol) -> Disparity:

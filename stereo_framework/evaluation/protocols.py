@@ -9,99 +9,23 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
+from importlib import resources
 from typing import Any
 
+import yaml
+
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.evaluation._protocol import LEGAL, REGIONS, Protocol, field, grouped, region_fault, shortest, value_faults
+from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, value_faults
 from stereo_framework.evaluation.hci import Parameters as HciParameters
-from stereo_framework.parameters import spelled
+from stereo_framework.evaluation.metrics import shortest
+from stereo_framework.parameters import parameters_of, spelled
 from stereo_framework.scene import Scene
 
 __all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "resolve", "shortest"]
 
-_QUANTILES = ("A50", "A90", "A95", "A99")
-
-PRESETS: Mapping[str, Protocol] = types.MappingProxyType(
-    {
-        p.name: p
-        for p in (
-            # Scharstein & Szeliski 2002, section 5.1.
-            Protocol("taxonomy2002"),
-            # vision.middlebury.edu/stereo/eval: 8-bit maps as they are, where 0 is a disparity; the masks leave the border out.
-            Protocol(
-                "middlebury-v2",
-                measures=("bad_pixels",),
-                missing="zero",
-                rounding="grey",
-                border=0,
-                masks="scene",
-                regions=("nonocc", "all", "disc"),
-                averaging="columns",
-                prediction="none",
-            ),
-            # The evaluation kit MiddEval3 and the table of its site.
-            Protocol(
-                "middlebury-v3",
-                measures=("bad_pixels", "invalid_pixels", "total_bad_pixels", "avg_error", "rms_error", *_QUANTILES),
-                thresholds=(2, 0.5, 1, 4),
-                missing="apart",
-                beyond="clip",
-                rounding="whole",
-                original_size=True,
-                enlarge=True,
-                border=0,
-                masks="scene",
-                regions=("nonocc", "all"),
-                averaging="weighted",
-                prediction="none",
-            ),
-            # The stereo part of KITTI's development kits; Geiger et al. 2012, Menze & Geiger 2015.
-            Protocol(
-                "kitti2012",
-                measures=("bad_pixels", "avg_error", "density"),
-                thresholds=(3, 2, 4, 5),
-                missing="interpolate",
-                border=0,
-                masks="scene",
-                regions=("nonocc", "all"),
-                prediction="none",
-            ),
-            Protocol(
-                "kitti2015",
-                measures=("bad_pixels", "density", "pixels"),
-                thresholds=(3,),
-                relative_threshold=0.05,
-                missing="interpolate",
-                border=0,
-                masks="scene",
-                regions=("all", "background", "foreground", "nonocc", "background_nonocc", "foreground_nonocc"),
-                averaging="pixels",
-                prediction="none",
-            ),
-            # The two-view evaluation program of ETH3D (Schoeps et al. 2017), which writes fractions for our percentages.
-            Protocol(
-                "eth3d",
-                measures=("density", "bad_pixels", "avg_error", "rms_error", *_QUANTILES),
-                thresholds=(1, 0.5, 2, 4),
-                missing="skip",
-                beyond="drop",
-                border=0,
-                masks="scene",
-                regions=("nonocc", "all"),
-                prediction="none",
-            ),
-            # Kostliva, Cech & Sara 2007, section 2.
-            Protocol(
-                "kostliva2007",
-                measures=("error_rate", "sparsity_rate", "mismatches", "false_positives", "false_negatives"),
-                missing="skip",
-                regions=("all",),
-                prediction="none",
-            ),
-        )
-    }
-)
-"""The protocols that can be named."""
+_LIST = (resources.files("stereo_framework.evaluation") / "presets.yaml").read_text("utf-8")
+PRESETS: Mapping[str, Protocol] = types.MappingProxyType({n: Protocol(n, **given) for n, given in yaml.safe_load(_LIST).items()})
+"""The protocols that can be named; their list is ``presets.yaml`` beside this file."""
 
 
 def resolve(spec: str | Mapping[str, Any] | Protocol) -> Protocol:
@@ -171,13 +95,14 @@ def faults(spec: object) -> dict[str, str]:
         found[""] = f"a derived protocol needs a 'base'; {nearest('', PRESETS, kind='protocols')}"
     elif not isinstance(base, str) or base not in PRESETS:
         found["base"] = _no_preset(base)
+    legal = parameters_of(Protocol)
     for key in spec:
-        if key != "base" and field(str(key)) not in LEGAL:
-            found[str(key)] = f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *LEGAL}, kind='fields')}"
+        if key != "base" and field(str(key)) not in legal:
+            found[str(key)] = f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *legal}, kind='fields')}"
     for key in spec:
         if isinstance(key, str) and field(key) != key and field(key) in spec:
             found[key] = f"given twice: as {key!r} and as {field(key)!r}; keep one"
-    found |= value_faults({k: v for k, v in spec.items() if field(str(k)) in LEGAL})
+    found |= value_faults({k: v for k, v in spec.items() if field(str(k)) in legal})
     key = next((k for k in ("regions", "region", "masks") if k in spec), "")
     if key and not {"regions", "region", "masks"} & found.keys():
         inherited = PRESETS[base] if isinstance(base, str) and base in PRESETS else PRESETS["taxonomy2002"]

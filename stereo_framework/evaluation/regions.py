@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 import types
 import weakref
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import cv2
 import numpy as np
@@ -23,9 +23,9 @@ from stereo_framework.evaluation.rendering import render
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
 _KEPT = 8
-"""Sets of masks, and of HCI subsets, kept per scene: a run is seldom measured with more protocols that differ in their regions."""
+"""Sets of masks, HCI subsets and matching tables kept per scene: a run is seldom measured with more protocols that differ in them."""
 
-_CACHE: weakref.WeakKeyDictionary[Scene, dict[tuple[Any, ...], Mapping[str, Mask]]] = weakref.WeakKeyDictionary()
+_CACHE: weakref.WeakKeyDictionary[Scene, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 
@@ -59,19 +59,33 @@ def region_masks(scene: Scene, protocol: Protocol) -> Mapping[str, Mask]:
             protocol.textureless_threshold,
             protocol.discontinuity_width,
         )
-    kept = _CACHE.setdefault(scene, {})
-    masks = kept.get(key)
-    if masks is None:
-        masks = _within(scene, border)
-        if scene.truth is not None:
-            masks |= (
-                _computed(scene, masks["all"], *key) if protocol.masks == "computed" else _stored(scene, masks["all"], protocol)
-            )
-        for mask in masks.values():
-            mask.flags.writeable = False
-        masks = types.MappingProxyType(masks)
-        _keep(kept, key, masks)
-    return masks
+    return kept(scene, ("masks", *key), lambda: _masks(scene, border, protocol, key))
+
+
+_T = TypeVar("_T")
+
+
+def kept(scene: Scene, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
+    """What was made of a scene before, or is made now; the oldest goes where it would be too much."""
+    values = _CACHE.setdefault(scene, {})
+    found = values.get(key)
+    if found is None:
+        found = make()
+        with _LOCK:
+            if len(values) >= _KEPT:
+                del values[next(iter(values))]
+            values[key] = found
+    return found
+
+
+def _masks(scene: Scene, border: int, protocol: Protocol, key: tuple[Any, ...]) -> Mapping[str, Mask]:
+    masks = _within(scene, border)
+    if scene.truth is not None:
+        everywhere = masks["all"]
+        masks |= _computed(scene, everywhere, *key) if protocol.masks == "computed" else _stored(scene, everywhere, protocol)
+    for mask in masks.values():
+        mask.flags.writeable = False
+    return types.MappingProxyType(masks)
 
 
 def _within(scene: Scene, border: int) -> dict[str, Mask]:
@@ -112,17 +126,6 @@ def _computed(
     }
 
 
-def _keep(kept: dict[Any, Any], key: Any, value: object) -> None:
-    """Add to what is kept of a scene; the oldest goes where it would be too much."""
-    with _LOCK:
-        if len(kept) >= _KEPT:
-            del kept[next(iter(kept))]
-        kept[key] = value
-
-
-_SUBSETS: weakref.WeakKeyDictionary[Scene, dict[Parameters, Subsets]] = weakref.WeakKeyDictionary()
-
-
 def hci_subsets(scene: Scene, parameters: Parameters | None = None) -> Subsets:
     """The parts of a scene's truth that the HCI metrics are about, without its occluded pixels.
 
@@ -133,15 +136,15 @@ def hci_subsets(scene: Scene, parameters: Parameters | None = None) -> Subsets:
     DataError
         The scene has no truth.
     """
-    parameters, kept = parameters or Parameters(), _SUBSETS.setdefault(scene, {})
-    found = kept.get(parameters)
-    if found is None:
-        if scene.truth is None:
-            raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
-        nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
-        found = extract_subsets(scene.truth, nonocc, parameters=parameters)
-        _keep(kept, parameters, found)
-    return found
+    chosen = parameters or Parameters()
+    return kept(scene, ("subsets", chosen), lambda: _subsets(scene, chosen))
+
+
+def _subsets(scene: Scene, parameters: Parameters) -> Subsets:
+    if scene.truth is None:
+        raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
+    nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
+    return extract_subsets(scene.truth, nonocc, parameters=parameters)
 
 
 def visible(scene: Scene, *, gap: float = 2.0) -> Mask:

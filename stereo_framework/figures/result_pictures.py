@@ -45,7 +45,7 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
     disparity_picture(name("disparity"), disparity, shown, title=scene.name)
     overview(name("overview"), scene.reference, disparity, shown, truth=scene.truth, title=scene.name)
     if views := predictions(scene, disparity, protocol):
-        errors = {place: METRICS["predict_err"].measure(view, real, protocol) for place, (view, real) in views.items()}
+        errors = {place: METRICS["predict_err"].measure(view, protocol) for place, view in views.items()}
         title = f"{scene.name}: {protocol.prediction} prediction"
         prediction_strip(name("prediction"), views, errors=errors, title=title)
         for place, (view, _) in views.items():

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework._checks import check_choice
 from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute, widest_difference
+from stereo_framework.parameters import require
 from stereo_framework.scene import Disparity, Image, Search
 from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
 
@@ -78,7 +78,7 @@ def opencv_bm(
     OpenCV leaves out half a window all around and as many columns at the border as there are disparities; here the images are continued by so many copies
     of their outermost pixels.
     """
-    check_choice("opencv_bm.filter", filter, _FILTERS)
+    require(opencv_bm, filter=filter)
     check_odd("opencv_bm.window", window)
     check_odd("opencv_bm.filter_size", filter_size)
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework._checks import check_choice
 from stereo_framework.matcher._opencv import check_odd, compute, widest_difference
+from stereo_framework.parameters import require
 from stereo_framework.scene import Disparity, Image, Search
 from stereo_framework.stage import NonNegativeInt, PositiveInt, Unit, stage
 
@@ -80,7 +80,7 @@ def opencv_sgbm(
     a tolerance as large as the range, which leaves out nothing. It leaves out as many columns at the border as there are disparities; here the images
     are continued by so many copies of their outermost columns, as they are to the left of a cost volume's.
     """
-    check_choice("opencv_sgbm.mode", mode, _MODES)
+    require(opencv_sgbm, mode=mode)
     check_odd("opencv_sgbm.window", window)
 
     def make(least: int, levels: int) -> Any:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._difference import upsample
 from stereo_framework.scene import Image
@@ -22,13 +21,6 @@ Form = Literal["plain", "centre_symmetric"]
 
 PIECE = 16
 """Pixels of a window are compared so many at a time: the bits of a lane of grey values."""
-
-
-def check_window(stage: str, width: int, height: int) -> None:
-    """Refuse windows without a middle and those too large."""
-    for name, value in (("width", width), ("height", height)):
-        if value not in get_args(Odd):
-            raise ParameterError(f"{stage}.{name}: {value!r} is not one of {', '.join(map(str, get_args(Odd)))}")
 
 
 @functools.cache

@@ -8,14 +8,13 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_positive
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, difference_row, positions, sample_row
-from stereo_framework.matching_cost._grey import Odd, check_window, pixels_of
+from stereo_framework.matching_cost._grey import Odd, pixels_of
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.volume import CostVolume
@@ -88,11 +87,15 @@ def ad_census(
     [[632, 1000], [632, 632], [632, 632]]
     """
     check_images(reference, match)
-    check_window("ad_census", width, height)
-    check_positive("ad_census.difference_scale", difference_scale)
-    check_positive("ad_census.census_scale", census_scale)
-    if steps is not None and not 100 <= steps <= _MOST_STEPS:
-        raise ParameterError(f"ad_census.steps: {steps!r} is not a whole number >= 100 and <= {_MOST_STEPS} or null")
+    require(
+        ad_census,
+        difference_scale=difference_scale,
+        census_scale=census_scale,
+        width=width,
+        height=height,
+        steps=steps,
+        interpolation=interpolation,
+    )
     rows, columns = reference.shape[:2]
     cubic = interpolation == "cubic"
     left_strings = bit_strings(reference, width=width, height=height, form="plain")

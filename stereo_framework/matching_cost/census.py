@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_choice
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
 from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, positions
-from stereo_framework.matching_cost._grey import Odd, check_window
+from stereo_framework.matching_cost._grey import Odd
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Unit, stage
 from stereo_framework.volume import CostVolume
@@ -81,8 +81,7 @@ def census(
     [[0, 4], [0, 3], [0, 3], [0, 6], [0, 6], [0, 6]]
     """
     check_images(reference, match)
-    check_window("census", width, height)
-    check_choice("census.form", form, ("plain", "centre_symmetric"))
+    require(census, width=width, height=height, form=form, interpolation=interpolation)
     rows, columns = reference.shape[:2]
     outside = bit_count(width, height, form) // 2
     left = bit_strings(reference, width=width, height=height, form=form)

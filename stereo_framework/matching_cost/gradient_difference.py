@@ -7,12 +7,11 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_positive
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, difference_row, positions, sample_row
 from stereo_framework.matching_cost._grey import grey_line, pixels_of
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Fraction01, Positive, Unit, stage
 from stereo_framework.volume import Costs, CostVolume
@@ -74,10 +73,13 @@ def gradient_difference(
     [[2.0, 4.5], [2.0, 3.0], [2.25, 3.0], [3.0, 3.25]]
     """
     check_images(reference, match)
-    check_positive("gradient_difference.truncation", truncation)
-    check_positive("gradient_difference.gradient_truncation", gradient_truncation)
-    if not 0 <= share <= 1:
-        raise ParameterError(f"gradient_difference.share: {share!r} is not a number >= 0 and <= 1")
+    require(
+        gradient_difference,
+        share=share,
+        truncation=truncation,
+        gradient_truncation=gradient_truncation,
+        interpolation=interpolation,
+    )
     rows, columns = reference.shape[:2]
     outside = np.float32((1 - share) * min(255.0, truncation) + share * min(255.0, gradient_truncation))
     left, _ = pixels_of(reference)

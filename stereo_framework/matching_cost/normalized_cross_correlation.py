@@ -8,11 +8,11 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, extended, rounded, window_spread, window_sums
 from stereo_framework.matching_cost._difference import Interpolation, check_images, upsample
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Unit, stage
 from stereo_framework.volume import CostVolume
@@ -81,7 +81,7 @@ def normalized_cross_correlation(
     standard 0.0
     """
     check_images(reference, match)
-    check_count("normalized_cross_correlation.size", size, 2)
+    require(normalized_cross_correlation, size=size)
     rows, columns = reference.shape[:2]
     left = extended(reference, size)
     phases = _phases(extended(match, size), search.denominator, interpolation == "cubic")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, positions
-from stereo_framework.matching_cost._grey import Odd, check_window, compared, grey_line, pixels_of
+from stereo_framework.matching_cost._grey import Odd, compared, grey_line, pixels_of
+from stereo_framework.parameters import require
 from stereo_framework.per_image import per_image
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Unit, stage
@@ -71,7 +72,7 @@ def rank(
     [[0, 4], [3, 3], [6, 0], [3, 0]]
     """
     check_images(reference, match)
-    check_window("rank", width, height)
+    require(rank, width=width, height=height, interpolation=interpolation)
     rows, columns = reference.shape[:2]
     outside = (width * height - 1) // 2
     left = _ranks(reference, width, height, 1, True)

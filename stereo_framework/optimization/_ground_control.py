@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count, check_not_negative
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.windows import box_mean, window_minimum
 from stereo_framework.volume import CostVolume, Labels
@@ -22,17 +21,10 @@ def control_points(volume: CostVolume, window: int, margin: float) -> Labels:
     margin : float
         How much more than a control point its best competitor must cost, in units of the averaged matching cost.
 
-    Raises
-    ------
-    ParameterError
-        `window` below 1 or `margin` below 0.
-
     Notes
     -----
     After Bobick & Intille 1999. In each row the points leave a path: their match positions increase with their columns.
     """
-    check_count("dynamic_programming.control_window", window)
-    check_not_negative("dynamic_programming.control_margin", margin)
     search = volume.search
     costs = window_minimum(box_mean(volume.costs, window), window)
     costs[:, ~volume.inside] = np.inf

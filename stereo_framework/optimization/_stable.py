@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count, check_not_negative
 from stereo_framework.errors import DataError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, window_variance
 from stereo_framework.optimization._one_to_one import check_whole_steps
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Mask
-from stereo_framework.volume import CostVolume, Labels
+from stereo_framework.volume import CostVolume, Labeling, Labels
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,10 @@ class Rules:
     two_sided: bool
 
 
-def check(name: str, volume: CostVolume, reference: Image, match: Image, rules: Rules) -> None:
-    """Refuse what cannot be matched; `name` is the stage's."""
-    for parameter, value in (("alpha", rules.alpha), ("beta", rules.beta)):
-        check_not_negative(f"{name}.{parameter}", value)
-    check_count(f"{name}.size", rules.size, 2)
+def check(stage: Callable[..., Labeling], volume: CostVolume, reference: Image, match: Image, rules: Rules) -> None:
+    """Refuse what cannot be matched by one of the stages."""
+    require(stage, alpha=rules.alpha, beta=rules.beta, size=rules.size)
+    name = stage.__name__
     check_whole_steps(name, volume.search)
     size = volume.costs.shape[:2]
     for which, image in (("reference", reference), ("match", match)):

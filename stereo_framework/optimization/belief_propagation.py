@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Lt
 
-from stereo_framework._checks import check_choice
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
 from stereo_framework.optimization._smoothness import required_smoothness
+from stereo_framework.parameters import require
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume, Energy, Labeling
 
@@ -73,7 +73,7 @@ def belief_propagation(
     [[0, 0, 0]]
     """
     energy.volume.check_float("belief_propagation")
-    check_choice("belief_propagation.schedule", schedule, ("accelerated", "synchronous"))
+    require(belief_propagation, schedule=schedule)
     if not 0 <= damping < 1:
         raise ParameterError(f"belief_propagation.damping: {damping!r} is not a number >= 0 and < 1")
     smoothness = required_smoothness(energy, "belief_propagation")

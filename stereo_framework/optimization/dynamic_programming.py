@@ -6,12 +6,12 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework._checks import check_not_negative
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._ground_control import control_points
 from stereo_framework.optimization._occlusion_path import occlusion_paths
 from stereo_framework.optimization._smoothness import required_smoothness
+from stereo_framework.parameters import require
 from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
@@ -86,7 +86,7 @@ def dynamic_programming(
     ([[0, 0, -1, 1, 1]], 2.0)
     """
     energy.volume.check_float("dynamic_programming")
-    check_not_negative("dynamic_programming.occlusion_cost", occlusion_cost)
+    require(dynamic_programming, occlusion_cost=occlusion_cost, control_window=control_window, control_margin=control_margin)
     costs, search = energy.volume.costs, energy.volume.search
     rows, columns = costs.shape[:2]
     if energy.smoothness is None:

@@ -9,13 +9,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_choice, check_count
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import over_rows, thread_count
-from stereo_framework.optimization._graph_moves import SOLVERS, Move, Moves, Solver
+from stereo_framework.optimization._graph_moves import Move, Moves, Solver
 from stereo_framework.optimization._smoothness import required_smoothness
 from stereo_framework.optimization.winner_take_all import winner_take_all
+from stereo_framework.parameters import require
 from stereo_framework.stage import NonNegativeInt, PositiveInt, stage
 from stereo_framework.volume import Energy, Labeling
 
@@ -77,10 +77,7 @@ def graph_cut(
     [[0, 0, 0]]
     """
     energy.volume.check_float("graph_cut")
-    check_choice("graph_cut.move", move, ("swap", "expansion"))
-    check_choice("graph_cut.order", order, ("random", "fixed"))
-    check_choice("graph_cut.solver", solver, SOLVERS)
-    check_count("graph_cut.seed", seed, 0)
+    require(graph_cut, move=move, order=order, solver=solver, seed=seed)
     smoothness = required_smoothness(energy, "graph_cut")
     if move == "expansion":
         _check_metric(smoothness.rho)

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework._checks import check_choice, check_count, check_not_negative
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image
 from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.volume import Energy, Labeling
@@ -87,16 +87,9 @@ def graph_cut_occlusion(
     ([[0, -1, -1, 2, 2]], 22.0)
     """
     energy.volume.check_float("graph_cut_occlusion")
-    check_choice("graph_cut_occlusion.order", order, ("random", "fixed"))
-    check_count("graph_cut_occlusion.seed", seed, 0)
+    require(graph_cut_occlusion, weight=weight, occlusion_cost=occlusion_cost, order=order, seed=seed)
+    require(graph_cut_occlusion, gradient_threshold=gradient_threshold, gradient_penalty=gradient_penalty)
     threshold = gradient_threshold or 0.0
-    for name, value in (
-        ("weight", weight),
-        ("gradient_threshold", threshold),
-        ("gradient_penalty", gradient_penalty),
-        ("occlusion_cost", occlusion_cost),
-    ):
-        check_not_negative(f"graph_cut_occlusion.{name}", value)
     costs, search = energy.volume.costs, energy.volume.search
     if search.denominator > 1:
         raise ParameterError(

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_not_negative
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
+from stereo_framework.parameters import require
 from stereo_framework.scene import Mask
 from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Energy, Labeling
@@ -62,7 +62,7 @@ def maximum_likelihood_matching(
     ([[0, 0, -1, 1, 1]], 4.0)
     """
     energy.volume.check_float("maximum_likelihood_matching")
-    check_not_negative("maximum_likelihood_matching.occlusion_cost", occlusion_cost)
+    require(maximum_likelihood_matching, occlusion_cost=occlusion_cost)
     volume = energy.volume
     check_whole_steps("maximum_likelihood_matching", volume.search)
     costs, search = volume.costs, volume.search

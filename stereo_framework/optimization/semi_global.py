@@ -7,15 +7,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework._checks import check_choice, check_not_negative
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._semi_global_paths import CLOSED, largest_open, path_sums
 from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image
 from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Costs, Energy, Labeling
-
-PENALTIES = ("constant", "gradient", "edges")
 
 
 @stage("optimization", source="Hirschmueller 2008, section 2.3; Mei et al. 2011", volumes=1, integer=True)
@@ -91,11 +89,7 @@ def semi_global(
     >>> result.labels.tolist(), result.volume.costs[0, 1].tolist()
     ([[0, 0, 0]], [20, 20])
     """
-    check_choice("semi_global.penalties", penalties, PENALTIES)
-    if paths not in (4, 8):
-        raise ParameterError(f"semi_global.paths: {paths!r} is neither 4 nor 8")
-    for name, value in (("p1", p1), ("p2", p2), ("edge_threshold", edge_threshold)):
-        check_not_negative(f"semi_global.{name}", value)
+    require(semi_global, paths=paths, p1=p1, p2=p2, penalties=penalties, edge_threshold=edge_threshold)
     if p2 < p1:
         raise ParameterError(f"semi_global.p2: {p2:g} is below p1, {p1:g}")
     volume, steps = energy.volume, paths // 2

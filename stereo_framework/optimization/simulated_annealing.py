@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_choice, check_count, check_positive
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
@@ -17,12 +16,10 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
+from stereo_framework.parameters import require
 from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Energy, Labeling
 
-RULES = ("metropolis", "flip_gibbs", "full_gibbs")
-SCHEDULES = ("linear", "logarithmic")
-VISITING = ("random", "raster", "checkerboard")
 BATCH = 128
 """Most pixels whose labels are drawn together."""
 
@@ -89,12 +86,8 @@ def simulated_annealing(
     [[0, 0, 0]]
     """
     energy.volume.check_float("simulated_annealing")
-    check_choice("simulated_annealing.rule", rule, RULES)
-    check_choice("simulated_annealing.schedule", schedule, SCHEDULES)
-    check_choice("simulated_annealing.visiting", visiting, VISITING)
-    check_count("simulated_annealing.seed", seed, 0)
-    for name, value in (("start_temperature", start_temperature), ("end_temperature", end_temperature)):
-        check_positive(f"simulated_annealing.{name}", value)
+    require(simulated_annealing, rule=rule, schedule=schedule, visiting=visiting, seed=seed)
+    require(simulated_annealing, start_temperature=start_temperature, end_temperature=end_temperature)
     temperatures = _temperatures(start_temperature, end_temperature, schedule, sweeps)
     smoothness = required_smoothness(energy, "simulated_annealing")
     start = working_time()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework._checks import check_count
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image
 from stereo_framework.stage import PositiveInt, Unit, stage
 
@@ -43,7 +43,7 @@ def binomial_blur(image: Image, *, iterations: Annotated[PositiveInt, Unit("pass
     >>> binomial_blur(np.array([[0, 0, 16, 0, 0]], np.uint8)).tolist()
     [[0, 4, 8, 4, 0]]
     """
-    check_count("binomial_blur.iterations", iterations)
+    require(binomial_blur, iterations=iterations)
     import cv2
 
     kernel = np.array([0.25, 0.5, 0.25], np.float32)

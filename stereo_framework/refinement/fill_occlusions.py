@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from stereo_framework._checks import check_choice
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.filling import fill_rows
+from stereo_framework.parameters import require
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import stage
-
-RULES = ("background", "left")
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, sections 3.4 and 4.3", halo=lambda: 0)
@@ -51,28 +45,5 @@ def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"]
     >>> fill_occlusions(row).tolist(), fill_occlusions(row, rule="left").tolist()
     ([[5.0, 2.0, 2.0, 2.0]], [[5.0, 5.0, 2.0, 2.0]])
     """
-    check_choice("fill_occlusions.rule", rule, RULES)
-    filled = disparity.copy()
-    over_rows(lambda start, stop: _kernel(rule == "left", filled[start:stop]), disparity.shape[0], disparity.size)
-    return filled
-
-
-@kernel
-def _kernel(from_left: bool, disparity: NDArray[np.float32]) -> None:
-    rows, columns = disparity.shape
-    for y in range(rows):
-        left = np.float32(np.nan)
-        x = 0
-        while x < columns:
-            if not np.isnan(disparity[y, x]):
-                left = disparity[y, x]
-                x += 1
-                continue
-            end = x
-            while end < columns and np.isnan(disparity[y, end]):
-                end += 1
-            right = disparity[y, end] if end < columns else np.float32(np.nan)
-            value = right if np.isnan(left) or (right < left and not from_left) else left
-            while x < end:
-                disparity[y, x] = value
-                x += 1
+    require(fill_occlusions, rule=rule)
+    return fill_rows(disparity, from_left=rule == "left")

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_not_negative
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.rounding import round_half_away
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
 from stereo_framework.scene import Disparity, Search
 from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.view import View
@@ -74,7 +74,7 @@ def left_right_check(
     >>> checked.tolist(), status.tolist()
     ([[0.0, nan, nan, 2.0, 2.0, 0.0]], [[0, 1, 1, 0, 0, 0]])
     """
-    check_not_negative("left_right_check.tolerance", tolerance)
+    require(left_right_check, tolerance=tolerance)
     checked, judged = disparity.copy(), status.copy()
     limit = np.float32(tolerance)
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import PositiveInt, Unit, stage
 
@@ -46,7 +46,7 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
     >>> median(np.float32([[1, 9, 1, 1, np.nan, 2, 2]])).tolist()
     [[1.0, 1.0, 1.0, 1.0, nan, 2.0, 2.0]]
     """
-    check_count("median.size", size)
+    require(median, size=size)
     filtered = np.empty_like(disparity)
 
     def run(start: int, stop: int) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stereo_framework._checks import check_count, check_not_negative
 from stereo_framework.kernels.windows import window_minimum
 from stereo_framework.pair import Pair
+from stereo_framework.parameters import require
 from stereo_framework.scene import Disparity, Search
 from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
 from stereo_framework.volume import Domain
@@ -57,9 +57,7 @@ def pyramid(
     those whose own range the window does not reach. Thin objects that vanish at half the size stay lost unless the margin reaches them. Costs are
     computed at all levels of the search, and closed where they lie out of a pixel's range: the scheme serves accuracy, not speed.
     """
-    check_count("pyramid.levels", levels)
-    check_count("pyramid.window", window)
-    check_not_negative("pyramid.margin", margin)
+    require(pyramid, levels=levels, window=window, margin=margin)
     if levels > 1:
         coarse = pyramid(solve, pair.reduced(2), levels=levels - 1, margin=margin, window=window)
         pair = narrowed(pair, *spread(coarse.disparity, pair.search, pair.shape, margin, window))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_not_negative
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image
 from stereo_framework.volume import Smoothness
 
 
 def weighted(
-    name: str,
+    stage: Callable[..., Smoothness],
     reference: Image,
     rho: NDArray[np.floating],
     weight: float,
@@ -23,16 +25,14 @@ def weighted(
     """The smoothness term with penalties `rho` per level difference and the weight of every edge taken from `reference`.
 
     An edge weighs ``weight * gradient_penalty`` where the intensities across it, root mean square over the colour channels, differ
-    by less than `gradient_threshold` grey levels, else `weight`. `name` is the stage's, for its errors.
+    by less than `gradient_threshold` grey levels, else `weight`. `stage` is the one that asks.
 
     Raises
     ------
     ParameterError
         A weight, threshold or penalty below 0.
     """
-    values = {"weight": weight, "gradient_threshold": gradient_threshold or 0.0, "gradient_penalty": gradient_penalty}
-    for parameter, value in values.items():
-        check_not_negative(f"{name}.{parameter}", value)
+    require(stage, weight=weight, gradient_threshold=gradient_threshold, gradient_penalty=gradient_penalty)
     rows, columns = reference.shape[:2]
     image = reference.reshape(rows, columns, -1)
     # Sums of squares below this limit: exact for integer images, where the root of their mean is not.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework._checks import check_positive
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.smoothness._gradient import weighted
 from stereo_framework.stage import NonNegative, Positive, Unit, stage
@@ -61,6 +61,6 @@ def truncated_linear(
     >>> truncated_linear(np.zeros((1, 2), np.uint8), Search(0, 4)).rho.tolist()
     [0.0, 1.0, 2.0, 2.0, 2.0]
     """
-    check_positive("truncated_linear.truncation", truncation)
+    require(truncated_linear, truncation=truncation)
     rho = np.minimum(search.step * np.arange(search.levels), truncation)
-    return weighted("truncated_linear", reference, rho, weight, gradient_threshold, gradient_penalty)
+    return weighted(truncated_linear, reference, rho, weight, gradient_threshold, gradient_penalty)

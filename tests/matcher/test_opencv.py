@@ -160,9 +160,9 @@ def test_even_windows_are_refused(matcher, name):
 
 def test_unknown_choices_are_refused():
     left, right = shifted(3)
-    with pytest.raises(ParameterError, match=r"^opencv_sgbm.mode: 'h' is not legal; legal: 3way, hh, hh4, sgbm"):
+    with pytest.raises(ParameterError, match=r"^opencv_sgbm.mode: 'h' is not one of sgbm, hh, 3way, hh4"):
         opencv_sgbm(left, right, Search(0, 8), mode="h")
-    with pytest.raises(ParameterError, match=r"^opencv_bm.filter: 'sobol' is not legal; .*did you mean 'sobel'"):
+    with pytest.raises(ParameterError, match=r"^opencv_bm.filter: 'sobol' is not one of .*did you mean 'sobel'"):
         opencv_bm(left, right, Search(0, 8), filter="sobol")
 
 

@@ -248,7 +248,7 @@ def test_the_worst_costs_fit_the_type():
             for c in (census, rank)
         ),
         (ad_census, {"height": 17}, ParameterError, r"^ad_census.height: 17 is not one of 3, 5, 7, 9, 11, 13, 15$"),
-        (census, {"form": "centre"}, ParameterError, r"^census.form: 'centre' is not legal; .*centre_symmetric"),
+        (census, {"form": "centre"}, ParameterError, r"^census.form: 'centre' is not one of .*centre_symmetric"),
         (ad_census, {"steps": 99}, ParameterError, r"^ad_census.steps: 99 is not a whole number >= 100 and <= 32767 or null$"),
         (ad_census, {"difference_scale": 0.0}, ParameterError, r"^ad_census.difference_scale: 0.0 is not a number > 0"),
         (ad_census, {"census_scale": -1.0}, ParameterError, r"^ad_census.census_scale: -1.0 is not a number > 0"),

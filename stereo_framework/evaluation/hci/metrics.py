@@ -32,6 +32,8 @@ from stereo_framework.evaluation.hci.structure_metrics import detail_fattening, 
 from stereo_framework.evaluation.hci.subsets import Subsets
 from stereo_framework.scene import Disparity
 
+Measure = Callable[[Disparity, Disparity, Subsets], Score]
+
 
 @dataclass(frozen=True, eq=False)
 class HciMetric:
@@ -59,61 +61,30 @@ class HciMetric:
     unit: str
     subset: str
     source: str
-    measure: Callable[[Disparity, Disparity, Subsets], Score]
+    measure: Measure
 
 
-_PAPER = "Honauer, Maier-Hein & Kondermann 2015, "
+def _metric(function: Callable[..., Score], symbol: str, unit: str, subset: str, equations: str) -> HciMetric:
+    # Those of planes need no truth but the planes that were found in it.
+    measure: Measure = (lambda disparity, truth, subsets: function(disparity, subsets)) if subset == "M_p" else function
+    title = function.__name__.replace("_", " ")
+    return HciMetric(f"hci_{function.__name__}", title, symbol, unit, subset, f"{_PAPER}, {equations}", measure)
 
-HCI_METRICS: Mapping[str, HciMetric] = types.MappingProxyType(
-    {
-        metric.name: metric
-        for metric in (
-            HciMetric(
-                "hci_foreground_fattening",
-                "foreground fattening",
-                "D_fat",
-                "fraction",
-                "M_b",
-                _PAPER + "equations 1, 2",
-                foreground_fattening,
-            ),
-            HciMetric(
-                "hci_foreground_thinning",
-                "foreground thinning",
-                "D_thin",
-                "fraction",
-                "M_f",
-                _PAPER + "equations 3, 4",
-                foreground_thinning,
-            ),
-            HciMetric("hci_fuzziness", "fuzziness", "D_fuz", "px*px/px", "M_e", _PAPER + "equations 5, 6", fuzziness),
-            HciMetric(
-                "hci_bumpiness", "bumpiness", "P_bump", "1/px", "M_p", _PAPER + "equation 7", lambda d, t, s: bumpiness(d, s)
-            ),
-            HciMetric("hci_offset", "offset", "P_off", "px", "M_p", _PAPER + "equation 8", lambda d, t, s: offset(d, s)),
-            HciMetric(
-                "hci_misorientation",
-                "misorientation",
-                "P_orient",
-                "degrees",
-                "M_p",
-                _PAPER + "equation 9",
-                lambda d, t, s: misorientation(d, s),
-            ),
-            HciMetric("hci_porosity", "porosity", "F_por", "log(1 + px)", "M_s", _PAPER + "equation 10", porosity),
-            HciMetric("hci_fragmentation", "fragmentation", "F_frag", "fraction", "M_s", _PAPER + "equation 11", fragmentation),
-            HciMetric(
-                "hci_detail_fattening",
-                "detail fattening",
-                "F_fat",
-                "fraction",
-                "M_n",
-                _PAPER + "equations 12, 13",
-                detail_fattening,
-            ),
-        )
-    }
+
+_PAPER = "Honauer, Maier-Hein & Kondermann 2015"
+_TABLE = (
+    _metric(foreground_fattening, "D_fat", "fraction", "M_b", "equations 1, 2"),
+    _metric(foreground_thinning, "D_thin", "fraction", "M_f", "equations 3, 4"),
+    _metric(fuzziness, "D_fuz", "px*px/px", "M_e", "equations 5, 6"),
+    _metric(bumpiness, "P_bump", "1/px", "M_p", "equation 7"),
+    _metric(offset, "P_off", "px", "M_p", "equation 8"),
+    _metric(misorientation, "P_orient", "degrees", "M_p", "equation 9"),
+    _metric(porosity, "F_por", "log(1 + px)", "M_s", "equation 10"),
+    _metric(fragmentation, "F_frag", "fraction", "M_s", "equation 11"),
+    _metric(detail_fattening, "F_fat", "fraction", "M_n", "equations 12, 13"),
 )
+
+HCI_METRICS: Mapping[str, HciMetric] = types.MappingProxyType({metric.name: metric for metric in _TABLE})
 """The nine by name."""
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Predicate
 
 from stereo_framework.errors import ParameterError, nearest
-
-_DISTANCES = ("pixels", "width")
+from stereo_framework.parameters import (
+    Fraction01,
+    NonNegative,
+    NonNegativeInt,
+    PositiveInt,
+    Words,
+    describe,
+    faults,
+    parameters_of,
+)
 
 
 @dataclass(frozen=True)
@@ -31,8 +39,8 @@ class Scaled:
     (20.0, 29.0)
     """
 
-    least: float
-    share: float = 0.0
+    least: NonNegative
+    share: NonNegative = 0.0
 
     def of(self, size: int) -> float:
         """The length in pixels in an image of so many pixels."""
@@ -40,6 +48,19 @@ class Scaled:
 
     def __str__(self) -> str:
         return f"max({self.least:g}, {self.share:g} * size)" if self.share else f"{self.least:g}"
+
+
+def _is_odd(value: int) -> bool:
+    return value % 2 == 1
+
+
+Length = Annotated[
+    Scaled,
+    Predicate(lambda length: not faults(Scaled, vars(length))),
+    Words("a number >= 0 (pixels) or a pair [least pixels, share of the size]"),
+]
+OddPixels = Annotated[PositiveInt, Predicate(_is_odd), Words("an odd number >= 1 (pixels)")]
+Pixels = Annotated[NonNegative, Words("a number >= 0 (pixels)")]
 
 
 @dataclass(frozen=True)
@@ -101,42 +122,33 @@ class Parameters:
     where the truth's own accuracy gives `plane_tolerance`.
     """
 
-    border: Scaled = Scaled(20, 0.01)
-    edge_jump: Scaled = Scaled(1, 0.003)
-    band_width: Scaled = Scaled(3, 0.01)
-    band_median: int = 5
-    fuzziness_distance: str = "pixels"
-    plane_median: int = 5
-    plane_smoothing: int = 9
-    plane_bend: float = 0.02
-    plane_margin: float = 5.0
-    plane_tolerance: Scaled = Scaled(0, 0.00035)
-    plane_iterations: int = 300
-    plane_sample: int = 20_000
-    plane_least: float = 0.005
-    seed: int = 0
-    normal_window: int = 5
-    structure_width: Scaled = Scaled(5, 0.015)
-    structure_height: Scaled = Scaled(10, 0.03)
-    structure_tolerance: Scaled = Scaled(1, 0.002)
-    neighbourhood_width: float = 3.0
+    border: Length = Scaled(20, 0.01)
+    edge_jump: Length = Scaled(1, 0.003)
+    band_width: Length = Scaled(3, 0.01)
+    band_median: OddPixels = 5
+    fuzziness_distance: Literal["pixels", "width"] = "pixels"
+    plane_median: Annotated[Literal[1, 3, 5], Words("1, 3 or 5 (pixels)")] = 5
+    plane_smoothing: OddPixels = 9
+    plane_bend: Annotated[NonNegative, Words("a number >= 0 (1/px)")] = 0.02
+    plane_margin: Pixels = 5.0
+    plane_tolerance: Length = Scaled(0, 0.00035)
+    plane_iterations: PositiveInt = 300
+    plane_sample: Annotated[int, Ge(3)] = 20_000
+    plane_least: Annotated[Fraction01, Words("a number from 0 to 1 (share of the image)")] = 0.005
+    seed: NonNegativeInt = 0
+    normal_window: Annotated[int, Ge(3), Predicate(_is_odd), Words("an odd number >= 3 (pixels)")] = 5
+    structure_width: Length = Scaled(5, 0.015)
+    structure_height: Length = Scaled(10, 0.03)
+    structure_tolerance: Length = Scaled(1, 0.002)
+    neighbourhood_width: Pixels = 3.0
 
     def __post_init__(self) -> None:
-        found = []
-        for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
-            legal, words = _LEGAL[f.name]
-            length = value
-            if f.type == "Scaled" and _is_number(value):
-                length = Scaled(value)
-            elif f.type == "Scaled" and isinstance(value, list | tuple) and len(value) == 2:
-                length = Scaled(*value)
-            if legal(length):
-                object.__setattr__(self, f.name, length)
-            else:
-                found.append(f"hci.{f.name}: {value!r} is not {words}")
-        if found:
-            raise ParameterError("\n".join(found))
+        values = vars(self) | {f.name: _length(getattr(self, f.name)) for f in dataclasses.fields(self) if f.type == "Length"}
+        if found := faults(Parameters, values):
+            # The values as they were given.
+            lines = (f"hci.{n}: {getattr(self, n)!r} is not {describe(parameters_of(Parameters)[n].annotation)}" for n in found)
+            raise ParameterError("\n".join(lines))
+        vars(self).update(values)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Parameters:
@@ -169,47 +181,8 @@ class Parameters:
         return "hci: " + ", ".join(f"{f.name} {getattr(self, f.name)}" for f in dataclasses.fields(self))
 
 
-def _is_number(value: Any, least: float = 0.0) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= least
-
-
-def _is_whole(value: Any, least: int = 0) -> bool:
-    return isinstance(value, int) and _is_number(value, least)
-
-
-def _is_scaled(value: Any) -> bool:
-    return isinstance(value, Scaled) and _is_number(value.least) and _is_number(value.share)
-
-
-_LENGTH: tuple[Callable[[Any], bool], str] = (_is_scaled, "a number >= 0 (pixels) or a pair [least pixels, share of the size]")
-_ODD: tuple[Callable[[Any], bool], str] = (lambda v: _is_whole(v, 1) and v % 2 == 1, "an odd number >= 1 (pixels)")
-_COUNT: tuple[Callable[[Any], bool], str] = (lambda v: _is_whole(v, 1), "a whole number >= 1")
-_PIXELS: tuple[Callable[[Any], bool], str] = (_is_number, "a number >= 0 (pixels)")
-
-_LEGAL: Mapping[str, tuple[Callable[[Any], bool], str]] = types.MappingProxyType(
-    {
-        "border": _LENGTH,
-        "edge_jump": _LENGTH,
-        "band_width": _LENGTH,
-        "band_median": _ODD,
-        "fuzziness_distance": (
-            lambda v: isinstance(v, str) and v in _DISTANCES,
-            f"legal; legal: {', '.join(_DISTANCES)}",
-        ),
-        "plane_median": (lambda v: _is_whole(v) and v in (1, 3, 5), "1, 3 or 5 (pixels)"),
-        "plane_smoothing": _ODD,
-        "plane_bend": (_is_number, "a number >= 0 (1/px)"),
-        "plane_margin": _PIXELS,
-        "plane_tolerance": _LENGTH,
-        "plane_iterations": _COUNT,
-        "plane_sample": (lambda v: _is_whole(v, 3), "a whole number >= 3"),
-        "plane_least": (lambda v: _is_number(v) and v <= 1, "a number from 0 to 1 (share of the image)"),
-        "seed": (_is_whole, "a whole number >= 0"),
-        "normal_window": (lambda v: _is_whole(v, 3) and v % 2 == 1, "an odd number >= 3 (pixels)"),
-        "structure_width": _LENGTH,
-        "structure_height": _LENGTH,
-        "structure_tolerance": _LENGTH,
-        "neighbourhood_width": _PIXELS,
-    }
-)
-"""Per field: is a value legal, and what is, in words."""
+def _length(value: Any) -> Any:
+    """The length that a number or a pair stands for; anything else as it is."""
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return Scaled(*value)
+    return Scaled(value) if isinstance(value, int | float) else value

@@ -8,7 +8,6 @@ what is known about its row and column.
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
-from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.evaluation.regions import kept, region_masks
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask, Scene
@@ -78,15 +77,9 @@ def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
     return matching_table(scene.truth, scene.match_truth, direction=scene.direction, evaluated=evaluated, radius=radius)
 
 
-_TABLES: weakref.WeakKeyDictionary[Scene, dict[int, MatchingTable]] = weakref.WeakKeyDictionary()
-
-
 def kept_table(scene: Scene, radius: int = 2) -> MatchingTable:
     """The same, kept as long as the scene lives: a sweep computes it once."""
-    kept = _TABLES.setdefault(scene, {})
-    if radius not in kept:
-        kept[radius] = scene_table(scene, radius=radius)
-    return kept[radius]
+    return kept(scene, ("table", radius), lambda: scene_table(scene, radius=radius))
 
 
 def matching_table(

@@ -52,7 +52,7 @@ def test_records_are_frozen_and_hashable():
         ({"band_median": 4}, "hci.band_median: 4 is not an odd number >= 1"),
         ({"plane_median": 7}, "hci.plane_median: 7 is not 1, 3 or 5"),
         ({"normal_window": 1}, "hci.normal_window: 1 is not an odd number >= 3"),
-        ({"fuzziness_distance": "metres"}, "hci.fuzziness_distance: 'metres' is not legal; legal: pixels, width"),
+        ({"fuzziness_distance": "metres"}, "hci.fuzziness_distance: 'metres' is not one of pixels, width"),
         ({"plane_least": 1.5}, "hci.plane_least"),
         ({"plane_iterations": 0}, "hci.plane_iterations"),
         ({"plane_sample": 2}, "hci.plane_sample"),

@@ -1,4 +1,7 @@
-"""What the Middlebury sets of 2005 and 2006 share.
+"""The Middlebury sets of 2005 and 2006.
+
+2005: Art, Books, Dolls, Laundry, Moebius and Reindeer; without truth: Computer, Drumsticks and Dwarves. 2006: Aloe, Baby1 .. 3, Bowling1 and 2,
+Cloth1 .. 4 and eleven more. Cite Scharstein & Pal 2007; Hirschmueller & Scharstein 2007.
 
 Seven views, view0.png .. view6.png, in steps of 40 mm; the reference is view1, the match view5, and both have a truth.
 Three sizes: the full one (1110 rows), half and a third of it; a scene directly below the data set's folder is of third size,
@@ -13,6 +16,7 @@ calibration of the scene ArtL of the third benchmark, the same images, agrees.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -27,37 +31,43 @@ _FULL_SEARCH = 240
 """Disparities tried in full-size pixels: the 80 of the third size that studies on these sets take."""
 
 
-def scene_names(folder: Path) -> tuple[str, ...]:
-    """Names of the scenes below the data set's folder."""
-    found = [f"{size}{name}" for size in _SIZES for name in _in_one_size(folder / size)]
-    return tuple(found)
+@dataclass(frozen=True)
+class StructuredLight:
+    """One of the sets, by its folder below a data root."""
+
+    FOLDER: str
+
+    def scene_names(self, root: Path) -> tuple[str, ...]:
+        """Names of the scenes below a data root, ``Art`` or ``HalfSize/Art``."""
+        return tuple(f"{size}{name}" for size in _SIZES for name in _in_one_size(root / self.FOLDER / size))
+
+    def load(self, root: Path, name: str) -> Scene:
+        """One of `scene_names`; its files load on first use."""
+        reduction = _SIZES.get(name.partition("/")[0] + "/", 3)
+        images = root / self.FOLDER / name
+        scene = images.parents[1] if images.parent.name.startswith("Illum") else images
+        views = [i for i in range(7) if i in (1, 5) or (images / f"view{i}.png").is_file()]
+        reference, match = views.index(1), views.index(5)
+        truths = {(reference, match): scene / "disp1.png", (match, reference): scene / "disp5.png"}
+        return Scene(
+            f"{self.FOLDER}/{name}",
+            tuple(Frame(f"view{i}.png", partial(read_image, images / f"view{i}.png"), i) for i in views),
+            reference,
+            match,
+            Search(0, _FULL_SEARCH // reduction - 1),
+            {pair: partial(_truth, file, reduction) for pair, file in truths.items() if file.is_file()},
+            calibration=_calibration(scene / "dmin.txt", reduction),
+            reduction=reduction,
+            grey_levels=reduction,
+        )
+
+
+MIDDLEBURY_2005, MIDDLEBURY_2006 = StructuredLight("middlebury2005"), StructuredLight("middlebury2006")
 
 
 def _in_one_size(folder: Path) -> list[str]:
     views = [*folder.glob("*/view1.png"), *folder.glob("*/Illum*/Exp*/view1.png")]
     return sorted(view.parent.relative_to(folder).as_posix() for view in views)
-
-
-def load(folder: Path, data_set: str, name: str) -> Scene:
-    """One of `scene_names`; its files load on first use."""
-    size = name.partition("/")[0] + "/"
-    reduction = _SIZES.get(size, 3)
-    images = folder / name
-    scene = images.parents[1] if images.parent.name.startswith("Illum") else images
-    views = [i for i in range(7) if i in (1, 5) or (images / f"view{i}.png").is_file()]
-    reference, match = views.index(1), views.index(5)
-    truths = {(reference, match): scene / "disp1.png", (match, reference): scene / "disp5.png"}
-    return Scene(
-        f"{data_set}/{name}",
-        tuple(Frame(f"view{i}.png", partial(read_image, images / f"view{i}.png"), i) for i in views),
-        reference,
-        match,
-        Search(0, _FULL_SEARCH // reduction - 1),
-        {pair: partial(_truth, file, reduction) for pair, file in truths.items() if file.is_file()},
-        calibration=_calibration(scene / "dmin.txt", reduction),
-        reduction=reduction,
-        grey_levels=reduction,
-    )
 
 
 def _truth(file: Path, reduction: int) -> Disparity:

@@ -1,0 +1,99 @@
+"""The KITTI stereo sets, training pairs with truth and test pairs without.
+
+2012 (Geiger et al. 2012): 194 and 195, grey, or in colour where only that is there. 2015 (Menze & Geiger 2015): 200 and 200, in colour.
+
+Folders as in the publisher's archives: ``training/image_2/000000_10.png`` and its like; only frames _10 have a truth. Truth is
+disp_occ, that of the non-occluded pixels alone disp_noc: 16-bit PNG, grey / 256, 0 = unknown. The publisher bounds disparities
+by 256 pixels and nothing bounds them better, so 0..255 are searched. Calibrations come in an archive of their own, with depths
+in metres.
+
+Masks: nonocc, where disp_noc is known. 2015 besides: background and foreground, where disp_occ is known and obj_map is 0 or the number of a moving
+object; background_nonocc and foreground_nonocc, the same where disp_noc is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from stereo_framework.errors import DataError
+from stereo_framework.io import read_disparity, read_grey, read_image, read_kitti_calibration
+from stereo_framework.scene import Frame, Mask, Scene, Search
+
+_TESTING = "testing/"
+
+
+@dataclass(frozen=True)
+class Kitti:
+    """One of the sets.
+
+    Parameters
+    ----------
+    FOLDER : str
+        Below a data root; also the name of the protocol that it is measured with.
+    cameras : sequence of (str, str, int, int)
+        Folders of the left and right images with the numbers of their cameras; the first pair that is there is taken.
+    calibration, truth, visible_truth : str
+        Folders of the calibrations and of the truths of all and of the non-occluded pixels.
+    """
+
+    FOLDER: str
+    cameras: Sequence[tuple[str, str, int, int]]
+    calibration: str
+    truth: str
+    visible_truth: str
+
+    def scene_names(self, root: Path) -> tuple[str, ...]:
+        """``000000_10`` and so on of the training pairs, ``testing/000000_10`` of the others."""
+        found: list[str] = []
+        for prefix, part in (("", "training"), (_TESTING, "testing")):
+            folders = [root / self.FOLDER / part / left for left, *_ in self.cameras]
+            found += [prefix + stem for stem in sorted({image.stem for folder in folders for image in folder.glob("*_10.png")})]
+        return tuple(found)
+
+    def load(self, root: Path, name: str) -> Scene:
+        """One of `scene_names`; its calibration is read, all else on first use."""
+        part = root / self.FOLDER / ("testing" if name.startswith(_TESTING) else "training")
+        file = f"{name.removeprefix(_TESTING)}.png"
+        left, right, *cameras = next(c for c in self.cameras if (part / c[0] / file).is_file())
+        calibration = part / self.calibration / f"{file.partition('_')[0]}.txt"
+        truths = {"": part / self.truth / file, "_nonocc": part / self.visible_truth / file}
+        there = {suffix: truth for suffix, truth in truths.items() if truth.is_file()}
+        masks: dict[str, Callable[[], Mask]] = {"nonocc": partial(_known, there["_nonocc"])} if "_nonocc" in there else {}
+        objects = part / "obj_map" / file
+        if objects.is_file():
+            for suffix, truth in there.items():
+                masks[f"background{suffix}"] = partial(_of_objects, objects, truth, moving=False)
+                masks[f"foreground{suffix}"] = partial(_of_objects, objects, truth, moving=True)
+        return Scene(
+            f"{self.FOLDER}/{name}",
+            tuple(
+                Frame(f"{images}/{file}", partial(read_image, part / images / file), i) for i, images in enumerate((left, right))
+            ),
+            search=Search(0, 255),
+            truths={(0, 1): partial(read_disparity, there[""])} if "" in there else {},
+            masks=masks,
+            calibration=read_kitti_calibration(calibration, *cameras) if calibration.is_file() else None,
+            protocol=self.FOLDER,
+        )
+
+
+_GREY_OR_COLOUR = (("image_0", "image_1", 0, 1), ("colored_0", "colored_1", 2, 3))
+KITTI_2012 = Kitti("kitti2012", _GREY_OR_COLOUR, "calib", "disp_occ", "disp_noc")
+KITTI_2015 = Kitti("kitti2015", (("image_2", "image_3", 2, 3),), "calib_cam_to_cam", "disp_occ_0", "disp_noc_0")
+
+
+def _known(truth: Path) -> Mask:
+    """Where a truth is known."""
+    return np.isfinite(read_disparity(truth))
+
+
+def _of_objects(objects: Path, truth: Path, moving: bool) -> Mask:
+    numbers, known = read_grey(objects), _known(truth)
+    if numbers.shape != known.shape:
+        raise DataError(f"{objects}: has shape {numbers.shape}, its truth {known.shape}")
+    return known & ((numbers > 0) == moving)
