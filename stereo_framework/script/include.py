@@ -12,9 +12,10 @@ from stereo_framework import stage
 from stereo_framework.errors import ScriptError, StereoFrameworkError
 from stereo_framework.script.addresses import split, under
 from stereo_framework.script.axes import Axis
-from stereo_framework.script.document import Document, parse, text, texts
+from stereo_framework.script.document import Document, parse
 from stereo_framework.script.library import find_script
 from stereo_framework.script.places import Faults, Node, Place, from_python
+from stereo_framework.script.reading import text, texts
 from stereo_framework.script.specs import Spec, Specs, same_run, takes_seed
 from stereo_framework.script.yaml_loader import parse as parse_yaml
 from stereo_framework.stage import SLOTS
