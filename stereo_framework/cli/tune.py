@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, size
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, size
 
 if TYPE_CHECKING:
     from stereo_framework.sweep.tune import Tuned
@@ -33,10 +33,7 @@ def tune(
     dask: Dask = None,
     memory: Memory = None,
     timeout: Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Begin no trial after this time.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
-    ] = None,
+    settings: Settings = None,
     data: Data = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> int:
