@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, ProtocolSpec, Scale, Unknown, protocol_spec
 from stereo_framework.errors import ParameterError
 
@@ -42,7 +43,6 @@ def compare(
 
     Example: stereo-framework compare a.pfm b.pfm --scene teddy --out comparison
     """
-    from stereo_framework.cli import _output
     from stereo_framework.cli.evaluate import map_names, map_result
     from stereo_framework.datasets import load_scene
     from stereo_framework.figures.result_pictures import write_comparison

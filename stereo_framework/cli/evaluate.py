@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
 from stereo_framework.errors import ParameterError
 
@@ -46,7 +47,6 @@ def evaluate(
 
     Example: stereo-framework evaluate submission/ --protocol middlebury-v2
     """
-    from stereo_framework.cli import _output
     from stereo_framework.evaluation.averages import average
     from stereo_framework.submission import find_maps, measure_map
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Json
 from stereo_framework.errors import DataError, ParameterError
 
@@ -68,7 +69,6 @@ def rank(
 
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
     """
-    from stereo_framework.cli import _output
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible
 from stereo_framework.cli._options import (
     Dask,
@@ -79,8 +80,6 @@ def run(
 
     Example: stereo-framework run ssd --scene synthetic/planes --out results/ssd
     """
-    from stereo_framework.cli import _output
-
     beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
     pair = _pair(left, right, disparity_range, beside, truth_scale)
     if pair is not None and scene:
@@ -142,7 +141,6 @@ def _computed(
     str or None
         Why the sweep was given up, empty if it was not; None where the user interrupted it, which is told.
     """
-    from stereo_framework.cli import _output
     from stereo_framework.sweep.runs import Hopeless, execute
 
     by_id = {task.id: task for task in tasks}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible
 from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, size
 
@@ -41,7 +42,6 @@ def tune(
 
     Example: stereo-framework tune truncation.yaml --scene tsukuba --scene venus --trials 40 --out results/tuned
     """
-    from stereo_framework.cli import _output
     from stereo_framework.sweep.tune import Tuner
 
     count = 0
@@ -101,7 +101,6 @@ def _record(tuned: Tuned) -> dict[str, Any]:
 def _print(tuned: Tuned, out: Path | None) -> None:
     import yaml
 
-    from stereo_framework.cli import _output
     from stereo_framework.sweep.tune import BEST
     from stereo_framework.tables.tables import show
 
