@@ -153,11 +153,9 @@ def _progress() -> Iterator[Progress]:
     if not _on_a_terminal():
         yield _line_every_few_seconds()
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _output.bar(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as bar:
         tasks: dict[str, Any] = {}
 
         def update(name: str, done: int, total: int | None) -> None:

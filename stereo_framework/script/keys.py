@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-from stereo_framework.parameters import NonNegative, NonNegativeInt, parameters_of, spelled
-from stereo_framework.script.reading import Checked
-from stereo_framework.script.specs import is_number
+from stereo_framework.parameters import NonNegative, NonNegativeInt, parameters_of
+from stereo_framework.script.reading import is_number, must_be
 from stereo_framework.stage import SLOTS
 
-
-def _pixels(value: Any) -> Any:
-    if not is_number(value):
-        raise ValueError(f"{spelled(value)} is not a finite number of pixels")
-    return value
-
-
-Pixels = Annotated[float, Checked(_pixels)]
+_PIXELS = "a finite number of pixels"
+Pixels = Annotated[float, must_be(_PIXELS, is_number)]
+# That it is above 0, and a whole number or one over it, `Search` says better.
+Step = Annotated[float, must_be(_PIXELS, is_number, lambda own: own | {"exclusiveMinimum": 0})]
 
 
 @dataclass(frozen=True)
@@ -38,8 +33,7 @@ class SearchKeys:
 
     minimum: Pixels = 0
     maximum: Pixels = 0
-    # That it is above 0, and a whole number or one over it, `Search` says better.
-    step: Annotated[float, Checked(_pixels, lambda own: own | {"exclusiveMinimum": 0})] = 1
+    step: Step = 1
     truth_margin: NonNegative = 0
 
 

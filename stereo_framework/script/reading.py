@@ -6,6 +6,7 @@ The keys of a mapping are the fields of a dataclass. Its annotations say which v
 from __future__ import annotations
 
 import functools
+import math
 import typing
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -46,6 +47,19 @@ class Checked:
         return self.schema(handler(core))
 
 
+def must_be(
+    words: str, test: Callable[[Any], bool], schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
+) -> Checked:
+    """A check that a value passes `test`; `words` say what it is then."""
+
+    def check(value: Any) -> Any:
+        if not test(value):
+            raise ValueError(f"{spelled(value)} is not {words}")
+        return value
+
+    return Checked(check, schema)
+
+
 @functools.cache
 def adapter(annotation: Any) -> pydantic.TypeAdapter[Any]:
     """Pydantic's strict check of an annotation; built on first use."""
@@ -54,7 +68,7 @@ def adapter(annotation: Any) -> pydantic.TypeAdapter[Any]:
     return pydantic.TypeAdapter(annotation, config=pydantic.ConfigDict(strict=True, allow_inf_nan=False))
 
 
-def read(keys: type, node: Node, faults: Faults, *, without: Collection[str] = ()) -> dict[str, Any]:
+def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Collection[str] = ()) -> dict[str, Any]:
     """The values of a mapping, checked; what is wrong is reported and left out.
 
     Parameters
@@ -63,13 +77,15 @@ def read(keys: type, node: Node, faults: Faults, *, without: Collection[str] = (
         Its fields are the legal keys; those without a default are needed.
     node : Node
     faults : Faults
+    what : str
+        After the name of a key that is none: ``" of a method"``.
     without : collection of str
         Fields that are no keys.
     """
     import pydantic
 
     legal = {name: parameter for name, parameter in parameters_of(keys).items() if name not in without}
-    given = expect_mapping(node, legal, faults)
+    given = expect_mapping(node, legal, faults, what=what)
     needed = [name for name, parameter in legal.items() if parameter.default is parameter.empty]
     missing = [name for name in needed if name not in given]
     if missing:
@@ -110,6 +126,11 @@ def _place(node: Node, steps: Iterable[int | str]) -> Place:
         key = node.keys.get(str(step), key)
         node = node.items[step] if isinstance(step, int) else node.entries[step]
     return node.place
+
+
+def is_number(value: object) -> bool:
+    """A finite int or float; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def expect_mapping(node: Node, legal: Iterable[str], faults: Faults, *, what: str = "") -> dict[str, Node]:

@@ -11,9 +11,8 @@ from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spelled_out
 from stereo_framework.parameters import NonNegative, spelled
 from stereo_framework.script.places import Faults, Node, from_python
-from stereo_framework.script.reading import AS_WRITTEN, Checked, expect_mapping, read
+from stereo_framework.script.reading import AS_WRITTEN, Checked, expect_mapping, is_number, must_be, read
 from stereo_framework.script.result_names import STATISTIC, key_fault, key_schema, statistic_fault
-from stereo_framework.script.specs import is_number
 
 FILE_NAME = r"^\w[\w.-]*$"
 """Names of plots, tables and charts: they become those of files."""
@@ -61,12 +60,7 @@ def _listed(value: Any) -> tuple[Any, ...]:
 
 
 def _mapping(example: str, **schema: Any) -> Checked:
-    def check(value: Any) -> Any:
-        if not isinstance(value, dict):
-            raise ValueError(f"{spelled(value)} is not a mapping, as in {example}")
-        return value
-
-    return Checked(check, lambda own: own | schema)
+    return must_be(f"a mapping, as in {example}", lambda value: isinstance(value, dict), lambda own: own | schema)
 
 
 def _one_or_two(value: Any) -> Any:
@@ -81,12 +75,6 @@ def _key_or_protocol(value: Any) -> Any:
     return value
 
 
-def _scalar(value: Any) -> Any:
-    if isinstance(value, dict | list):
-        raise ValueError(f"{spelled(value)} is not a value or a list of values")
-    return value
-
-
 def _words(value: Any) -> Any:
     if is_number(value):
         return str(value)
@@ -97,12 +85,6 @@ def _words(value: Any) -> Any:
 
 def _words_or_nothing(value: Any) -> Any:
     return value if value is None else _words(value)
-
-
-def _weight(value: Any) -> Any:
-    if not is_number(value) or value < 0:
-        raise ValueError(f"{spelled(value)} is not a number >= 0")
-    return value
 
 
 _STATISTIC = {
@@ -122,18 +104,21 @@ Statistics = Annotated[
 ]
 Kind = Literal["stacked_bars", "radar", "parallel_coordinates", "correlation", "histogram"]
 Kinds = Annotated[tuple[Annotated[Kind, _name(_chart_fault, "stacked_bars", lambda own: own)], ...], _some("stacked_bars")]
+_Scalar = Annotated[Any, must_be("a value or a list of values", lambda value: not isinstance(value, dict | list))]
 Where = Annotated[
     Mapping[
         Annotated[str, Checked(_key_or_protocol)],
-        Annotated[tuple[Annotated[Any, Checked(_scalar)], ...], Checked(_listed, lambda own: {})],
+        Annotated[tuple[_Scalar, ...], Checked(_listed, lambda own: {})],
     ],
     _mapping("{scene: [tsukuba, venus]}"),
 ]
 Weights = Annotated[
-    Mapping[str, Annotated[NonNegative, Checked(_weight)]], _mapping("{hci_fuzziness: 2}", propertyNames=_STATISTIC)
+    Mapping[str, Annotated[NonNegative, must_be("a number >= 0", lambda value: is_number(value) and value >= 0)]],
+    _mapping("{hci_fuzziness: 2}", propertyNames=_STATISTIC),
 ]
 Title = Annotated[str, AS_WRITTEN, Checked(_words, lambda own: _WORDS)]
 Labels = Annotated[Mapping[str, Title], _mapping("{absolute_difference: AD}")]
+TitleOrNothing = Annotated[str | None, AS_WRITTEN, Checked(_words_or_nothing, lambda own: {"type": ["string", "number", "null"]})]
 
 CHARTS: tuple[str, ...] = get_args(Kind)
 _HCI = spelled_out(["hci"])
@@ -228,9 +213,7 @@ class Chart:
     measures: Statistics = _HCI
     where: Where = field(default_factory=dict)
     weights: Weights = field(default_factory=dict)
-    method: Annotated[str | None, AS_WRITTEN, Checked(_words_or_nothing, lambda own: {"type": ["string", "number", "null"]})] = (
-        None
-    )
+    method: TitleOrNothing = None
     title: Title = ""
     labels: Labels = field(default_factory=dict)
 
@@ -301,7 +284,7 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
     if not isinstance(node.value, dict):
         faults.add(node.place, f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}")
     for name, one in node.entries.items():
-        if not re.search(FILE_NAME, name):
+        if not re.fullmatch(FILE_NAME, name):
             faults.add(node.keys[name], f"{name!r} cannot be the name of a file; legal: letters, digits and _ . -")
         yield name, one
 

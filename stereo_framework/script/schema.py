@@ -10,6 +10,7 @@ from typing import Any
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.parameters import parameters_of
 from stereo_framework.script.addresses import NAME
+from stereo_framework.script.axes import BetweenKeys
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
 from stereo_framework.script.reading import adapter
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
@@ -211,9 +212,7 @@ def _axis(value: Schema, *, generated: bool = True, continuous: bool = False) ->
     three: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
     kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
     if continuous:
-        two: Schema = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-        between = {"between": two, "scale": {"enum": ["linear", "log"]}}
-        kinds.append(_object(between, "A continuous axis, for 'tune' alone.") | {"required": ["between"]})
+        kinds.append(_keys(BetweenKeys))
     return {"anyOf": [plain, *kinds]}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +11,7 @@ from stereo_framework.errors import nearest
 from stereo_framework.parameters import Positive, parameters_of
 from stereo_framework.parameters import faults as illegal
 from stereo_framework.script.places import Node, Place
+from stereo_framework.script.reading import is_number
 from stereo_framework.stage import SLOTS, Bound, Stage
 
 
@@ -93,11 +93,6 @@ def parameter(spec: Spec, name: str, node: Node) -> tuple[Any, str | None]:
 
 
 _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
-
-
-def is_number(value: object) -> bool:
-    """A finite int or float; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def no_parameter(spec: Spec, name: str) -> str:

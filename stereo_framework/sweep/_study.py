@@ -20,8 +20,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from stereo_framework.errors import DataError
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
+from stereo_framework.script.reading import is_number
 from stereo_framework.script.runs import Run, Settings
-from stereo_framework.script.specs import is_number
 
 FILE = "study.sqlite"
 
