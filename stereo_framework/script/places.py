@@ -78,14 +78,13 @@ class Node:
         """Place of the key `name`, with the path of its value."""
         return replace(self.keys[name], path=join(self.place.path, name))
 
-    def data(self, *, as_written: bool = False) -> Any:
-        """The value without places: scalars, lists and dicts; with `as_written` an unquoted number is the text that it reads."""
+    def data(self) -> Any:
+        """The value without places: scalars, lists and dicts."""
         if isinstance(self.value, dict):
-            return {name: node.data(as_written=as_written) for name, node in self.value.items()}
+            return {name: node.data() for name, node in self.value.items()}
         if isinstance(self.value, list):
-            return [node.data(as_written=as_written) for node in self.value]
-        number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
-        return self.raw if as_written and number and self.raw is not None else self.value
+            return [node.data() for node in self.value]
+        return self.value
 
 
 class Faults:

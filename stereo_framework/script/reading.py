@@ -19,9 +19,6 @@ from stereo_framework.script.places import Faults, Node, Place
 if TYPE_CHECKING:
     import pydantic
 
-AS_WRITTEN = "as written"
-"""In an annotation: of a number without quotes the text counts, ``1.50``."""
-
 
 @dataclass(frozen=True)
 class Checked:
@@ -94,7 +91,7 @@ def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Col
     for name, value in given.items():
         annotation = legal[name].annotation
         try:
-            found[name] = adapter(annotation).validate_python(value.data(as_written=_as_written(annotation)))
+            found[name] = adapter(annotation).validate_python(value.data())
         except pydantic.ValidationError as error:
             for fault in error.errors(include_url=False):
                 wrong = fault["ctx"]["error"] if fault["type"] == "value_error" else _wrong(fault["input"], annotation)
@@ -105,10 +102,6 @@ def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Col
 def is_right(keys: type, name: str, node: Node, faults: Faults) -> bool:
     """Whether a value may stand under the key `name`; what is wrong with it is reported."""
     return name in read(keys, Node({name: node}, node.place, {name: node.place}), faults)
-
-
-def _as_written(annotation: Any) -> bool:
-    return any(part is AS_WRITTEN or _as_written(part) for part in typing.get_args(annotation))
 
 
 def _wrong(value: Any, annotation: Any) -> str:
@@ -158,5 +151,6 @@ def texts(node: Node, faults: Faults, what: str) -> list[Node]:
 
 def text(node: Node) -> str | None:
     """The text of a scalar that is one or, unquoted, reads like a number; None for anything else and for an empty text."""
-    value = node.data(as_written=True)
-    return value if isinstance(value, str) and value.strip() else None
+    if isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return node.raw
+    return node.value if isinstance(node.value, str) and node.value.strip() else None

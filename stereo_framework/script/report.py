@@ -11,7 +11,7 @@ from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spelled_out
 from stereo_framework.parameters import NonNegative, spelled
 from stereo_framework.script.places import Faults, Node, from_python
-from stereo_framework.script.reading import AS_WRITTEN, Checked, expect_mapping, is_number, must_be, read
+from stereo_framework.script.reading import Checked, expect_mapping, is_number, must_be, read
 from stereo_framework.script.result_names import STATISTIC, key_fault, key_schema, statistic_fault
 
 FILE_NAME = r"^\w[\w.-]*$"
@@ -116,9 +116,9 @@ Weights = Annotated[
     Mapping[str, Annotated[NonNegative, must_be("a number >= 0", lambda value: is_number(value) and value >= 0)]],
     _mapping("{hci_fuzziness: 2}", propertyNames=_STATISTIC),
 ]
-Title = Annotated[str, AS_WRITTEN, Checked(_words, lambda own: _WORDS)]
+Title = Annotated[str, Checked(_words, lambda own: _WORDS)]
 Labels = Annotated[Mapping[str, Title], _mapping("{absolute_difference: AD}")]
-TitleOrNothing = Annotated[str | None, AS_WRITTEN, Checked(_words_or_nothing, lambda own: {"type": ["string", "number", "null"]})]
+TitleOrNothing = Annotated[str | None, Checked(_words_or_nothing, lambda own: {"type": ["string", "number", "null"]})]
 
 CHARTS: tuple[str, ...] = get_args(Kind)
 _HCI = spelled_out(["hci"])
