@@ -21,6 +21,24 @@ Memory = Annotated[
     typer.Option("--memory", metavar="SIZE", help="What cost volumes may take, as 8G; default: most of what is free."),
 ]
 Traceback = Annotated[bool, typer.Option("--traceback", help="Print where in the code an error was raised, all of it.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure", "--measures", help="What to measure instead ('metrics' lists all; hci: the nine HCI metrics); repeatable."
+    ),
+]
+ProtocolSpec = Annotated[
+    str | None,
+    typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
+]
+Scale = Annotated[
+    float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
+]
+Unknown = Annotated[int | None, typer.Option("--unknown", help="Grey level that means no estimate.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 

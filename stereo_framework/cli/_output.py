@@ -109,7 +109,10 @@ class Progress:
 
         self._listening.enter_context(told(self._compiling))
         if self.total > 1 and sys.stderr.isatty():
-            self._bar = _bar(self.total)
+            from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+            self._bar = bar(MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[rate]}"))
+            self._bar.add_task("", total=self.total, rate="")
             self._bar.start()
         elif self.total > 1:
             self._teller.start()
@@ -161,21 +164,14 @@ class Progress:
                 print(", ".join(parts) + (f" ({self.doing})" if self.doing else "") + "\n", end="", file=sys.stderr, flush=True)
 
 
-def _bar(total: int) -> Any:
+def bar(*columns: Any) -> Any:
+    """A bar on the error stream, of rich: what is done, how far, and further columns."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[rate]}"),
-    )
-    bar = Bar(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task("", total=total, rate="")
-    return bar
+    described = TextColumn("{task.description}", markup=False)
+    return Bar(described, BarColumn(), *columns, console=Console(stderr=True), transient=True)
 
 
 def _duration(seconds: float) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Json, key_value
 from stereo_framework.errors import ParameterError
 
@@ -39,7 +40,6 @@ def boundary(
 
     Example: stereo-framework boundary results/roc --error-rate 0.02 --out results/boundary
     """
-    from stereo_framework.cli import _output
     from stereo_framework.sweep import Store
     from stereo_framework.tables.boundary import boundary as collect
     from stereo_framework.tables.boundary import script_of
@@ -111,8 +111,6 @@ def _weights(given: list[str], scenes: list[str]) -> dict[str, float] | None:
 
 
 def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
-    from stereo_framework.cli import _output
-
     named = {name for row in values.values() for name in row}
     columns = list(values) if named <= set(values) else list(dict.fromkeys(name for row in values.values() for name in row))
     rows = [[name, *(f"{row[c]:.3f}" if c in row else "-" for c in columns)] for name, row in values.items()]

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from stereo_framework.cli._options import Settings
+
 
 def check(
     script: Annotated[list[str], typer.Argument(help="Scripts: files, or names of shipped ones.")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a value; repeatable.")
-    ] = None,
+    settings: Settings = None,
 ) -> int:
     """Check parameter scripts without running them; every fault is told with its place.
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.cli._options import Data, Json, protocol_spec
+from stereo_framework.cli import _output
+from stereo_framework.cli._options import Data, Json, ProtocolSpec, Scale, Unknown, protocol_spec
 from stereo_framework.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
 def compare(
     maps: Annotated[list[Path], typer.Argument(help="Two or more disparity maps of one scene.")],
     scene: Annotated[str, typer.Option("--scene", help="The scene that the maps belong to, with or without truth.")],
-    protocol: Annotated[
-        str | None,
-        typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
-    ] = None,
+    protocol: ProtocolSpec = None,
     threshold: Annotated[float, typer.Option("--threshold", help="Pixels from which two maps, or two views, differ.")] = 1.0,
     other_view: Annotated[
         list[Path] | None,
@@ -30,10 +28,8 @@ def compare(
             help="The same method's map of the match frame, for left-right consistency; one for each map, in order.",
         ),
     ] = None,
-    scale: Annotated[
-        float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
-    ] = None,
-    unknown: Annotated[int | None, typer.Option("--unknown", help="Grey level that means no estimate.")] = None,
+    scale: Scale = None,
+    unknown: Unknown = None,
     columns: Annotated[str | None, typer.Option("--columns", help="Statistics to show, separated by commas.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for pictures: all maps side by side, and those of each.")
@@ -47,7 +43,6 @@ def compare(
 
     Example: stereo-framework compare a.pfm b.pfm --scene teddy --out comparison
     """
-    from stereo_framework.cli import _output
     from stereo_framework.cli.evaluate import map_names, map_result
     from stereo_framework.datasets import load_scene
     from stereo_framework.figures.result_pictures import write_comparison

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereo_framework.cli._options import Data, Json
+from stereo_framework.cli import _output
+from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
 from stereo_framework.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,27 +27,15 @@ def evaluate(
         list[str] | None,
         typer.Option("--scene", help="The scene that the maps belong to; with folders, their data set or scenes (repeatable)."),
     ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "--measures",
-            help="What to measure instead ('metrics' lists all; hci: the nine HCI metrics); repeatable.",
-        ),
-    ] = None,
+    protocol: ProtocolSpec = None,
+    measure: Measures = None,
     threshold: Annotated[
         list[float] | None,
         typer.Option("--threshold", help="Pixels beyond which an estimate is bad; repeatable, the main one first."),
     ] = None,
     border: Annotated[int | None, typer.Option("--border", help="Pixels to ignore on all sides; default: the scene's.")] = None,
-    scale: Annotated[
-        float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
-    ] = None,
-    unknown: Annotated[int | None, typer.Option("--unknown", help="Grey level that means no estimate.")] = None,
+    scale: Scale = None,
+    unknown: Unknown = None,
     columns: Annotated[str | None, typer.Option("--columns", help="Statistics to show, separated by commas.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for pictures of the maps and their errors.")] = None,
     data: Data = None,
@@ -58,8 +47,6 @@ def evaluate(
 
     Example: stereo-framework evaluate submission/ --protocol middlebury-v2
     """
-    from stereo_framework.cli import _output
-    from stereo_framework.cli._options import protocol_spec
     from stereo_framework.evaluation.averages import average
     from stereo_framework.submission import find_maps, measure_map
 

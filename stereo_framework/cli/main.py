@@ -16,24 +16,22 @@ from typing import Annotated, Any
 import typer
 
 from stereo_framework import __version__
-from stereo_framework.cli import (
-    boundary,
-    check,
-    compare,
-    evaluate,
-    import_,
-    metrics,
-    new_stage,
-    rank,
-    report,
-    reproduce,
-    results,
-    run,
-    scenes,
-    schema,
-    stages,
-    tune,
-)
+from stereo_framework.cli.boundary import boundary
+from stereo_framework.cli.check import check
+from stereo_framework.cli.compare import compare
+from stereo_framework.cli.evaluate import evaluate
+from stereo_framework.cli.import_ import import_
+from stereo_framework.cli.metrics import metrics
+from stereo_framework.cli.new_stage import new_stage
+from stereo_framework.cli.rank import rank
+from stereo_framework.cli.report import report
+from stereo_framework.cli.reproduce import reproduce
+from stereo_framework.cli.results import results
+from stereo_framework.cli.run import run
+from stereo_framework.cli.scenes import scenes
+from stereo_framework.cli.schema import schema
+from stereo_framework.cli.stages import stages
+from stereo_framework.cli.tune import tune
 from stereo_framework.errors import StereoFrameworkError
 
 app = typer.Typer(
@@ -80,25 +78,10 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
         raise typer.Exit
 
 
-_VERBS: tuple[Callable[..., int], ...] = (
-    run.run,
-    tune.tune,
-    evaluate.evaluate,
-    compare.compare,
-    results.results,
-    rank.rank,
-    boundary.boundary,
-    metrics.metrics,
-    report.report,
-    reproduce.reproduce,
-    scenes.scenes,
-    stages.stages,
-    new_stage.new_stage,
-    check.check,
-    schema.schema,
-    import_.import_,
-)
-for _verb in _VERBS:
+_MEASURE = (run, tune, evaluate, compare)
+_LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, reproduce)
+_PREPARE = (scenes, stages, new_stage, check, schema, import_)
+for _verb in (*_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     app.command(
         _verb.__name__.rstrip("_").replace("_", "-"), help=inspect.cleandoc(_verb.__doc__ or "").replace("\n    ", "\n\n    ")
     )(_exits(_verb))

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from stereo_framework.cli._options import Json
+from stereo_framework.cli import _output
+from stereo_framework.cli._options import Json, protocol_spec
 
 
 def metrics(
@@ -19,8 +20,6 @@ def metrics(
 
     Example: stereo-framework metrics middlebury-v3
     """
-    from stereo_framework.cli import _output
-    from stereo_framework.cli._options import protocol_spec
     from stereo_framework.evaluation import resolve
     from stereo_framework.evaluation.metrics import METRICS
     from stereo_framework.evaluation.protocols import PRESETS

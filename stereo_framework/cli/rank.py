@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Json
 from stereo_framework.errors import DataError, ParameterError
 
@@ -68,7 +69,6 @@ def rank(
 
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
     """
-    from stereo_framework.cli import _output
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores
 
@@ -132,23 +132,16 @@ def _complete(scores: Scores, drop: bool) -> Scores:
 def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | None) -> tuple[list[str], list[list[str]]]:
     from stereo_framework.tables.tables import show
 
-    header = ["rank", "method", "average rank", *(["A* group"] if groups else [])]
-    header += ["rank 95 %", "first", "in A*"] if drawn is not None else []
-    rows = []
-    for i in order:
-        row = [
-            str(found.ranks[i]),
-            found.scores.methods[i],
-            f"{found.average_ranks[i]:.2f}",
-            *([str(found.groups[i])] if groups else []),
-        ]
-        if drawn is not None:
-            row += [
-                f"{drawn.rank_low[i]}..{drawn.rank_high[i]}",
-                f"{100 * drawn.first[i]:.0f} %",
-                f"{100 * drawn.in_astar[i]:.0f} %",
-            ]
-        rows.append(row)
+    header = ["rank", "method", "average rank"]
+    rows = [[str(found.ranks[i]), found.scores.methods[i], f"{found.average_ranks[i]:.2f}"] for i in order]
+    if groups:
+        header.append("A* group")
+        rows = [[*row, str(found.groups[i])] for i, row in zip(order, rows, strict=True)]
+    if drawn is not None:
+        header += ["rank 95 %", "first", "in A*"]
+        for i, row in zip(order, rows, strict=True):
+            shares = [f"{100 * share[i]:.0f} %" for share in (drawn.first, drawn.in_astar)]
+            row += [f"{drawn.rank_low[i]}..{drawn.rank_high[i]}", *shares]
     short = [scene.rpartition("/")[2] for scene in found.scores.scenes]
     shown = dict(zip(found.scores.scenes, short if len(set(short)) == len(short) else found.scores.scenes, strict=True))
     for k, column in enumerate(found.scores.columns):

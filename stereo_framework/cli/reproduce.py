@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json
 
 
@@ -27,7 +28,6 @@ def reproduce(
     """
     import dataclasses
 
-    from stereo_framework.cli import _output
     from stereo_framework.papers import find_paper
     from stereo_framework.papers.comparison import HEADER
     from stereo_framework.papers.reproduce import reproduce as run_paper

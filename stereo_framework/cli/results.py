@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Json
 from stereo_framework.errors import ParameterError, nearest
 
@@ -160,7 +161,6 @@ def _target(output: Path | None) -> Iterator[None]:
 
 def _print_all(found: Results, columns: list[str], kind: str, output: Path | None) -> None:
     """Every result: all it holds for machines; for people a table a protocol."""
-    from stereo_framework.cli import _output
     from stereo_framework.tables.formats import to_text, write_parquet
     from stereo_framework.tables.tables import listing, tidy, to_csv
 
@@ -180,7 +180,6 @@ def _print_all(found: Results, columns: list[str], kind: str, output: Path | Non
 
 
 def _print_table(table: Table, kind: str, output: Path | None) -> None:
-    from stereo_framework.cli import _output
     from stereo_framework.tables.formats import to_text, write_parquet
 
     if kind in ("markdown", "latex"):

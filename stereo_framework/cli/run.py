@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Json, Memory, Traceback, disparities, size
+from stereo_framework.cli._options import (
+    Dask,
+    Data,
+    ExecutorName,
+    Json,
+    Measures,
+    Memory,
+    Settings,
+    Traceback,
+    disparities,
+    size,
+)
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
@@ -44,18 +56,8 @@ def run(
         Path | None, typer.Option("--low", help="Your own pair: map of each pixel's smallest disparity (PFM, PNG16, npy).")
     ] = None,
     high: Annotated[Path | None, typer.Option("--high", help="Your own pair: map of each pixel's largest disparity.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "--measures",
-            help="What to measure instead ('metrics' lists all; hci: the nine HCI metrics); repeatable.",
-        ),
-    ] = None,
+    settings: Settings = None,
+    measure: Measures = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for results, the resolved script, maps and pictures.")] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Runs at a time; default: one for each core, or all that --dask has.")
@@ -78,11 +80,6 @@ def run(
 
     Example: stereo-framework run ssd --scene synthetic/planes --out results/ssd
     """
-    from stereo_framework.cli import _output
-    from stereo_framework.script import load
-    from stereo_framework.sweep.plan import plan
-    from stereo_framework.sweep.runs import Hopeless, execute, scenes_of
-
     beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
     pair = _pair(left, right, disparity_range, beside, truth_scale)
     if pair is not None and scene:
@@ -91,43 +88,11 @@ def run(
     if pair is None and disparity_range is not None:
         minimum, maximum = disparities(disparity_range)
         overrides += [f"search.minimum={minimum:g}", f"search.maximum={maximum:g}"]
-    scripts, tasks = [], []
-    for name in script:
-        loaded = load(name, overrides=overrides)
-        scenes = [pair] if pair else scenes_of(loaded, scene or None, data)
-        if measure:
-            loaded = load(name, overrides=[*overrides, _measuring(loaded, scenes, measure)])
-        scripts.append(loaded)
-        tasks += plan(loaded, scenes)
-    by_id = {task.id: task for task in tasks}
+    scripts, tasks = _planned(script, overrides, [pair] if pair else scene, measure or [], data)
+    options = {"workers": workers, "executor": executor, "dask": dask, "memory": None if memory is None else size(memory)}
     found: dict[int, Result] = {}
-    total = sum(len(task.protocols) for task in tasks)
-    limit = None if memory is None else size(memory)
-    hopeless = None
-    try:
-        with _output.Progress(total) as progress, interruptible() as check:
-            for place, result in execute(
-                scripts,
-                tasks,
-                out=out,
-                workers=workers,
-                executor=executor,  # type: ignore[arg-type]
-                dask=dask,
-                memory=limit,
-                maps=maps if out else False,
-                data=data,
-                watch=progress.watch,
-            ):
-                found[place] = result
-                progress.advance()
-                check()
-                if result.map is not None and result.id in by_id:
-                    _pictures(result, by_id.pop(result.id))
-    except Hopeless as error:
-        hopeless = error
-    except KeyboardInterrupt:
-        hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
-        print(f"interrupted after {len(found)} of {total} results; {hint}", file=sys.stderr)
+    hopeless = _computed(found, scripts, tasks, out=out, maps=maps if out else False, data=data, **options)
+    if hopeless is None:
         return 130
     results = [found[place] for place in sorted(found)]
     plots = _plots(results, [s.resolved for s in scripts], out) if out is not None else False
@@ -135,16 +100,66 @@ def run(
         _output.print_json([r.record() for r in results])
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        _output.print_results(results, wanted, errors=hopeless is None)
+        _output.print_results(results, wanted, errors=not hopeless)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
-    if hopeless is not None:
+    if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)
     if traceback:
         for text in dict.fromkeys(r.traceback for r in results if r.traceback):
             print(text, end="", file=sys.stderr)
     return 1 if any(r.error for r in results) else 0
+
+
+def _planned(
+    names: list[str], overrides: list[str], wanted: Sequence[str | Scene] | None, measures: list[str], data: Path | None
+) -> tuple[list[Script], list[Task]]:
+    """The scripts of these names and all of their runs, on the scenes that are wanted or else on their own."""
+    from stereo_framework.script import load
+    from stereo_framework.sweep.plan import plan
+    from stereo_framework.sweep.runs import scenes_of
+
+    scripts, tasks = [], []
+    for name in names:
+        script = load(name, overrides=overrides)
+        scenes = scenes_of(script, wanted or None, data)
+        if measures:
+            script = load(name, overrides=[*overrides, _measuring(script, scenes, measures)])
+        scripts.append(script)
+        tasks += plan(script, scenes)
+    return scripts, tasks
+
+
+def _computed(
+    found: dict[int, Result], scripts: list[Script], tasks: list[Task], *, out: Path | None, **options: Any
+) -> str | None:
+    """Fill in the results by their places, and write their pictures.
+
+    Returns
+    -------
+    str or None
+        Why the sweep was given up, empty if it was not; None where the user interrupted it, which is told.
+    """
+    from stereo_framework.sweep.runs import Hopeless, execute
+
+    by_id = {task.id: task for task in tasks}
+    total = sum(len(task.protocols) for task in tasks)
+    try:
+        with _output.Progress(total) as progress, interruptible() as check:
+            for place, result in execute(scripts, tasks, out=out, watch=progress.watch, **options):
+                found[place] = result
+                progress.advance()
+                check()
+                if result.map is not None and result.id in by_id:
+                    _pictures(result, by_id.pop(result.id))
+    except Hopeless as error:
+        return str(error)
+    except KeyboardInterrupt:
+        hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
+        print(f"interrupted after {len(found)} of {total} results; {hint}", file=sys.stderr)
+        return None
+    return ""
 
 
 def _measuring(script: Script, scenes: Sequence[Scene], measures: list[str]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ def scenes(
 
 
 def _list(data: Path | None, json: bool) -> None:
-    from stereo_framework.cli import _output
     from stereo_framework.datasets import data_roots, scene_names
 
     names = scene_names(data)
@@ -70,7 +70,6 @@ def _list(data: Path | None, json: bool) -> None:
 
 
 def _describe(name: str, data: Path | None, json: bool) -> None:
-    from stereo_framework.cli import _output
     from stereo_framework.datasets import load_scene
 
     record = _record(load_scene(name, data=data))
@@ -108,7 +107,6 @@ def _record(scene: Scene) -> dict[str, Any]:
 
 
 def _list_public_sets(json: bool) -> None:
-    from stereo_framework.cli import _output
     from stereo_framework.datasets import public_sets
 
     if json:
@@ -122,7 +120,6 @@ def _list_public_sets(json: bool) -> None:
 
 
 def _fetch(names: list[str], data: Path | None, json: bool) -> None:
-    from stereo_framework.cli import _output
     from stereo_framework.datasets import data_roots, fetch
     from stereo_framework.datasets.catalogue import find
 
@@ -156,11 +153,9 @@ def _progress() -> Iterator[Progress]:
     if not _on_a_terminal():
         yield _line_every_few_seconds()
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _output.bar(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as bar:
         tasks: dict[str, Any] = {}
 
         def update(name: str, done: int, total: int | None) -> None:
@@ -178,8 +173,6 @@ def _on_a_terminal() -> bool:
 
 
 def _line_every_few_seconds() -> Progress:
-    from stereo_framework.cli import _output
-
     told = time.monotonic()
 
     def update(name: str, done: int, total: int | None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._options import Json
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ def stages(
     Example: stereo-framework stages box
     """
     from stereo_framework import stage
-    from stereo_framework.cli import _output
     from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
     from stereo_framework.errors import ParameterError, nearest
 

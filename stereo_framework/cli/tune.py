@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, size
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, size
 
 if TYPE_CHECKING:
     from stereo_framework.sweep.tune import Tuned
@@ -33,10 +34,7 @@ def tune(
     dask: Dask = None,
     memory: Memory = None,
     timeout: Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Begin no trial after this time.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
-    ] = None,
+    settings: Settings = None,
     data: Data = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> int:
@@ -44,7 +42,6 @@ def tune(
 
     Example: stereo-framework tune truncation.yaml --scene tsukuba --scene venus --trials 40 --out results/tuned
     """
-    from stereo_framework.cli import _output
     from stereo_framework.sweep.tune import Tuner
 
     count = 0
@@ -104,7 +101,6 @@ def _record(tuned: Tuned) -> dict[str, Any]:
 def _print(tuned: Tuned, out: Path | None) -> None:
     import yaml
 
-    from stereo_framework.cli import _output
     from stereo_framework.sweep.tune import BEST
     from stereo_framework.tables.tables import show
 

@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from stereo_framework.errors import nearest
 from stereo_framework.parameters import spelled
 from stereo_framework.script.places import Faults, Node, Place
+from stereo_framework.script.reading import is_number, must_be, read
 
 MOST = 1_000_000
 """Values of an axis and runs of a script; more are a slip of the pen and would exhaust the memory."""
@@ -74,7 +75,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
         return []
     generate, last = _KINDS[kind]
     given = arguments.data()
-    if not isinstance(given, list) or len(given) != 3 or not all(map(_finite, given)):
+    if not _numbers(given, 3):
         faults.add(arguments.place, f"{spelled(given)} is not three numbers: [first, last, {last}]")
         return []
     try:
@@ -86,29 +87,44 @@ def values(node: Node, faults: Faults) -> list[Node]:
     return [Node(int(value) if whole and value.denominator == 1 else float(value), node.place) for value in found]
 
 
+def _numbers(value: object, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(map(is_number, value))
+
+
+_TWO = "two numbers: [lowest, highest]"
+Ends = Annotated[list[float], must_be(_TWO, lambda value: _numbers(value, 2), lambda own: own | {"minItems": 2, "maxItems": 2})]
+
+
+@dataclass(frozen=True)
+class BetweenKeys:
+    """A continuous axis, for 'tune' alone.
+
+    Parameters
+    ----------
+    between : list of float
+        Lowest and highest value.
+    scale : str
+        Whether differences count, or ratios.
+    """
+
+    between: Ends
+    scale: Literal["linear", "log"] = "linear"
+
+
 def ends(node: Node, faults: Faults) -> tuple[list[Node], Literal["linear", "log"]]:
     """The two ends of a continuous axis, ``{between: [lowest, highest], scale: log}``, and its scale; none after a fault."""
-    for key in node.entries.keys() - {"between", "scale"}:
-        near = nearest(key, ("between", "scale"), kind="keys")
-        faults.add(node.keys[key], f"no such key {key!r} of a continuous axis; {near}")
-    scale, given = node.entries.get("scale"), node.entries["between"]
-    if scale is not None and scale.value not in ("linear", "log"):
-        faults.add(scale.place, f"{spelled(scale.data())} is no scale; {nearest(str(scale.value), ('linear', 'log'))}")
+    found = read(BetweenKeys, node, faults, what=" of a continuous axis")
+    if "between" not in found or ("scale" in node.entries and "scale" not in found):
         return [], "linear"
-    found = given.data()
-    if not isinstance(found, list) or len(found) != 2 or not all(map(_finite, found)):
-        faults.add(given.place, f"{spelled(found)} is not two numbers: [lowest, highest]")
-    elif found[0] >= found[1]:
-        faults.add(given.place, f"nothing lies between {found[0]!r} and {found[1]!r}; write [lowest, highest]")
-    elif scale is not None and scale.value == "log" and found[0] <= 0:
-        faults.add(given.place, f"a logarithmic scale from {found[0]!r}: both ends must be above 0")
+    scale, given = found.get("scale", "linear"), node.entries["between"]
+    low, high = given.data()
+    if low >= high:
+        faults.add(given.place, f"nothing lies between {low!r} and {high!r}; write [lowest, highest]")
+    elif scale == "log" and low <= 0:
+        faults.add(given.place, f"a logarithmic scale from {low!r}: both ends must be above 0")
     else:
-        return given.items, "log" if scale is not None and scale.value == "log" else "linear"
+        return given.items, scale
     return [], "linear"
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _exact(value: float) -> Fraction:

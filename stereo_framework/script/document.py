@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,14 +12,12 @@ from stereo_framework.evaluation import protocols
 from stereo_framework.parameters import spelled
 from stereo_framework.script.addresses import NAME, excluded, is_slot, split
 from stereo_framework.script.axes import Axis, ends, values
+from stereo_framework.script.keys import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
 from stereo_framework.script.places import Faults, Node, Place
-from stereo_framework.script.specs import Spec, Specs, is_number, no_parameter, parameter, same_run
+from stereo_framework.script.reading import expect_mapping, is_right, read, text, texts
+from stereo_framework.script.report import parse_report
+from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, same_run
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS
-
-SEARCH = ("minimum", "maximum", "step", "truth_margin")
-ALTERNATIVE_KEYS = ("include", *SLOTS, "alternatives")
-METHOD_KEYS = (*ALTERNATIVE_KEYS, "sweep", "seed")
-KEYS = ("name", "plugins", "scenes", "search", "evaluation", "methods", "report", *METHOD_KEYS)
 
 
 @dataclass
@@ -66,51 +63,6 @@ def parse(node: Node, faults: Faults, *, method: bool = False) -> Document:
         Gets all that is wrong; the faulty parts are left out of the result.
     """
     return _Parser(faults).document(node, METHOD_KEYS if method else KEYS)
-
-
-def expect_mapping(node: Node, legal: Iterable[str], faults: Faults, *, what: str = "") -> dict[str, Node]:
-    """The entries of a mapping that are legal; others are reported, as is anything that is no mapping."""
-    legal = tuple(legal)
-    if not isinstance(node.value, dict):
-        if node.value is not None:
-            faults.add(node.place, f"{spelled(node.data())} is not a mapping; {nearest('', legal, kind='keys')}")
-        return {}
-    for key in node.entries.keys() - set(legal):
-        faults.add(node.keys[key], f"no such key {key!r}{what}; {nearest(key, legal, kind='keys')}")
-    return {key: value for key, value in node.entries.items() if key in legal}
-
-
-def texts(node: Node, faults: Faults, what: str) -> list[Node]:
-    """The texts of a list, or of one text standing for a list of one; anything else is reported."""
-    found = []
-    for item in node.items:
-        if text(item):
-            found.append(item)
-        else:
-            faults.add(item.place, f"{spelled(item.data())} is not {what} or a list of them")
-    return found
-
-
-def text(node: Node) -> str | None:
-    """The text of a scalar that is one or, unquoted, reads like a number; None for anything else and for an empty text."""
-    if isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        return node.raw
-    return node.value if isinstance(node.value, str) and node.value.strip() else None
-
-
-def _search_fault(key: str, node: Node) -> str | None:
-    """What is wrong with a value of ``search`` taken alone."""
-    if key == "truth_margin":
-        return None if is_number(node.value) and node.value >= 0 else f"{spelled(node.data())} is not a number >= 0"  # type: ignore[operator]
-    return None if is_number(node.value) else f"{spelled(node.data())} is not a finite number of pixels"
-
-
-def seed(node: Node, faults: Faults) -> int | None:
-    """A seed; anything else is reported."""
-    if isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= 0:
-        return node.value
-    faults.add(node.place, f"{spelled(node.data())} is not a whole number >= 0")
-    return None
 
 
 class _Parser:
@@ -179,18 +131,12 @@ class _Parser:
             self.faults.add(node.place, "an empty list; name at least one scene, or leave the key out")
 
     def search(self, node: Node, found: Document) -> None:
-        for key, value in expect_mapping(node, SEARCH, self.faults).items():
-            if not (wrong := _search_fault(key, value)):
-                found.search[key] = value
-            else:
-                self.faults.add(value.place, wrong)
+        found.search = {key: node.entries[key] for key in read(SearchKeys, node, self.faults)}
 
     def seed(self, node: Node, found: Document) -> None:
-        found.seed = seed(node, self.faults)
+        found.seed = node.value if is_right(SeedKey, "seed", node, self.faults) else None  # type: ignore[assignment]
 
     def report(self, node: Node, found: Document) -> None:
-        from stereo_framework.script.report import parse_report  # which builds on this module
-
         parse_report(node, self.faults)
         if isinstance(node.value, dict):
             found.report = node.data()
@@ -310,14 +256,9 @@ class _Parser:
         found: list[Any] = list(nodes)
         if is_slot(name):
             found = [self.slot(head, item) for item in nodes]
-        elif head == "seed":
-            found = [item if seed(item, self.faults) is not None else None for item in nodes]
-        elif head == "search":
-            wrong = [_search_fault(rest, item) for item in nodes]
-            for item, message in zip(nodes, wrong, strict=True):
-                if message:
-                    self.faults.add(item.place, message)
-            found = [None if message else item for item, message in zip(nodes, wrong, strict=True)]
+        elif head not in SLOTS:
+            keys, key = (SeedKey, head) if head == "seed" else (SearchKeys, rest)
+            found = [item if is_right(keys, key, item, self.faults) else None for item in nodes]
         if alone:
             self._twice(nodes, found)
         return Axis(name, place, tuple(found))

@@ -12,9 +12,10 @@ from stereo_framework import stage
 from stereo_framework.errors import ScriptError, StereoFrameworkError
 from stereo_framework.script.addresses import split, under
 from stereo_framework.script.axes import Axis
-from stereo_framework.script.document import Document, parse, text, texts
+from stereo_framework.script.document import Document, parse
 from stereo_framework.script.library import find_script
 from stereo_framework.script.places import Faults, Node, Place, from_python
+from stereo_framework.script.reading import text, texts
 from stereo_framework.script.specs import Spec, Specs, same_run, takes_seed
 from stereo_framework.script.yaml_loader import parse as parse_yaml
 from stereo_framework.stage import SLOTS
@@ -200,12 +201,16 @@ def _refuse(source: Source, said: Mapping[str, Any], what: str, place: Place, fa
 def merge(base: Document, over: Document) -> Document:
     """Two documents as one: what `over` says counts, what it leaves out stays as in `base`, unless it cannot stand beside what `over` says."""
     gone = over.removes()
-    zipped = {k: v for k, v in base.zip.items() if not under(k, gone)}
+
+    def kept(mapping: Mapping[str, Any]) -> dict[str, Any]:
+        return {address: what for address, what in mapping.items() if not under(address, gone)}
+
+    zipped = kept(base.zip)
     if len(zipped) < len(base.zip):
         zipped = distinct(zipped)
-    methods = dict(base.methods)
-    for name, method in over.methods.items():
-        methods[name] = merge(methods[name], method) if name in methods else method
+    methods = {
+        name: merge(base.methods[name], method) if name in base.methods else method for name, method in over.methods.items()
+    }
     return Document(
         place=over.place,
         name=over.name if over.name is not None else base.name,
@@ -214,13 +219,13 @@ def merge(base: Document, over: Document) -> Document:
         seed=over.seed if over.seed is not None else base.seed,
         protocols=over.protocols or base.protocols,
         report={**base.report, **over.report},
-        slots=_merge_slots({k: v for k, v in base.slots.items() if not under(k, gone)}, over.slots),
-        alternatives={**{k: v for k, v in base.alternatives.items() if not under(k, gone)}, **over.alternatives},
+        slots=_merge_slots(kept(base.slots), over.slots),
+        alternatives=kept(base.alternatives) | over.alternatives,
         without=base.without | over.without,
         # An axis that moves from grid to zip or back is still one axis.
-        grid={**{k: v for k, v in base.grid.items() if k not in over.zip and not under(k, gone)}, **over.grid},
+        grid={**{k: v for k, v in kept(base.grid).items() if k not in over.zip}, **over.grid},
         zip={**{k: v for k, v in zipped.items() if k not in over.grid}, **over.zip},
-        methods=methods,
+        methods=base.methods | methods,
     )
 
 

@@ -1,92 +1,25 @@
-"""Scripts and parameters of the original 2002 program (StereoMatcher 1.0) as ours."""
+"""Scripts and parameters of the original 2002 program (StereoMatcher 1.0) as ours.
+
+Its parameters, and what they are called here, stand in ``legacy.yaml`` beside this file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
+from importlib import resources
 from typing import Any
+
+import yaml
 
 from stereo_framework.errors import ParameterError, nearest
 
-DEFAULTS: Mapping[str, Any] = {
-    "frame_ref": 0,
-    "frame_match": 1,
-    "disp_min": 0,
-    "disp_max": 7,
-    "disp_step": 1,
-    "disp_scale": 1,
-    "eval_ignore_border": 0,
-    "eval_disp_gap": 2,
-    "verbose": 3,
-    "evaluate_only": 0,
-    "preproc_addnoise_stddev": 0,
-    "preproc_blur_iter": 0,
-    "match_fn": 1,
-    "match_interp": 3,
-    "match_max": 1000,
-    "match_interval": 0,
-    "match_interpolated": 0,
-    "aggr_fn": 1,
-    "aggr_window_size": 7,
-    "aggr_iter": 1,
-    "aggr_minfilter": 0,
-    "aggr_subpixel": 0,
-    "aggr_collapse": 0,
-    "diff_lambda": 0.15,
-    "diff_beta": 0.5,
-    "diff_scale_cost": 0.01,
-    "diff_mu": 0.5,
-    "diff_sigmaP": 0.4,
-    "diff_epsP": 0.01,
-    "opt_fn": 1,
-    "opt_smoothness": 1,
-    "opt_grad_thresh": 5,
-    "opt_grad_penalty": 1,
-    "opt_occlusion_cost": 20,
-    "opt_max_iter": 100,
-    "opt_random": 1,
-    "opt_sa_var": 3,
-    "opt_sa_start_T": 10,
-    "opt_sa_end_T": 0.01,
-    "opt_sa_schedule": 1,
-    "opt_min_margin": 0.7,
-    "opt_sym_passes": 1,
-    "refine_subpix": 0,
-    "eval_bad_thresh": 1,
-    "eval_error_scale": 2,
-    "eval_lin_interp": 1,
-    "eval_predict_type": 1,
-    "eval_textureless_width": 3,
-    "eval_textureless_thresh": 4,
-    "eval_discont_width": 9,
-    "eval_empty_color": 0x00FFC0FF,
-    "eval_predict_diff": 0,
-    "eval_partial_shuffle": 0,
-    "eval_match_quality": 0,
-    "eval_certain_matches_only": 0,
-}
+_TABLES: Mapping[str, Any] = yaml.safe_load((resources.files("stereo_framework.script") / "legacy.yaml").read_text("utf-8"))
+
+DEFAULTS: Mapping[str, Any] = _TABLES["defaults"]
 """The original's parameters and their values when nothing is said."""
 
-SURVIVE_RESET = frozenset(
-    {"frame_ref", "frame_match", "disp_min", "disp_max", "disp_step", "disp_scale", "eval_ignore_border", "eval_disp_gap"}
-    | {"verbose", "evaluate_only"}
-)
+SURVIVE_RESET: Container[str] = _TABLES["survive_reset"]
 """Parameters that the command ``reset`` leaves alone."""
-
-_WITHOUT_EFFECT = frozenset(
-    {"verbose", "disp_scale", "eval_error_scale", "eval_empty_color", "eval_predict_diff", "eval_match_quality"}
-    | {"eval_certain_matches_only", "opt_min_margin", "opt_sym_passes", "disp_n", "frame_ref", "frame_match"}
-)
-"""Files, printing and dead parameters; the frames belong to our scenes."""
-
-_LOST: Mapping[str, str] = {
-    "match_interpolated": "both images at interpolated positions; this framework interpolates the match image only",
-    "aggr_subpixel": "sub-pixel costs during aggregation; use refinement: parabola",
-    "aggr_collapse": "collapsing of fractional levels; leave the disparities at their step",
-    "preproc_addnoise_stddev": "added noise (the original does not implement it either)",
-    "evaluate_only": "measuring a stored map; use 'stereo-framework evaluate MAP'",
-}
-
-_RULES = {1: "metropolis", 2: "flip_gibbs", 3: "full_gibbs"}
 
 
 def translate(
@@ -126,30 +59,27 @@ def translate(
     """
     tell = report or _refuse
     for name in parameters:
-        if name not in DEFAULTS and name not in _WITHOUT_EFFECT:
+        if name not in DEFAULTS and name not in _TABLES["without_effect"]:
             tell(f"{name}: no parameter of the original program; {nearest(name, DEFAULTS, kind='parameters')}")
     value = {**DEFAULTS, **{k: v for k, v in parameters.items() if k in DEFAULTS}}
-    for name, what in _LOST.items():
+    for name, what in _TABLES["lost"].items():
         if value[name]:
             tell(f"{name}={value[name]:g}: {what}")
+    value = _chosen(value)
     script: dict[str, Any] = {}
     if scene is not None:
         script["scenes"] = [scene]
-    search = {
-        ours: value[theirs]
-        for ours, theirs in (("minimum", "disp_min"), ("maximum", "disp_max"), ("step", "disp_step"))
-        if theirs in parameters
-    }
-    if search:
+    if search := _given(parameters, "search"):
         script["search"] = search
     if value["preproc_blur_iter"]:
         script["preprocessing"] = [{"use": "binomial_blur", "iterations": value["preproc_blur_iter"]}]
     script["matching_cost"] = _matching_cost(value)
     script["aggregation"] = _aggregation(value)
-    script |= _optimization(value)
+    if value["opt_fn"]["use"] != "winner_take_all":
+        script["smoothness"] = _filled(_TABLES["smoothness"], value)
+    script["optimization"] = value["opt_fn"]
     script["refinement"] = _refinement(value)
-    protocol = _protocol(parameters)
-    if protocol:
+    if protocol := _protocol(parameters, value):
         script["evaluation"] = {"protocol": {"base": "taxonomy2002", **protocol}}
     return {key: item for key, item in script.items() if item != []}
 
@@ -158,99 +88,57 @@ def _refuse(line: str) -> None:
     raise ParameterError(line)
 
 
-def _choose(value: Mapping[str, Any], name: str, choices: Mapping[int, Any]) -> Any:
-    if value[name] not in choices:
-        raise ParameterError(f"{name}={value[name]!r}: no such method of the original; legal: {', '.join(map(str, choices))}")
-    return choices[value[name]]
+def _chosen(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The same parameters, numbers replaced by the words and stages that they stand for."""
+    order, visiting = ("random", "random") if value["opt_random"] else ("fixed", "raster")
+    found = {**value, "order": order, "visiting": visiting}
+    for name, choices in _TABLES["choices"].items():
+        if value[name] not in choices:
+            legal = ", ".join(map(str, choices))
+            raise ParameterError(f"{name}={value[name]!r}: no such method of the original; legal: {legal}")
+        found[name] = _filled(choices[value[name]], found)
+    return found
+
+
+def _filled(template: Any, value: Mapping[str, Any]) -> Any:
+    """A word as it is; a stage with its ``$names`` replaced."""
+    if isinstance(template, str):
+        return template
+    return {key: value[word[1:]] if word.startswith("$") else word for key, word in template.items()}
+
+
+def _given(parameters: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """Those of a table's parameters that were given, by our names."""
+    return {ours: parameters[theirs] for ours, theirs in _TABLES[table].items() if theirs in parameters}
 
 
 def _matching_cost(value: Mapping[str, Any]) -> dict[str, Any]:
-    use = _choose(value, "match_fn", {1: "absolute_difference", 2: "squared_difference"})
+    use = value["match_fn"]
     # Its default of 1000 cuts no squared difference, but does set the cost of cells out of view in colour (1020 without it).
     truncation = None if use == "squared_difference" and value["match_max"] >= 1000 else value["match_max"]
-    return {
-        "use": use,
-        "truncation": truncation,
-        "interval": bool(value["match_interval"]),
-        "interpolation": _choose(value, "match_interp", {1: "linear", 3: "cubic"}),
-    }
+    interval, interpolation = bool(value["match_interval"]), value["match_interp"]
+    return {"use": use, "truncation": truncation, "interval": interval, "interpolation": interpolation}
 
 
 def _aggregation(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    iterations = value["aggr_iter"]
-    methods = {
-        1: {"use": "box", "size": value["aggr_window_size"], "iterations": iterations},
-        2: {"use": "binomial", "iterations": iterations},
-        3: {"use": "diffusion", "iterations": iterations, "rate": value["diff_lambda"]},
-        4: {
-            "use": "membrane_diffusion",
-            "iterations": iterations,
-            "rate": value["diff_lambda"],
-            "beta": value["diff_beta"],
-        },
-        5: {
-            "use": "bayesian_diffusion",
-            "iterations": iterations,
-            "cost_scale": value["diff_scale_cost"],
-            "mu": value["diff_mu"],
-            "sigma": value["diff_sigmaP"],
-            "epsilon": value["diff_epsP"],
-        },
-    }
-    chosen = _choose(value, "aggr_fn", methods)
-    stages = [chosen] if iterations > 0 else []
+    stages = [value["aggr_fn"]] if value["aggr_iter"] > 0 else []
     if value["aggr_minfilter"] > 1:
         stages.append({"use": "min_filter", "size": value["aggr_minfilter"]})
     return stages
 
 
-def _optimization(value: Mapping[str, Any]) -> dict[str, Any]:
-    random = bool(value["opt_random"])
-    methods: dict[int, dict[str, Any]] = {
-        1: {"use": "winner_take_all"},
-        2: {"use": "dynamic_programming", "occlusion_cost": value["opt_occlusion_cost"]},
-        3: {"use": "scanline_optimization"},
-        4: {"use": "graph_cut", "move": "swap", "order": "random" if random else "fixed", "max_cycles": value["opt_max_iter"]},
-        5: {
-            "use": "simulated_annealing",
-            "rule": _choose(value, "opt_sa_var", _RULES),
-            "start_temperature": value["opt_sa_start_T"],
-            "end_temperature": value["opt_sa_end_T"],
-            "schedule": _choose(value, "opt_sa_schedule", {1: "linear", 2: "logarithmic"}),
-            "sweeps": value["opt_max_iter"],
-            "visiting": "random" if random else "raster",
-        },
-    }
-    optimization = _choose(value, "opt_fn", methods)
-    if optimization["use"] == "winner_take_all":
-        return {"optimization": optimization}
-    smoothness = {
-        "use": "potts",
-        "weight": value["opt_smoothness"],
-        "gradient_threshold": value["opt_grad_thresh"],
-        "gradient_penalty": value["opt_grad_penalty"],
-    }
-    return {"smoothness": smoothness, "optimization": optimization}
-
-
 def _refinement(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    stages: list[dict[str, Any]] = [{"use": "fill_occlusions", "rule": "left"}] if value["opt_fn"] == 2 else []
+    filled = value["opt_fn"]["use"] == "dynamic_programming"
+    stages: list[dict[str, Any]] = [{"use": "fill_occlusions", "rule": "left"}] if filled else []
     return stages + ([{"use": "parabola", "limit": 1.0}] if value["refine_subpix"] else [])
 
 
-def _protocol(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    names = {
-        "eval_bad_thresh": "thresholds",
-        "eval_disp_gap": "disparity_gap",
-        "eval_textureless_width": "textureless_width",
-        "eval_textureless_thresh": "textureless_threshold",
-        "eval_discont_width": "discontinuity_width",
-        "eval_ignore_border": "border",
-        "eval_partial_shuffle": "partial_shuffle",
-    }
-    changed = {ours: parameters[theirs] for theirs, ours in names.items() if theirs in parameters}
+def _protocol(parameters: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    changed = _given(parameters, "protocol")
+    if "thresholds" in changed:
+        changed["thresholds"] = [changed["thresholds"]]
     if "eval_lin_interp" in parameters:
         changed["prediction_lines"] = bool(parameters["eval_lin_interp"])
     if "eval_predict_type" in parameters:
-        changed["prediction"] = _choose(parameters, "eval_predict_type", {0: "none", 1: "forward", 2: "inverse"})
-    return {k: [v] if k == "thresholds" else v for k, v in changed.items()}
+        changed["prediction"] = value["eval_predict_type"]
+    return changed

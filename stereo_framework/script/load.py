@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.evaluation import protocols
-from stereo_framework.script.document import text
 from stereo_framework.script.include import Reader, build
 from stereo_framework.script.library import find_script
 from stereo_framework.script.methods import assign, check, methods
 from stereo_framework.script.overrides import apply
 from stereo_framework.script.places import Faults, Node
+from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
 from stereo_framework.script.runs import Common, Run, Settings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -212,10 +213,7 @@ def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complet
 
 def number_of_runs(method: Method) -> int:
     """Product of the lengths of all groups of axes."""
-    count = 1
-    for group in method.groups:
-        count *= len(group[0].values)
-    return count
+    return math.prod(len(group[0].values) for group in method.groups)
 
 
 def _no_home(method: Method, home: str) -> str | None:

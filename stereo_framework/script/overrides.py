@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from stereo_framework.errors import nearest
 from stereo_framework.script.addresses import slot_of, split
-from stereo_framework.script.document import KEYS, METHOD_KEYS, Document, parse
+from stereo_framework.script.document import Document, parse
 from stereo_framework.script.include import merge
+from stereo_framework.script.keys import KEYS, METHOD_KEYS
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.yaml_loader import parse as parse_yaml
 from stereo_framework.stage import SLOTS

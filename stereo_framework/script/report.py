@@ -5,19 +5,123 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 from stereo_framework.errors import close_names, nearest
-from stereo_framework.evaluation.metrics import GROUPS, metric_of, spelled_out
-from stereo_framework.parameters import spelled
-from stereo_framework.script.document import expect_mapping, text
+from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spelled_out
+from stereo_framework.parameters import NonNegative, spelled
 from stereo_framework.script.places import Faults, Node, from_python
-from stereo_framework.script.result_names import STATISTIC, key_fault, statistic_fault
-from stereo_framework.script.specs import is_number
+from stereo_framework.script.reading import Checked, expect_mapping, is_number, must_be, read
+from stereo_framework.script.result_names import STATISTIC, key_fault, key_schema, statistic_fault
 
-SCALES = ("linear", "log", "category")
-SPREADS = ("none", "deviation", "range")
-CHARTS = ("stacked_bars", "radar", "parallel_coordinates", "correlation", "histogram")
+FILE_NAME = r"^\w[\w.-]*$"
+"""Names of plots, tables and charts: they become those of files."""
+
+
+# --- what may stand under the keys ------------------------------------------------------------------------------------
+
+
+def _statistic_or_group_fault(name: str) -> str | None:
+    if name in GROUPS:
+        return None
+    if metric_of(name) is None and close_names(name, GROUPS):
+        return f"no such statistic or group {name!r}; {nearest(name, GROUPS, kind='groups')}"
+    return statistic_fault(name)
+
+
+def _chart_fault(name: str) -> str | None:
+    return None if name in CHARTS else f"no such chart {name!r}; {nearest(name, CHARTS, kind='charts')}"
+
+
+def _name(fault: Callable[[str], str | None], example: str, schema: Callable[[dict[str, Any]], dict[str, Any]]) -> Checked:
+    def check(value: Any) -> Any:
+        if not isinstance(value, str):
+            raise ValueError(f"{spelled(value)} is not a name, such as {example}")
+        if wrong := fault(value):
+            raise ValueError(wrong)
+        return value
+
+    return Checked(check, schema)
+
+
+def _some(example: str) -> Checked:
+    """One value or a list of them."""
+
+    def check(value: Any) -> Any:
+        if value == []:
+            raise ValueError(f"an empty list; write a name, such as {example}")
+        return _listed(value)
+
+    return Checked(check, lambda own: {"anyOf": [own["items"], own | {"minItems": 1}]})
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _mapping(example: str, **schema: Any) -> Checked:
+    return must_be(f"a mapping, as in {example}", lambda value: isinstance(value, dict), lambda own: own | schema)
+
+
+def _one_or_two(value: Any) -> Any:
+    if isinstance(value, list) and len(value) > 2:
+        raise ValueError(f"{len(value)} keys; panels have one key, or two: for rows and columns")
+    return value
+
+
+def _key_or_protocol(value: Any) -> Any:
+    if value != "protocol" and (wrong := key_fault(value)):
+        raise ValueError(wrong)
+    return value
+
+
+def _words(value: Any) -> Any:
+    if is_number(value):
+        return str(value)
+    if not isinstance(value, str) or value.isspace():
+        raise ValueError(f"{spelled(value)} is not a text")
+    return value
+
+
+def _words_or_nothing(value: Any) -> Any:
+    return value if value is None else _words(value)
+
+
+_STATISTIC = {
+    "type": "string",
+    "pattern": rf"^((total_)?bad[0-9].*|({'|'.join(['energy', 'seconds', *METRICS])})([._].*)?|{'|'.join(GROUPS)})$",
+}
+_WORDS = {"type": ["string", "number"]}
+
+Keys = Annotated[
+    tuple[Annotated[str, _name(key_fault, "matching_cost.truncation", lambda own: key_schema())], ...],
+    _some("matching_cost.truncation"),
+]
+Panels = Annotated[Keys, Checked(_one_or_two, lambda own: {"anyOf": [own["anyOf"][0], own["anyOf"][1] | {"maxItems": 2}]})]
+Statistics = Annotated[
+    tuple[Annotated[str, _name(_statistic_or_group_fault, "bad_pixels_nonocc", lambda own: _STATISTIC)], ...],
+    _some("bad_pixels_nonocc"),
+]
+Kind = Literal["stacked_bars", "radar", "parallel_coordinates", "correlation", "histogram"]
+Kinds = Annotated[tuple[Annotated[Kind, _name(_chart_fault, "stacked_bars", lambda own: own)], ...], _some("stacked_bars")]
+_Scalar = Annotated[Any, must_be("a value or a list of values", lambda value: not isinstance(value, dict | list))]
+Where = Annotated[
+    Mapping[
+        Annotated[str, Checked(_key_or_protocol)],
+        Annotated[tuple[_Scalar, ...], Checked(_listed, lambda own: {})],
+    ],
+    _mapping("{scene: [tsukuba, venus]}"),
+]
+Weights = Annotated[
+    Mapping[str, Annotated[NonNegative, must_be("a number >= 0", lambda value: is_number(value) and value >= 0)]],
+    _mapping("{hci_fuzziness: 2}", propertyNames=_STATISTIC),
+]
+Title = Annotated[str, Checked(_words, lambda own: _WORDS)]
+Labels = Annotated[Mapping[str, Title], _mapping("{absolute_difference: AD}")]
+TitleOrNothing = Annotated[str | None, Checked(_words_or_nothing, lambda own: {"type": ["string", "number", "null"]})]
+
+CHARTS: tuple[str, ...] = get_args(Kind)
+_HCI = spelled_out(["hci"])
 
 
 @dataclass(frozen=True)
@@ -31,7 +135,7 @@ class Plot:
     x : tuple of str
         What the horizontal axis shows; of several keys, for methods that have different ones, each result uses the first that it has.
     y : tuple of str
-        Statistics.
+        Statistics; several become series.
     series : tuple of str
         A curve for each combination of their values.
     panels : tuple of str
@@ -48,16 +152,16 @@ class Plot:
     """
 
     name: str
-    x: tuple[str, ...]
-    y: tuple[str, ...]
-    series: tuple[str, ...] = ()
-    panels: tuple[str, ...] = ()
-    where: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    x_scale: str = "linear"
-    y_scale: str = "linear"
-    spread: str = "none"
-    title: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    x: Keys
+    y: Statistics
+    series: Keys = ()
+    panels: Panels = ()
+    where: Where = field(default_factory=dict)
+    x_scale: Literal["linear", "log", "category"] = "linear"
+    y_scale: Literal["linear", "log"] = "linear"
+    spread: Literal["none", "deviation", "range"] = "none"
+    title: Title = ""
+    labels: Labels = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,10 +179,10 @@ class PivotTable:
     """
 
     name: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    value: tuple[str, ...]
-    where: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    rows: Keys
+    columns: Keys
+    value: Statistics
+    where: Where = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,22 +209,35 @@ class Chart:
     """
 
     name: str
-    kinds: tuple[str, ...] = CHARTS
-    measures: tuple[str, ...] = spelled_out(["hci"])
-    where: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
-    method: str | None = None
-    title: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    kinds: Kinds = CHARTS  # type: ignore[assignment]
+    measures: Statistics = _HCI
+    where: Where = field(default_factory=dict)
+    weights: Weights = field(default_factory=dict)
+    method: TitleOrNothing = None
+    title: Title = ""
+    labels: Labels = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a script wants to see of its results."""
+    """Plots, tables and charts of the results.
+
+    Parameters
+    ----------
+    plots : mapping
+        Plots by name, written to OUT/plots as SVG and PNG.
+    tables : mapping
+        Pivot tables by name, written to OUT/tables as CSV and Markdown.
+    charts : mapping
+        Charts for choosing among methods, by name, written to OUT/charts as SVG and PNG.
+    """
 
     plots: tuple[Plot, ...] = ()
     tables: tuple[PivotTable, ...] = ()
     charts: tuple[Chart, ...] = ()
+
+
+PARTS: Mapping[str, type] = {"plots": Plot, "tables": PivotTable, "charts": Chart}
 
 
 def read_report(report: Mapping[str, Any]) -> Report:
@@ -139,12 +256,10 @@ def read_report(report: Mapping[str, Any]) -> Report:
 
 def parse_report(node: Node, faults: Faults) -> Report:
     """Check the key ``report``. Where something is reported to `faults`, the result is not to be used."""
-    parser = _Parser(faults)
-    given = expect_mapping(node, ("plots", "tables", "charts"), faults)
+    given = expect_mapping(node, PARTS, faults)
+    kinds: dict[str, Callable[[str, Node, Faults], Any]] = {"plots": _plot, "tables": _table, "charts": _chart}
     return Report(
-        tuple(parser.plot(name, one) for name, one in parser.named(given.get("plots"))),
-        tuple(parser.table(name, one) for name, one in parser.named(given.get("tables"))),
-        tuple(parser.chart(name, one) for name, one in parser.named(given.get("charts"))),
+        **{kind: tuple(make(name, one, faults) for name, one in _named(given.get(kind), faults)) for kind, make in kinds.items()}
     )
 
 
@@ -162,176 +277,60 @@ def spelled_weights(weights: Mapping[str, float]) -> dict[str, float]:
     return found | {name: weights[name] for name, ones in members.items() if name in ones}
 
 
-def _statistic_or_group_fault(name: str) -> str | None:
-    if name in GROUPS:
-        return None
-    if metric_of(name) is None and close_names(name, GROUPS):
-        return f"no such statistic or group {name!r}; {nearest(name, GROUPS, kind='groups')}"
-    return statistic_fault(name)
+def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
+    """The entries of a mapping whose keys become names of files."""
+    if node is None or node.value is None:
+        return
+    if not isinstance(node.value, dict):
+        faults.add(node.place, f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}")
+    for name, one in node.entries.items():
+        if not re.fullmatch(FILE_NAME, name):
+            faults.add(node.keys[name], f"{name!r} cannot be the name of a file; legal: letters, digits and _ . -")
+        yield name, one
 
 
-class _Parser:
-    def __init__(self, faults: Faults):
-        self.faults = faults
-
-    def named(self, node: Node | None) -> Iterator[tuple[str, Node]]:
-        """The entries of a mapping whose keys become names of files."""
-        if node is None or node.value is None:
-            return
-        if not isinstance(node.value, dict):
-            self.faults.add(
-                node.place, f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}"
-            )
-        for name, one in node.entries.items():
-            if not re.fullmatch(r"\w[\w.-]*", name):
-                self.faults.add(node.keys[name], f"{name!r} cannot be the name of a file; legal: letters, digits and _ . -")
-            yield name, one
-
-    def plot(self, name: str, node: Node) -> Plot:
-        found = self.entries(node, _PLOT, ("x", "y"))
-        self.tell_apart(node, found, "y", ("x", "series", "panels"), "series")
-        metrics = [metric_of(one) for one in found["y"]]
-        units = dict.fromkeys(metric.unit if metric else "none" for metric in metrics)
-        if len(units) > 1 and STATISTIC not in found.get("panels", ()):
-            shown = ", ".join(units)
-            self.faults.add(
-                node.entries["y"].place,
-                f"statistics in different units ({shown}) cannot share an axis; write panels: {STATISTIC}",
-            )
-        return Plot(name, **found)
-
-    def table(self, name: str, node: Node) -> PivotTable:
-        found = self.entries(node, _TABLE, ("rows", "columns", "value"))
-        self.tell_apart(node, found, "value", ("rows", "columns"), "columns")
-        return PivotTable(name, **found)
-
-    def chart(self, name: str, node: Node) -> Chart:
-        found = Chart(name, **self.entries(node, _CHART, ()))
-        for key in found.weights:
-            if not set(spelled_out([key])) & set(found.measures):
-                at = node.entries["weights"].keys[key]
-                self.faults.add(at, f"weight of {key!r}: not among the measures; {nearest(key, found.measures)}")
-        given = spelled_weights(found.weights)
-        if given and not any(given.get(measure, 1) for measure in found.measures):
-            self.faults.add(node.entries["weights"].place, "all weights are 0: nothing decides; give one above 0")
-        if found.method is not None and "histogram" not in found.kinds:
-            self.faults.add(node.entries["method"].place, "histograms mark a method, and none is among the kinds")
-        return found
-
-    def entries(self, node: Node, checks: Mapping[str, Callable[[_Parser, Node], Any]], needed: Sequence[str]) -> dict[str, Any]:
-        """The values of a plot, table or chart by key; those it needs are there in any case."""
-        given = expect_mapping(node, checks, self.faults)
-        missing = [key for key in needed if key not in given]
-        if missing:
-            self.faults.add(node.place, f"{' and '.join(missing)} missing; it needs {', '.join(needed)}")
-        return dict.fromkeys(missing, ()) | {key: checks[key](self, value) for key, value in given.items()}
-
-    def tell_apart(self, node: Node, found: dict[str, Any], values: str, parts: Sequence[str], default: str) -> None:
-        """No key has two parts; several statistics are told apart, by default in the part that is named so."""
-        used = [key for part in parts if part != "x" for key in found.get(part, ())] + list(dict.fromkeys(found.get("x", ())))
-        twice = [key for key in used if used.count(key) > 1]
-        if twice:
-            self.faults.add(node.place, f"{twice[0]!r} stands twice in {', '.join(parts)}")
-        if len(found[values]) > 1 and STATISTIC not in used:
-            found[default] = (*found.get(default, ()), STATISTIC)
-
-    # One check for each kind of value ---------------------------------------------------------------------------------
-
-    def names(self, node: Node, fault: Callable[[str], str | None], example: str) -> tuple[str, ...]:
-        """Names as one text or a list of texts."""
-        if node.value == []:
-            self.faults.add(node.place, f"an empty list; write a name, such as {example}")
-        for item in node.items:
-            if not isinstance(item.value, str):
-                self.faults.add(item.place, f"{spelled(item.data())} is not a name, such as {example}")
-            elif message := fault(item.value):
-                self.faults.add(item.place, message)
-        return tuple(item.value for item in node.items if isinstance(item.value, str))
-
-    def keys(self, node: Node) -> tuple[str, ...]:
-        return self.names(node, key_fault, "matching_cost.truncation")
-
-    def statistics(self, node: Node) -> tuple[str, ...]:
-        return spelled_out(self.names(node, _statistic_or_group_fault, "bad_pixels_nonocc"))
-
-    def kinds(self, node: Node) -> tuple[str, ...]:
-        def fault(name: str) -> str | None:
-            return None if name in CHARTS else f"no such chart {name!r}; {nearest(name, CHARTS, kind='charts')}"
-
-        return tuple(dict.fromkeys(self.names(node, fault, CHARTS[0])))
-
-    def weights(self, node: Node) -> dict[str, float]:
-        if not isinstance(node.value, dict):
-            self.faults.add(node.place, f"{spelled(node.data())} is not a mapping, as in {{hci_fuzziness: 2}}")
-        given = {key: value.data() for key, value in node.entries.items()}
-        for key, weight in given.items():
-            if not is_number(weight) or weight < 0:
-                self.faults.add(node.entries[key].place, f"{spelled(weight)} is not a number >= 0")
-        return {key: weight for key, weight in given.items() if is_number(weight)}
-
-    def panels(self, node: Node) -> tuple[str, ...]:
-        found = self.keys(node)
-        if len(found) > 2:
-            self.faults.add(node.place, f"{len(found)} keys; panels have one key, or two: for rows and columns")
-        return found
-
-    def where(self, node: Node) -> dict[str, tuple[Any, ...]]:
-        if not isinstance(node.value, dict):
-            self.faults.add(node.place, f"{spelled(node.data())} is not a mapping, as in {{scene: [tsukuba, venus]}}")
-        for key, value in node.entries.items():
-            if key != "protocol" and (message := key_fault(key)):
-                self.faults.add(node.keys[key], message)
-            for item in value.items:
-                if isinstance(item.value, dict | list):
-                    self.faults.add(item.place, f"{spelled(item.data())} is not a value or a list of values")
-        return {key: tuple(item.data() for item in value.items) for key, value in node.entries.items()}
-
-    def method(self, node: Node) -> str | None:
-        return self.title(node) if node.value is not None else None
-
-    def labels(self, node: Node) -> dict[str, str]:
-        if not isinstance(node.value, dict):
-            self.faults.add(node.place, f"{spelled(node.data())} is not a mapping, as in {{absolute_difference: AD}}")
-        return {key: self.title(value) for key, value in node.entries.items()}
-
-    def title(self, node: Node) -> str:
-        if node.value == "" or is_number(node.value):
-            return str(node.value if node.raw is None else node.raw)
-        found = text(node)
-        if found is None:
-            self.faults.add(node.place, f"{spelled(node.data())} is not a text")
-        return found or ""
-
-    def one_of(self, legal: Sequence[str], node: Node) -> str:
-        if node.value not in legal:
-            self.faults.add(node.place, f"{spelled(node.data())} is not legal; {nearest(str(node.data()), legal)}")
-        return str(node.value)
+def _read(kind: type, node: Node, faults: Faults, *needed: str) -> dict[str, Any]:
+    """The right values of a plot, table or chart; those that it needs are there in any case, statistics of groups spelled out."""
+    found = dict.fromkeys(needed, ()) | read(kind, node, faults, without=("name",))
+    return found | {key: spelled_out(found[key]) for key in ("y", "value", "measures") if key in found}
 
 
-_PLOT: Mapping[str, Callable[[_Parser, Node], Any]] = {
-    "x": _Parser.keys,
-    "y": _Parser.statistics,
-    "series": _Parser.keys,
-    "panels": _Parser.panels,
-    "where": _Parser.where,
-    "x_scale": lambda parser, node: parser.one_of(SCALES, node),
-    "y_scale": lambda parser, node: parser.one_of(SCALES[:2], node),
-    "spread": lambda parser, node: parser.one_of(SPREADS, node),
-    "title": _Parser.title,
-    "labels": _Parser.labels,
-}
-_TABLE: Mapping[str, Callable[[_Parser, Node], Any]] = {
-    "rows": _Parser.keys,
-    "columns": _Parser.keys,
-    "value": _Parser.statistics,
-    "where": _Parser.where,
-}
-_CHART: Mapping[str, Callable[[_Parser, Node], Any]] = {
-    "kinds": _Parser.kinds,
-    "measures": _Parser.statistics,
-    "where": _Parser.where,
-    "weights": _Parser.weights,
-    "method": _Parser.method,
-    "title": _Parser.title,
-    "labels": _Parser.labels,
-}
+def _plot(name: str, node: Node, faults: Faults) -> Plot:
+    found = _read(Plot, node, faults, "x", "y")
+    _tell_apart(node, faults, found, "y", ("x", "series", "panels"), "series")
+    units = dict.fromkeys(metric.unit if metric else "none" for metric in map(metric_of, found["y"]))
+    if len(units) > 1 and STATISTIC not in found.get("panels", ()):
+        said = f"statistics in different units ({', '.join(units)}) cannot share an axis; write panels: {STATISTIC}"
+        faults.add(node.entries["y"].place, said)
+    return Plot(name, **found)
+
+
+def _table(name: str, node: Node, faults: Faults) -> PivotTable:
+    found = _read(PivotTable, node, faults, "rows", "columns", "value")
+    _tell_apart(node, faults, found, "value", ("rows", "columns"), "columns")
+    return PivotTable(name, **found)
+
+
+def _chart(name: str, node: Node, faults: Faults) -> Chart:
+    read = _read(Chart, node, faults)
+    found = Chart(name, **read | {"kinds": tuple(dict.fromkeys(read.get("kinds", CHARTS)))})
+    for key in found.weights:
+        if not set(spelled_out([key])) & set(found.measures):
+            at = node.entries["weights"].keys[key]
+            faults.add(at, f"weight of {key!r}: not among the measures; {nearest(key, found.measures)}")
+    given = spelled_weights(found.weights)
+    if given and not any(given.get(measure, 1) for measure in found.measures):
+        faults.add(node.entries["weights"].place, "all weights are 0: nothing decides; give one above 0")
+    if found.method is not None and "histogram" not in found.kinds:
+        faults.add(node.entries["method"].place, "histograms mark a method, and none is among the kinds")
+    return found
+
+
+def _tell_apart(node: Node, faults: Faults, found: dict[str, Any], values: str, parts: Sequence[str], default: str) -> None:
+    """No key has two parts; several statistics are told apart, by default in the part that is named so."""
+    used = [key for part in parts if part != "x" for key in found.get(part, ())] + list(dict.fromkeys(found.get("x", ())))
+    twice = [key for key in used if used.count(key) > 1]
+    if twice:
+        faults.add(node.place, f"{twice[0]!r} stands twice in {', '.join(parts)}")
+    if len(found[values]) > 1 and STATISTIC not in used:
+        found[default] = (*found.get(default, ()), STATISTIC)

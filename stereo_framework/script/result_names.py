@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
-from stereo_framework.script.addresses import split
-from stereo_framework.script.document import SEARCH
+from stereo_framework.script.addresses import NAME, split
+from stereo_framework.script.keys import SEARCH
 from stereo_framework.script.specs import FACTORS
 from stereo_framework.stage import SLOTS, stages
 
@@ -52,9 +53,12 @@ def key_fault(name: str) -> str | None:
     return f"no such key {name!r}; {nearest(name, legal, kind='keys')}"
 
 
-def keys() -> set[str]:
-    """All names of what can be set; a stage that stands twice in its slot goes by its index besides, and alternatives have all that methods have."""
-    return {key for head in _HEADS for key in _keys_under(head)}
+def key_schema() -> dict[str, Any]:
+    """JSON Schema of the names of what can be set."""
+    own = "|".join(_OF_METHODS)
+    patterns = r"^\w+\.[0-9]+\.\w+$", rf"^(alternatives\.{NAME}\.)+({own})(\.\w+)*$"
+    names = {key for head in _HEADS for key in _keys_under(head)}
+    return {"anyOf": [{"enum": sorted(names)}, *({"type": "string", "pattern": pattern} for pattern in patterns)]}
 
 
 def _keys_under(head: str) -> set[str]:

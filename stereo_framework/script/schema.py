@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
-from stereo_framework.evaluation.metrics import GROUPS, METRICS
-from stereo_framework.parameters import model
+from stereo_framework.parameters import parameters_of
 from stereo_framework.script.addresses import NAME
-from stereo_framework.script.document import ALTERNATIVE_KEYS, METHOD_KEYS
-from stereo_framework.script.report import CHARTS, SCALES, SPREADS
-from stereo_framework.script.result_names import STATISTIC, keys
-from stereo_framework.script.specs import FACTORS
+from stereo_framework.script.axes import BetweenKeys
+from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
+from stereo_framework.script.reading import adapter
+from stereo_framework.script.report import FILE_NAME, PARTS, Report
+from stereo_framework.script.specs import FACTORS, FactorKeys
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, stages
 
 Schema = dict[str, Any]
 
 _NUMBER: Schema = {"type": "number"}
 _TEXTS: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
-_SEED: Schema = {
-    "type": "integer",
-    "minimum": 0,
-    "description": "Seed of the stages that draw random numbers and have none of their own.",
-}
-_SEARCH: dict[str, Schema] = {
-    "minimum": {**_NUMBER, "description": "Smallest disparity tried, pixels."},
-    "maximum": {**_NUMBER, "description": "Largest disparity tried, pixels; included."},
-    "step": {"type": "number", "exclusiveMinimum": 0, "description": "Distance of neighbouring levels, pixels: N or 1/N."},
-    "truth_margin": {
-        "type": "number",
-        "minimum": 0,
-        "description": "Bounds that are not given: those of the true disparities, widened to both sides by this share of their range.",
-    },
-}
 _SLOT_TEXTS = {
     "preprocessing": "Stages that change both images first.",
     "matcher": "A whole matcher instead of cost, aggregation, smoothness and optimization.",
@@ -46,15 +31,6 @@ _SLOT_TEXTS = {
     "confidence": "Measures of how sure each disparity is.",
     "refinement": "Stages that change the disparity map afterwards, in order.",
     "scheme": "What makes the pairs that the method is run on, the first outermost.",
-}
-_FACTORS: dict[str, Schema] = {
-    "weight": {**_NUMBER, "exclusiveMinimum": 0, "default": 1, "description": "Factor of this cost in the sum."},
-    "scale": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.",
-    },
 }
 _ONE_OR_THE_OTHER: Schema = {
     "if": {"required": ["matcher"], "properties": {"matcher": {"type": ["string", "object"]}}},
@@ -76,13 +52,14 @@ def schema() -> Schema:
     """
     defs: dict[str, Schema] = {}
     for stage in stages():
-        found = defs[f"{stage.slot}.{stage.name}"] = _stage(stage, defs)
+        found = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)
         if SLOTS[stage.slot].added:
-            defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _FACTORS}
+            defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _properties(FactorKeys)}
     for slot in SLOTS:
         defs[slot] = _slot(slot)
     defs["axis"] = _axis({}, continuous=True)
-    defs["axes"] = _axes()
+    search, seed = _properties(SearchKeys), _properties(SeedKey)
+    defs["axes"] = _axes({**{f"search.{key}": about for key, about in search.items()}, **seed})
     texts = {
         "grid": "A product of axes; the last one varies fastest.",
         "zip": "Axes that move together, inside those of the grid.",
@@ -98,10 +75,10 @@ def schema() -> Schema:
         },
         "plugins": {**_TEXTS, "description": "Modules or .py files that register stages."},
         "scenes": {**_TEXTS, "description": "Scenes to run on.", "minLength": 1, "minItems": 1},
-        "search": _object(_SEARCH, "Disparity range instead of the scene's own, or parts of it."),
+        "search": _object(search, _summary(SearchKeys)),
         "evaluation": _object({"protocol": _PROTOCOLS}, "How results are measured; default: as the scene's data set demands."),
         "report": _report(),
-        "seed": _SEED,
+        **seed,
         "sweep": {"$ref": "#/$defs/sweep"},
         **{slot: {"$ref": f"#/$defs/{slot}"} for slot in SLOTS},
         "alternatives": {"$ref": "#/$defs/alternatives"},
@@ -145,68 +122,17 @@ _PROTOCOLS: Schema = {
 
 
 def _report() -> Schema:
-    patterns = r"^\w+\.[0-9]+\.\w+$", rf"{_WITHIN}({'|'.join((*SLOTS, 'alternatives'))})(\.\w+)*$"
-    key = {"anyOf": [{"enum": sorted(keys())}, *({"type": "string", "pattern": pattern} for pattern in patterns)]}
-    names, groups = "|".join(["energy", "seconds", *METRICS]), "|".join(GROUPS)
-    statistic = {"type": "string", "pattern": rf"^((total_)?bad[0-9].*|({names})([._].*)?|{groups})$"}
-    where = {"type": "object", "description": "Only results that have this value, or one of a list, for each of these keys."}
-    plot = {
-        "x": {**_some(key), "description": "Horizontal axis; of several keys each result uses the first that it has."},
-        "y": {**_some(statistic), "description": "Statistics; several become series."},
-        "series": {**_some(key), "description": "A curve for each combination of the values of these keys."},
-        "panels": {**_some(key, most=2), "description": "A panel for each value; of two keys: rows and columns."},
-        "where": where,
-        "x_scale": {"enum": list(SCALES), "description": "Default linear; category puts the values side by side."},
-        "y_scale": {"enum": list(SCALES[:2]), "description": "Default linear."},
-        "spread": {"enum": list(SPREADS), "description": "Error bars over what is averaged; default none."},
-        **_words("keys, values and key=value"),
-    }
-    table = {
-        "rows": {**_some(key), "description": "What the rows are."},
-        "columns": {**_some(key), "description": f"What the columns are; several statistics: {STATISTIC}."},
-        "value": {**_some(statistic), "description": "Statistics in the cells; what is neither row nor column is averaged."},
-        "where": where,
-    }
-    chart = {
-        "kinds": {**_some({"enum": list(CHARTS)}), "description": "Which charts; default all."},
-        "measures": {**_some(statistic), "description": "What methods are compared by; default hci, the nine HCI metrics."},
-        "where": where,
-        "weights": {
-            "type": "object",
-            "propertyNames": statistic,
-            "additionalProperties": {"type": "number", "minimum": 0},
-            "description": "Of the stacked bars, by statistic or group; default 1 each.",
-        },
-        "method": {"type": ["string", "number", "null"], "description": "Whose scores the histograms mark; default nobody's."},
-        **_words("methods and measures"),
-    }
-    kinds = {
-        "plots": (plot, ["x", "y"], "Plots by name, written to OUT/plots as SVG and PNG."),
-        "tables": (table, ["rows", "columns", "value"], "Pivot tables by name, written to OUT/tables as CSV and Markdown."),
-        "charts": (chart, [], "Charts for choosing among methods, by name, written to OUT/charts as SVG and PNG."),
-    }
+    texts = parameter_texts(Report)
     properties = {
         name: {
             "type": ["object", "null"],
-            "propertyNames": {"pattern": r"^\w[\w.-]*$"},
-            "additionalProperties": {**_object(about), "required": needed},
-            "description": text,
+            "propertyNames": {"pattern": FILE_NAME},
+            "additionalProperties": _keys(keys, without=("name",)),
+            "description": texts[name],
         }
-        for name, (about, needed, text) in kinds.items()
+        for name, keys in PARTS.items()
     }
-    return {**_object(properties, "Plots, tables and charts of the results."), "type": ["object", "null"]}
-
-
-def _words(what: str) -> dict[str, Schema]:
-    """Title and labels."""
-    texts = {"type": "object", "additionalProperties": {"type": ["string", "number"]}, "description": f"Other words for {what}."}
-    return {"title": {"type": ["string", "number"], "description": "Above the panels."}, "labels": texts}
-
-
-def _some(value: Schema, *, most: int | None = None) -> Schema:
-    """One value or a list of them."""
-    several = {"type": "array", "items": value, "minItems": 1} | ({"maxItems": most} if most else {})
-    return {"anyOf": [value, several]}
+    return {**_object(properties, _summary(Report)), "type": ["object", "null"]}
 
 
 def parameter_texts(function: Callable[..., Any]) -> dict[str, str]:
@@ -235,15 +161,33 @@ def parameter_texts(function: Callable[..., Any]) -> dict[str, str]:
     return {name: " ".join(lines) for name, lines in found.items()}
 
 
-def _stage(stage: Stage, defs: dict[str, Schema]) -> Schema:
-    generated = model(stage.function).model_json_schema(ref_template="#/$defs/{model}")
-    defs.update(generated.get("$defs", {}))
-    texts = parameter_texts(stage.function)
-    properties: dict[str, Schema] = {"use": {"const": stage.name, "description": f"{stage.summary} Source: {stage.source}."}}
-    for name, about in generated.get("properties", {}).items():
-        about.pop("title", None)
-        properties[name] = {**about, **({"description": texts[name]} if name in texts else {})}
-    return {**_object(properties, stage.summary), "required": ["use"]}
+def _stage(stage: Stage) -> Schema:
+    use = {"const": stage.name, "description": f"{stage.summary} Source: {stage.source}."}
+    return {**_object({"use": use} | _properties(stage.function), stage.summary), "required": ["use"]}
+
+
+def _keys(keys: type, *, without: Collection[str] = ()) -> Schema:
+    """A mapping whose keys are the fields of a dataclass."""
+    found = {name: about for name, about in _properties(keys).items() if name not in without}
+    needed = [name for name in found if parameters_of(keys)[name].default is inspect.Parameter.empty]
+    return {**_object(found, _summary(keys)), "required": needed}
+
+
+def _summary(keys: type) -> str:
+    return (inspect.getdoc(keys) or "").partition("\n")[0]
+
+
+def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
+    """What may be given for each parameter of a stage, or field of a dataclass, by name."""
+    texts = parameter_texts(function)
+    found = {}
+    for name, parameter in parameters_of(function).items():
+        found[name] = adapter(parameter.annotation).json_schema()
+        if inspect.isfunction(function):
+            found[name]["default"] = parameter.default
+        if name in texts:
+            found[name]["description"] = texts[name]
+    return found
 
 
 def _slot(slot: str) -> Schema:
@@ -268,15 +212,12 @@ def _axis(value: Schema, *, generated: bool = True, continuous: bool = False) ->
     three: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
     kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
     if continuous:
-        two: Schema = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-        between = {"between": two, "scale": {"enum": ["linear", "log"]}}
-        kinds.append(_object(between, "A continuous axis, for 'tune' alone.") | {"required": ["between"]})
+        kinds.append(_keys(BetweenKeys))
     return {"anyOf": [plain, *kinds]}
 
 
-def _axes() -> Schema:
-    axes: dict[str, Schema] = {f"search.{key}": _axis(about) for key, about in _SEARCH.items()}
-    axes["seed"] = _axis(_SEED)
+def _axes(values: dict[str, Schema]) -> Schema:
+    axes = {name: _axis(about) for name, about in values.items()}
     patterns: dict[str, Schema] = {}
     for slot, about in SLOTS.items():
         own = {slot: _axis({"$ref": f"#/$defs/{slot}"}, generated=False)}

@@ -20,8 +20,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from stereo_framework.errors import DataError
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
+from stereo_framework.script.reading import is_number
 from stereo_framework.script.runs import Run, Settings
-from stereo_framework.script.specs import is_number
 
 FILE = "study.sqlite"
 
@@ -90,10 +90,14 @@ class Space:
         """The dimensions of one method."""
         return dict(group for group in self._groups[index] if group is not None)
 
+    def index(self, parameters: Mapping[str, Any]) -> int:
+        """The method that parameters choose."""
+        return 0 if self.method is None else self.method.choices.index(parameters["method"])
+
     def setting(self, parameters: Mapping[str, Any]) -> Setting | None:
         """The setting that a trial's parameters mean; None while some of them are missing."""
         try:
-            index = 0 if self.method is None else self.method.choices.index(parameters["method"])
+            index = self.index(parameters)
             return index, tuple(0 if group is None else parameters[group[0]] for group in self._groups[index])
         except KeyError:
             return None
@@ -103,8 +107,7 @@ class Space:
         found: dict[str, Any] = {}
         if self.method is not None:
             found["method"] = trial.suggest_categorical("method", self.method.choices)
-        index = 0 if self.method is None else self.method.choices.index(found["method"])
-        for name, distribution in self.of_method(index).items():
+        for name, distribution in self.of_method(self.index(found)).items():
             if isinstance(distribution, FloatDistribution):
                 found[name] = trial.suggest_float(name, distribution.low, distribution.high, log=distribution.log)
             elif isinstance(distribution, IntDistribution):
@@ -179,8 +182,7 @@ class _Sampler(optuna.samplers.BaseSampler):
         found: dict[str, Any] = {}
         if self.space.method is not None:
             found["method"] = sampler.sample_independent(study, trial, "method", self.space.method)
-        index = 0 if self.space.method is None else self.space.method.choices.index(found["method"])
-        wanted = self.space.of_method(index)
+        wanted = self.space.of_method(self.space.index(found))
         together = sampler.sample_relative(study, trial, wanted)
         for name, distribution in wanted.items():
             found[name] = together[name] if name in together else sampler.sample_independent(study, trial, name, distribution)

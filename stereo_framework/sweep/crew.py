@@ -14,7 +14,7 @@ from stereo_framework.kernels.threads import available_cores
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Options, Team, pooled, serial
 from stereo_framework.sweep.plan import Task, units
-from stereo_framework.sweep.work import Measured
+from stereo_framework.sweep.work import Outcome
 
 EXECUTORS = ("thread", "process")
 
@@ -57,7 +57,7 @@ class Crew:
         if self._client is not None:
             self._client.close()
 
-    def compute(self, todo: Sequence[tuple[int, Task]]) -> Generator[tuple[int, Measured]]:
+    def compute(self, todo: Sequence[tuple[int, Task]]) -> Generator[tuple[int, Outcome]]:
         """What came of tasks, each with its number, as it is there; closed early, the workers are stopped in the middle of their work."""
         if not todo:
             return

@@ -27,7 +27,7 @@ from stereo_framework.errors import DataError, MissingExtraError, StereoFramewor
 from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import SentScene, send
-from stereo_framework.sweep.work import Measured, failed, measure, pack, work
+from stereo_framework.sweep.work import Outcome, failed, measure, pack, work
 
 _TRIES = 2
 """How often a run that is alone with its worker may lose it."""
@@ -35,7 +35,7 @@ _TRIES = 2
 PROCESS_BYTES = 200 * 2**20
 """What a worker process takes before it computes anything: the interpreter, the libraries, compiled kernels."""
 
-Found = tuple[int, Measured]
+Found = tuple[int, Outcome]
 """Position of a task in the plan, and what came of it."""
 
 

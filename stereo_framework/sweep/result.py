@@ -86,19 +86,6 @@ class Result:
 
     def record(self) -> dict[str, Any]:
         """The result as the plain object that ``--json`` prints."""
-        names = (
-            "id",
-            "scene",
-            "method",
-            "parameters",
-            "axes",
-            "protocol",
-            "statistics",
-            "energy",
-            "matching_seconds",
-            "seconds",
-            "warnings",
-            "error",
-        )
-        record = {name: getattr(self, name) for name in names}
-        return record | {"warnings": list(self.warnings)}
+        run = {name: getattr(self, name) for name in ("id", "scene", "method", "parameters", "axes", "protocol", "statistics")}
+        times = {name: getattr(self, name) for name in ("energy", "matching_seconds", "seconds")}
+        return {**run, **times, "warnings": list(self.warnings), "error": self.error}

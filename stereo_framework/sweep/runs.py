@@ -20,7 +20,7 @@ from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.plan import Task, plan
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
-from stereo_framework.sweep.work import Measured
+from stereo_framework.sweep.work import Outcome
 
 
 def run(
@@ -186,7 +186,7 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: boo
             for j, key in enumerate(tasks[i].keys):
                 if (known := store.get(key)) is not None:
                     yield places[i] + j, known
-    first: list[Measured] = []
+    first: list[Outcome] = []
     with contextlib.closing(crew.compute(todo)) as computed:
         for i, measured in computed:
             for j, result in enumerate(_results(tasks[i], measured, store.folder if store and keep else None)):
@@ -205,7 +205,7 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: boo
                     )
 
 
-def _common_fault(runs: Sequence[Measured]) -> str:
+def _common_fault(runs: Sequence[Outcome]) -> str:
     """The stage that failed with the same words in all runs, if any."""
     return runs[0].stage if len({(run.error, run.stage) for run in runs}) == 1 else ""
 
@@ -226,7 +226,7 @@ def _done(store: Store, tasks: Sequence[Task], keep: bool) -> set[int]:
     }
 
 
-def _results(task: Task, measured: Measured, out: Path | None) -> Iterator[Result]:
+def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result]:
     """What came of a task as results, one for each protocol. With `out` the map is written."""
     path = None
     if out is not None and measured.disparity is not None:

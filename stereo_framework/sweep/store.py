@@ -149,28 +149,13 @@ class Store:
         StereoFrameworkError
             The file cannot be written, for example because the disk is full. Everything written before is kept.
         """
-        row = (
-            key,
-            result.id,
-            result.scene,
-            result.method,
-            result.protocol,
-            result.protocol_text,
-            _dump(result.parameters),
-            _dump(result.axes),
-            _dump(result.statistics),
-            result.energy,
-            _dump(result.seconds),
-            _dump(result.warnings),
-            result.error,
-            _dump(result.script),
-            result.map.relative_to(self.folder).as_posix() if result.map else None,
-            _dump(result.environment),
-            time.time(),
-        )
+        row = {name: getattr(result, name) for name in _COLUMNS.split(", ")}
+        row |= {name: _dump(row[name]) for name in _JSON}
+        row |= {"map": result.map and result.map.relative_to(self.folder).as_posix(), "key": key, "created": time.time()}
+        columns, places = ", ".join(row), ", ".join("?" * len(row))
         try:
             with self._transaction():
-                self._db.execute(f"INSERT OR REPLACE INTO results VALUES ({', '.join('?' * len(row))})", row)
+                self._db.execute(f"INSERT OR REPLACE INTO results ({columns}) VALUES ({places})", tuple(row.values()))
         except sqlite3.Error as error:
             raise StereoFrameworkError(
                 f"{self.folder / FILE}: a result cannot be written: {error}; earlier ones are kept"
@@ -202,8 +187,7 @@ class Store:
 
     def _result(self, row: Sequence[Any]) -> Result:
         values = dict(zip(_COLUMNS.split(", "), row, strict=True))
-        for name in ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment"):
-            values[name] = json.loads(values[name])
+        values |= {name: json.loads(values[name]) for name in _JSON}
         values["warnings"] = tuple(values["warnings"])
         # JSON has no NaN; an undefined statistic is stored as null.
         values["statistics"] = {k: math.nan if v is None else v for k, v in values["statistics"].items()}
@@ -212,6 +196,7 @@ class Store:
 
 
 _COLUMNS = "id, scene, method, protocol, protocol_text, parameters, axes, statistics, energy, seconds, warnings, error, script, map, environment"
+_JSON = ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment")
 
 
 def _locked(path: Path) -> sqlite3.Connection:

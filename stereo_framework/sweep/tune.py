@@ -69,8 +69,7 @@ class Trial:
 
     def record(self) -> dict[str, Any]:
         """The trial as the plain object that ``--json`` prints."""
-        names = ("number", "method", "axes", "scenes", "value", "state", "error")
-        return {name: getattr(self, name) for name in names}
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,21 +174,8 @@ def tune(
     >>> found.best.axes["aggregation.box.size"] > 1
     True
     """
-    with Tuner(
-        script,
-        statistic,
-        scenes,
-        trials=trials,
-        out=out,
-        workers=workers,
-        seed=seed,
-        timeout=timeout,
-        executor=executor,
-        dask=dask,
-        memory=memory,
-        overrides=overrides,
-        data=data,
-    ) as tuner:
+    # Its parameters are the same.
+    with Tuner(**locals()) as tuner:
         for _ in tuner:
             pass
         return tuner.tuned()

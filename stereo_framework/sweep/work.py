@@ -26,7 +26,7 @@ from stereo_framework.sweep.scenes import SentScene
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Outcome:
     """What came of one task.
 
     Parameters
@@ -67,7 +67,7 @@ def measure(
     *,
     keep: bool,
     notify: Callable[[Step], None] | None = None,
-) -> Iterator[tuple[int, Measured]]:
+) -> Iterator[tuple[int, Outcome]]:
     """Run a tree and measure each map under the protocols of its pipeline; what is raised becomes an error of its own runs alone.
 
     Parameters
@@ -93,18 +93,18 @@ def measure(
         yield i, measured
 
 
-def failed(error: str) -> Measured:
+def failed(error: str) -> Outcome:
     """A task that came to nothing."""
-    return Measured(error=error, environment=environment())
+    return Outcome(error=error, environment=environment())
 
 
-def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: bool) -> Measured:
+def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: bool) -> Outcome:
     statistics, seconds = [], []
     for protocol in protocols:
         start = working_time()
         statistics.append(evaluate(match.disparity, scene, protocol))
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
-    return Measured(
+    return Outcome(
         statistics=tuple(statistics),
         seconds=tuple(seconds),
         energy=match.energy,
@@ -135,7 +135,7 @@ def pack(unit: Unit, scene: SentScene, keep: bool) -> tuple[tuple[str, ...], byt
         ) from error
 
 
-def work(plugins: Sequence[str], packed: bytes) -> list[tuple[int, Measured]]:
+def work(plugins: Sequence[str], packed: bytes) -> list[tuple[int, Outcome]]:
     """Compute a unit in this process, each kernel in one thread."""
     for plugin in plugins:
         load_plugin(plugin)

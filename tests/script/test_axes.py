@@ -166,7 +166,7 @@ BETWEEN = [
         "grid",
         "matching_cost.truncation",
         {"between": [1, 5], "scale": "lg"},
-        "'lg' is no scale; legal: linear, log; did you mean 'log'",
+        "'lg' is not legal; legal: linear, log; did you mean 'log'",
     ),
     (
         "grid",

@@ -1,0 +1,156 @@
+"""Reading a script's nodes: mappings with known keys, texts, and values under annotated keys.
+
+The keys of a mapping are the fields of a dataclass. Its annotations say which values are legal, both here and in the JSON Schema.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import typing
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from stereo_framework.errors import nearest
+from stereo_framework.parameters import describe, parameters_of, spelled
+from stereo_framework.script.places import Faults, Node, Place
+
+if TYPE_CHECKING:
+    import pydantic
+
+
+@dataclass(frozen=True)
+class Checked:
+    """In an annotation: what a value is put through before its type is checked, and what becomes of its JSON Schema.
+
+    Parameters
+    ----------
+    check : callable
+        Returns the value, or another one in its place. A ValueError is the message about the value.
+    schema : callable
+        Takes the type's own JSON Schema.
+    """
+
+    check: Callable[[Any], Any]
+    schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return self.schema(handler(core))
+
+
+def must_be(
+    words: str, test: Callable[[Any], bool], schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
+) -> Checked:
+    """A check that a value passes `test`; `words` say what it is then."""
+
+    def check(value: Any) -> Any:
+        if not test(value):
+            raise ValueError(f"{spelled(value)} is not {words}")
+        return value
+
+    return Checked(check, schema)
+
+
+@functools.cache
+def adapter(annotation: Any) -> pydantic.TypeAdapter[Any]:
+    """Pydantic's strict check of an annotation; built on first use."""
+    import pydantic
+
+    return pydantic.TypeAdapter(annotation, config=pydantic.ConfigDict(strict=True, allow_inf_nan=False))
+
+
+def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Collection[str] = ()) -> dict[str, Any]:
+    """The values of a mapping, checked; what is wrong is reported and left out.
+
+    Parameters
+    ----------
+    keys : dataclass
+        Its fields are the legal keys; those without a default are needed.
+    node : Node
+    faults : Faults
+    what : str
+        After the name of a key that is none: ``" of a method"``.
+    without : collection of str
+        Fields that are no keys.
+    """
+    import pydantic
+
+    legal = {name: parameter for name, parameter in parameters_of(keys).items() if name not in without}
+    given = expect_mapping(node, legal, faults, what=what)
+    needed = [name for name, parameter in legal.items() if parameter.default is parameter.empty]
+    missing = [name for name in needed if name not in given]
+    if missing:
+        faults.add(node.place, f"{' and '.join(missing)} missing; it needs {', '.join(needed)}")
+    found = {}
+    for name, value in given.items():
+        annotation = legal[name].annotation
+        try:
+            found[name] = adapter(annotation).validate_python(value.data())
+        except pydantic.ValidationError as error:
+            for fault in error.errors(include_url=False):
+                wrong = fault["ctx"]["error"] if fault["type"] == "value_error" else _wrong(fault["input"], annotation)
+                faults.add(_place(value, fault["loc"]), str(wrong))
+    return found
+
+
+def is_right(keys: type, name: str, node: Node, faults: Faults) -> bool:
+    """Whether a value may stand under the key `name`; what is wrong with it is reported."""
+    return name in read(keys, Node({name: node}, node.place, {name: node.place}), faults)
+
+
+def _wrong(value: Any, annotation: Any) -> str:
+    if typing.get_origin(annotation) is Literal:
+        return f"{spelled(value)} is not legal; {nearest(str(value), typing.get_args(annotation))}"
+    return f"{spelled(value)} is not {describe(annotation)}"
+
+
+def _place(node: Node, steps: Iterable[int | str]) -> Place:
+    """Where pydantic found something wrong: a value or, after ``[key]``, its key."""
+    key = node.place
+    for step in steps:
+        if step == "[key]":
+            return key
+        key = node.keys.get(str(step), key)
+        node = node.items[step] if isinstance(step, int) else node.entries[step]
+    return node.place
+
+
+def is_number(value: object) -> bool:
+    """A finite int or float; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def expect_mapping(node: Node, legal: Iterable[str], faults: Faults, *, what: str = "") -> dict[str, Node]:
+    """The entries of a mapping that are legal; others are reported, as is anything that is no mapping."""
+    legal = tuple(legal)
+    if not isinstance(node.value, dict):
+        if node.value is not None:
+            faults.add(node.place, f"{spelled(node.data())} is not a mapping; {nearest('', legal, kind='keys')}")
+        return {}
+    for key in node.entries.keys() - set(legal):
+        faults.add(node.keys[key], f"no such key {key!r}{what}; {nearest(key, legal, kind='keys')}")
+    return {key: value for key, value in node.entries.items() if key in legal}
+
+
+def texts(node: Node, faults: Faults, what: str) -> list[Node]:
+    """The texts of a list, or of one text standing for a list of one; anything else is reported."""
+    found = []
+    for item in node.items:
+        if text(item):
+            found.append(item)
+        else:
+            faults.add(item.place, f"{spelled(item.data())} is not {what} or a list of them")
+    return found
+
+
+def text(node: Node) -> str | None:
+    """The text of a scalar that is one or, unquoted, reads like a number; None for anything else and for an empty text."""
+    if isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return node.raw
+    return node.value if isinstance(node.value, str) and node.value.strip() else None
