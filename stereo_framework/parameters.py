@@ -71,7 +71,9 @@ def model(function: Callable[..., Any]) -> type[pydantic.BaseModel]:
     """The strict pydantic model of parameters; built on first use."""
     import pydantic
 
-    fields: dict[str, Any] = {name: (p.annotation, p.default) for name, p in parameters_of(function).items()}
+    fields: dict[str, Any] = {
+        name: (p.annotation, ... if p.default is p.empty else p.default) for name, p in parameters_of(function).items()
+    }
     config = pydantic.ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=(), frozen=True)
     return pydantic.create_model(function.__name__, __config__=config, **fields)
 
@@ -89,10 +91,13 @@ def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[
             name = str(fault["loc"][0])
             if name not in legal:
                 found[name] = f"no such parameter of {function.__name__}; {nearest(name, legal, kind='parameters')}"
+            elif name not in parameters:
+                found[name] = "is missing"
             else:
-                close = close_names(str(parameters[name]), _choices(legal[name].annotation), 1)
+                value, annotation = parameters[name], legal[name].annotation
+                close = close_names(value, _choices(annotation)) if isinstance(value, str) else []
                 near = f"; did you mean {close[0]!r}?" if close else ""
-                found[name] = f"{spelled(parameters[name])} is not {describe(legal[name].annotation)}{near}"
+                found[name] = f"{spelled(value)} is not {describe(annotation)}{near}"
     return found
 
 

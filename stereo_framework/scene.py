@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.parameters import Positive
 
 Image = NDArray[np.uint8] | NDArray[np.float32]
 Disparity = NDArray[np.float32]
@@ -157,8 +158,8 @@ class Calibration:
         Difference of the principal points' columns, match minus reference, in pixels.
     """
 
-    focal_length: float
-    baseline: float
+    focal_length: Positive
+    baseline: Positive
     doffs: float = 0.0
 
 

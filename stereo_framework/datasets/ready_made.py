@@ -7,7 +7,12 @@ All are 320x240 in colour with seven frames: reference and match, three between 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import resources
+from typing import Any
+
+import yaml
 
 from stereo_framework.datasets.planes import Outline, Plane, ellipse, rectangle, slanted
 from stereo_framework.datasets.synthetic import planes_scene
@@ -28,43 +33,20 @@ def load(name: str) -> Scene:
     return planes_scene(planes(), rows=ROWS, columns=COLUMNS, search=search, noise=noise, seed=seed, name=name)
 
 
-def _paper_theatre() -> list[Plane]:
-    """Cut-outs on a meadow: every kind of surface at a glance, flat and slanted, fine, coarse, striped and textureless."""
-    wood = Texture((125, 78, 42), (176, 124, 74), "stripes", 9, angle=90, bend=0.3, grain=9)
-    leaves = Texture((22, 74, 38), (104, 160, 62), "clouds", 9, grain=14)
-    front = slanted(15, (82, 180), per_column=0.035)  # the house stands at an angle
-    kite = slanted(13, (192, 52), per_column=0.11, per_row=-0.06)
-    return [
-        Plane(slanted(3, per_column=0.008), Texture((118, 164, 214), (226, 234, 240), "clouds", 52, grain=5)),
-        Plane(slanted(4.5), Texture((0, 0, 0), (250, 214, 92), "flat", grain=0), ellipse(150.3, 40.2, 46, 46)),
-        Plane(slanted(7), Texture((70, 104, 112), (132, 160, 140), "clouds", 22, grain=9), _hills(118, 17, 150, 0.4)),
-        Plane(slanted(9.5), Texture((52, 100, 70), (120, 154, 84), "clouds", 16, grain=10), _hills(141, 10, 105, 2.6)),
-        Plane(
-            slanted(9, (0, 150), per_row=0.185),
-            Texture((84, 132, 50), (160, 182, 84), "clouds", 13, grain=13),
-            rectangle(-60, 149.6, 400, 260),
-        ),
-        Plane(front, Texture((150, 62, 48), (206, 122, 92), "stripes", 7, angle=90, grain=9), rectangle(40.3, 128, 124.6, 188)),
-        Plane(front, Texture((0, 0, 0), (238, 226, 196), "flat", grain=0), rectangle(51.2, 142, 69.7, 162)),
-        Plane(front, Texture((52, 44, 52), (84, 68, 64), "stripes", 6, grain=5), rectangle(86.2, 147, 105.7, 188.5)),
-        Plane(
-            front, Texture((58, 52, 66), (116, 98, 108), "checks", 9, angle=45, grain=8), ((30.2, 130), (82.4, 92), (134.7, 130))
-        ),
-        Plane(slanted(18), wood, rectangle(222.3, 148, 232.8, 208)),
-        Plane(slanted(18.5), leaves, ellipse(228.2, 122.1, 66, 74)),
-        Plane(slanted(20), wood, rectangle(275.2, 174, 283.9, 221)),
-        Plane(slanted(20.4), leaves, ellipse(279.1, 157.3, 44, 50)),
-        Plane(
-            kite,
-            Texture((206, 62, 96), (246, 206, 96), "checks", 24, angle=45, grain=9),
-            ((172, 47), (197, 22), (218, 58), (186, 84)),
-        ),
-        Plane(slanted(26.5), Texture((196, 44, 44), (246, 232, 210), "stripes", 17, grain=9), _balloon(276.2, 18)),
-        Plane(slanted(26.2), Texture((118, 82, 46), (190, 148, 94), "checks", 5, grain=6), rectangle(268.4, 88.5, 284.1, 101)),
-        Plane(
-            slanted(27.3), Texture((186, 170, 146), (236, 228, 212), "stripes", 26, angle=60, bend=0.3, grain=11), _fence(206, 8)
-        ),
-    ]
+def _listed(name: str) -> list[Plane]:
+    """The planes that ``ready_made.yaml`` lists for a scene."""
+    text = (resources.files("stereo_framework.datasets") / "ready_made.yaml").read_text("utf-8")
+    return [_plane(**entry) for entry in yaml.safe_load(text)[name]]
+
+
+def _plane(
+    plane: dict[str, Any], texture: dict[str, Any], corners: Sequence[Sequence[float]] = (), **shape: Sequence[Any]
+) -> Plane:
+    colours = {name: tuple(texture[name]) for name in ("dark", "light")}
+    outline = tuple((x, y) for x, y in corners)
+    for name, arguments in shape.items():
+        outline = _SHAPES[name](*arguments)
+    return Plane(slanted(**plane), Texture(**(texture | colours)), outline)
 
 
 def _hills(top: float, height: float, length: float, phase: float) -> Outline:
@@ -89,26 +71,13 @@ def _fence(top: float, pickets: int) -> Outline:
     return (*points, (points[-1][0], 260.0), (46.3, 260.0))
 
 
-def _sub_pixel() -> list[Plane]:
-    """Slanted panels whose disparities pass through all fractions of a pixel, everywhere textured."""
-    return [
-        Plane(slanted(4, per_column=0.03, per_row=0.004), Texture((70, 86, 120), (196, 206, 214), "clouds", 24)),
-        Plane(
-            slanted(12.3, (70, 70), per_column=-0.06),
-            Texture((120, 60, 50), (230, 180, 130), "clouds", 14),
-            rectangle(25.4, 24.6, 121.7, 114.5),
-        ),
-        Plane(
-            slanted(16.2, (235, 75), per_row=0.07),
-            Texture((40, 90, 70), (170, 210, 140), "clouds", 18),
-            ellipse(235.3, 75.2, 110, 96),
-        ),
-        Plane(
-            slanted(16.8, (160, 180), per_column=0.04, per_row=-0.03),
-            Texture((90, 60, 110), (220, 190, 220), "clouds", 12),
-            ((60.3, 150.2), (255.6, 138.4), (268.1, 214.7), (48.9, 222.3)),
-        ),
-    ]
+_SHAPES: dict[str, Callable[..., Outline]] = {
+    "rectangle": rectangle,
+    "ellipse": ellipse,
+    "hills": _hills,
+    "balloon": _balloon,
+    "fence": _fence,
+}
 
 
 def _bars() -> list[Plane]:
@@ -162,8 +131,8 @@ def _narrow_slits() -> list[Plane]:
 
 
 _SCENES: dict[str, tuple[Callable[[], list[Plane]], Search, float, int]] = {
-    "synthetic/planes": (_paper_theatre, Search(0, 31), 2.0, 1),
-    "synthetic/slanted": (_sub_pixel, Search(0, 23), 1.0, 2),
+    "synthetic/planes": (partial(_listed, "synthetic/planes"), Search(0, 31), 2.0, 1),
+    "synthetic/slanted": (partial(_listed, "synthetic/slanted"), Search(0, 23), 1.0, 2),
     "synthetic/occlusions": (_bars, Search(0, 31), 1.5, 3),
     "synthetic/stripes": (_thin_stripes, Search(0, 31), 2.0, 4),
     "synthetic/slits": (_narrow_slits, Search(0, 31), 2.0, 5),

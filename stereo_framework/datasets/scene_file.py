@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 import yaml
 
+from stereo_framework.datasets.scene_schema import TruthEntry, check
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io import PathLike, check_file, read_alpha, read_bytes, read_disparity, read_image, read_mask
-from stereo_framework.scene import Calibration, Disparity, Frame, Mask, Scene, Search
+from stereo_framework.scene import Disparity, Frame, Mask, Scene, Search
 
 FILE_NAME = "scene.yaml"
 
@@ -45,8 +46,6 @@ def load(path: PathLike) -> Scene:
     DataError
         The file or one that it names is missing, or it has faults: one line for each.
     """
-    from stereo_framework.datasets.scene_schema import TruthEntry, check
-
     file = Path(path)
     if file.is_dir():
         file /= FILE_NAME
@@ -79,7 +78,7 @@ def load(path: PathLike) -> Scene:
             Search(entry.search.minimum, entry.search.maximum, entry.search.step) if entry.search else None,
             truths,
             {name: partial(read_mask, folder / mask) for name, mask in entry.masks.items()},
-            Calibration(**entry.calibration.model_dump()) if entry.calibration else None,
+            entry.calibration,
             entry.border,
             ranges=ranges,
         )

@@ -1,20 +1,20 @@
-"""What may stand in a ``scene.yaml``: the models that check it. Imported on use, for pydantic takes its time."""
+"""What may stand in a ``scene.yaml``: records whose annotations say what is legal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from annotated_types import MinLen
 
 from stereo_framework.errors import DataError, nearest
+from stereo_framework.parameters import NonNegativeInt, Words, describe, faults, parameters_of, resolve, spelled
+from stereo_framework.scene import Calibration
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class FrameEntry(_Entry):
+@dataclass(frozen=True)
+class FrameEntry:
     """One image, its place along the baseline, and a mask of the pixels that hold data: white ones."""
 
     file: str
@@ -22,7 +22,8 @@ class FrameEntry(_Entry):
     mask: str | None = None
 
 
-class TruthEntry(_Entry):
+@dataclass(frozen=True)
+class TruthEntry:
     """A disparity map and its encoding, as in `read_disparity`."""
 
     file: str
@@ -31,52 +32,40 @@ class TruthEntry(_Entry):
     minimum: float = 0
 
 
-class CalibrationEntry(_Entry):
-    """Focal length and doffs in pixels; depths come out in the baseline's unit."""
-
-    focal_length: Annotated[float, Field(gt=0)]
-    baseline: Annotated[float, Field(gt=0)]
-    doffs: float = 0.0
-
-
-def _file(value: Any) -> Any:
-    """A bare file name stands for an entry with that file."""
-    return {"file": value} if isinstance(value, str) else value
-
-
-Truth = Annotated[TruthEntry | None, BeforeValidator(_file)]
-
-
-class SearchEntry(_Entry):
+@dataclass(frozen=True)
+class SearchEntry:
     """Disparities in pixels, both ends included, and maps of the smallest and largest disparity of each pixel."""
 
     minimum: float
     maximum: float
     step: float = 1
-    low: Truth = None
-    high: Truth = None
+    low: TruthEntry | None = None
+    high: TruthEntry | None = None
 
 
-class SceneEntry(_Entry):
+@dataclass(frozen=True)
+class SceneEntry:
     """The whole file."""
 
-    frames: Annotated[list[Annotated[FrameEntry, BeforeValidator(_file)]], Field(min_length=2)]
+    frames: Annotated[list[FrameEntry], MinLen(2), Words("a list of two images or more, from left to right")]
     reference: int = 0
     match: int = 1
     search: SearchEntry | None = None
-    truth: Truth = None
-    match_truth: Truth = None
-    masks: dict[str, str] = Field(default_factory=dict)
-    calibration: CalibrationEntry | None = None
-    border: Annotated[int, Field(ge=0)] = 0
+    truth: TruthEntry | None = None
+    match_truth: TruthEntry | None = None
+    masks: Annotated[dict[str, str], Words("a mapping of names to files")] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    border: NonNegativeInt = 0
 
 
-_PARTS: dict[str, type[_Entry]] = {
+_PARTS: Mapping[str, type] = {
     "frames": FrameEntry,
     "search": SearchEntry,
     "truth": TruthEntry,
     "match_truth": TruthEntry,
-    "calibration": CalibrationEntry,
+    "low": TruthEntry,
+    "high": TruthEntry,
+    "calibration": Calibration,
 }
 
 
@@ -89,26 +78,37 @@ def check(content: Any, path: str) -> SceneEntry:
         One line for each fault: the file, the key, what is wrong, what is legal.
     """
     if not isinstance(content, dict):
-        found = "nothing" if content is None else type(content).__name__
-        raise DataError(f"{path}: holds {found}; expected keys: {', '.join(SceneEntry.model_fields)}")
-    try:
-        return SceneEntry.model_validate(content)
-    except ValidationError as error:
-        raise DataError("\n".join(f"{path}: {fault}" for fault in _faults(error))) from None
+        given = "nothing" if content is None else type(content).__name__
+        raise DataError(f"{path}: holds {given}; expected keys: {', '.join(parameters_of(SceneEntry))}")
+    found: dict[str, str] = {}
+    entry = _record(SceneEntry, content, "", found)
+    if found:
+        raise DataError("\n".join(f"{path}: {place}: {fault}" for place, fault in found.items()))
+    return entry
 
 
-def _faults(error: ValidationError) -> Iterator[str]:
-    for fault in error.errors(include_url=False):
-        *place, key = fault["loc"]
-        where = ".".join(map(str, fault["loc"]))
-        if fault["type"] == "extra_forbidden":
-            legal = (_PARTS[str(place[0])] if place else SceneEntry).model_fields
-            yield f"{where}: unknown key; {nearest(str(key), legal, kind='keys')}"
-        elif fault["type"] == "missing":
-            yield f"{where}: is missing"
-        elif fault["type"] == "model_type":
-            part = _PARTS[str((*place, key)[0])]
-            name = "a file name or " if "file" in part.model_fields else ""
-            yield f"{where}: {fault['input']!r}: expected {name}keys: {', '.join(part.model_fields)}"
+def _record(kind: type, value: Any, place: str, found: dict[str, str]) -> Any:
+    """The record that a mapping stands for; what is wrong goes into `found`, by its place in the file."""
+    legal = parameters_of(kind)
+    if isinstance(value, str) and "file" in legal:
+        value = {"file": value}
+    if not isinstance(value, dict):
+        found[place.rstrip(".")] = f"{value!r}: expected {'a file name or ' * ('file' in legal)}keys: {', '.join(legal)}"
+        return None
+    made = {}
+    for key, item in value.items():
+        part, where = _PARTS.get(key) if key in legal else None, f"{place}{key}"
+        if part and isinstance(item, list):
+            made[key] = [_record(part, one, f"{where}.{i}.", found) for i, one in enumerate(item)]
         else:
-            yield f"{where}: {fault['input']!r}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+            made[key] = _record(part, item, f"{where}.", found) if part and item is not None else item
+    wrong = faults(kind, made)
+    for key in wrong:
+        where = f"{place}{key}"
+        if key not in legal:
+            found[where] = f"unknown key; {nearest(key, legal, kind='keys')}"
+        elif key not in value:
+            found[where] = "is missing"
+        elif not any((one + ".").startswith(f"{where}.") for one in found):
+            found[where] = f"{spelled(value[key])} is not {describe(legal[key].annotation)}"
+    return None if wrong else kind(**{key: checked for key, checked in resolve(kind, made).items() if key in made})

@@ -104,12 +104,14 @@ def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
     given = {field(k): _in_one_form(field(k), v) for k, v in values.items() if k not in found}
     wrong = faults(Protocol, {"name": "derived"} | given)
     for key in (key for key in values if field(key) in wrong):
-        found[key] = f"{spelled(values[key])} is not {describe(parameters_of(Protocol)[field(key)].annotation)}"
-        if field(key) == "measures":
-            strange = [v for v in items(values[key]) if isinstance(v, str) and v not in _MEASURES]
-            if strange:
-                near = nearest(strange[0], _MEASURES, kind="measures")
-                found[key] = f"no such measure: {', '.join(map(repr, strange))}; {near}"
+        found[key] = wrong[field(key)]
+        if field(key) in _GROUPED:
+            # The value as it was given.
+            found[key] = f"{spelled(values[key])} is not {describe(parameters_of(Protocol)[field(key)].annotation)}"
+        strange = [v for v in items(values[key]) if isinstance(v, str) and v not in _MEASURES]
+        if field(key) == "measures" and strange:
+            near = nearest(strange[0], _MEASURES, kind="measures")
+            found[key] = f"no such measure: {', '.join(map(repr, strange))}; {near}"
     return found
 
 

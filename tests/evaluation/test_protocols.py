@@ -142,6 +142,7 @@ def test_the_protocol_of_a_scene():
         (BASE | {"threshold": float("inf")}, "threshold", "inf is not"),
         (BASE | {"threshold": 10**400}, "threshold", "is not a number"),
         (BASE | {"missing": "ignored"}, "missing", "'ignored' is not one of bad, apart, skip, zero, interpolate"),
+        (BASE | {"missing": "interpolated"}, "missing", "; did you mean 'interpolate'?"),
         (BASE | {"rounding": "up"}, "rounding", "'up' is not one of none, grey, whole"),
         (BASE | {"border": -1}, "border", "-1 is not a whole number >= 0 (pixels) or null"),
         (BASE | {"border": 1.5}, "border", "1.5 is not a whole number"),
