@@ -61,22 +61,87 @@ def check_shapes(*maps: tuple[str, NDArray]) -> None:
             raise DataError(f"{first} is {a}, {name} is {b}; pictures need both of one size")
 
 
-def new_figure(width: int, height: int) -> Figure:
-    """An empty figure of so many screen pixels."""
-    from matplotlib.figure import Figure
+class Sheet:
+    """A figure of so many screen pixels, on which everything has its place in pixels, y upwards.
 
-    return Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+    Parameters
+    ----------
+    width, height : int
+    """
 
+    def __init__(self, width: int, height: int):
+        from matplotlib.figure import Figure
 
-def pixels(figure: Figure) -> tuple[float, float]:
-    """Width and height in screen pixels."""
-    return figure.bbox.width, figure.bbox.height
+        self.figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+        self.width, self.height = width, height
 
+    def axes_at(self, x: float, y: float, width: float, height: float) -> Axes:
+        """Axes at a place."""
+        return self.figure.add_axes((x / self.width, y / self.height, width / self.width, height / self.height))
 
-def axes_at(figure: Figure, x: float, y: float, width: float, height: float) -> Axes:
-    """Axes at a place given in screen pixels, y upwards."""
-    across, up = pixels(figure)
-    return figure.add_axes((x / across, y / up, width / across, height / up))
+    def panel_at(self, x: int, y: int, width: int, height: int, title: str = "") -> Axes:
+        """A framed panel for an image, with a title above that is shortened in its middle where the panel is too narrow."""
+        axes = self.axes_at(x, y, width, height)
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(linewidth=0.5, color="0.5")
+        if title:
+            self._shorten(axes.set_title(title, fontsize=FONT + 1, pad=5, parse_math=False), width)
+        return axes
+
+    def colour_bar(
+        self,
+        picture: AxesImage,
+        axes: Axes,
+        label: str,
+        *,
+        extend: str = "both",
+        orientation: Literal["vertical", "horizontal"] = "horizontal",
+    ) -> None:
+        """The scale of a picture's colours; it ends in arrows where values go beyond."""
+        bar = self.figure.colorbar(picture, cax=axes, orientation=orientation, extend=extend, extendfrac=0.03)
+        bar.set_label(label, fontsize=FONT)
+        bar.ax.tick_params(labelsize=FONT)
+        bar.outline.set_linewidth(0.5)
+
+    def title_line(self, title: str, height: int) -> None:
+        """A line over everything, in the middle of the top `height` pixels; a $ in a scene's name is not a formula."""
+        text = self.figure.text(
+            0.5, 1 - height / 2 / self.height, title, ha="center", va="center", fontsize=FONT + 2, parse_math=False
+        )
+        self._shorten(text, self.width)
+
+    def legend(
+        self,
+        text: str,
+        place: Literal["lower right", "lower left", "upper left"],
+        anchor: tuple[float, float],
+        colour: str | tuple[float, float, float] = _NO_VALUE,
+    ) -> None:
+        """What a colour means that stands for no value."""
+        from matplotlib.patches import Patch
+
+        patch = Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=text)
+        self.figure.legend(handles=[patch], loc=place, bbox_to_anchor=anchor, frameon=False, fontsize=FONT, handlelength=1.4)
+
+    def holes_legend(self, maps: Sequence[Disparity], truth: Disparity | None, bottom: int) -> None:
+        """What grey means, at the left below the panels, whose lower end is `bottom`; nothing when no pixel is grey."""
+        holes = (
+            "no estimate" * (not all(np.isfinite(values).all() for values in maps)),
+            "truth unknown" * (truth is not None and not np.isfinite(truth).all()),
+        )
+        if any(holes):
+            self.legend(" or\n".join(filter(None, holes)), "upper left", (0.0, bottom / self.height))
+
+    def _shorten(self, text: Text, width: float) -> None:
+        """Cut out of the middle of a text until it fits: names of runs differ at their ends."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        renderer = FigureCanvasAgg(self.figure).get_renderer()
+        full = text.get_text()
+        kept = len(full)
+        while kept > 1 and (measured := text.get_window_extent(renderer).width) > width:
+            kept = min(kept - 1, int(kept * width / measured))
+            text.set_text(f"{full[: (kept + 1) // 2]}…{full[len(full) - kept // 2 :]}")
 
 
 def panel_size(shape: tuple[int, ...], panels: int) -> tuple[int, int]:
@@ -88,16 +153,6 @@ def panel_size(shape: tuple[int, ...], panels: int) -> tuple[int, int]:
     room = _WIDEST // panels
     width = columns * (room // columns) if columns <= room else room
     return width, max(1, round(rows * width / columns))
-
-
-def panel_at(figure: Figure, x: int, y: int, width: int, height: int, title: str = "") -> Axes:
-    """A framed panel for an image, with a title above that is shortened in its middle where the panel is too narrow."""
-    axes = axes_at(figure, x, y, width, height)
-    axes.set(xticks=[], yticks=[])
-    axes.spines[:].set(linewidth=0.5, color="0.5")
-    if title:
-        _shorten(figure, axes.set_title(title, fontsize=FONT + 1, pad=5, parse_math=False), width)
-    return axes
 
 
 def grey_levels(image: Image) -> NDArray[np.uint8]:
@@ -139,62 +194,3 @@ def beyond(maps: Sequence[Disparity], shown: tuple[float, float]) -> str:
     finite = np.concatenate([values[np.isfinite(values)] for values in maps])
     below, above = bool((finite < shown[0]).any()), bool((finite > shown[1]).any())
     return {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
-
-
-def colour_bar(
-    figure: Figure,
-    picture: AxesImage,
-    axes: Axes,
-    label: str,
-    *,
-    extend: str = "both",
-    orientation: Literal["vertical", "horizontal"] = "horizontal",
-) -> None:
-    """The scale of a picture's colours; it ends in arrows where values go beyond."""
-    bar = figure.colorbar(picture, cax=axes, orientation=orientation, extend=extend, extendfrac=0.03)
-    bar.set_label(label, fontsize=FONT)
-    bar.ax.tick_params(labelsize=FONT)
-    bar.outline.set_linewidth(0.5)
-
-
-def title_line(figure: Figure, title: str, height: int) -> None:
-    """A line over everything, in the middle of the top `height` pixels; a $ in a scene's name is not a formula."""
-    across, up = pixels(figure)
-    text = figure.text(0.5, 1 - height / 2 / up, title, ha="center", va="center", fontsize=FONT + 2, parse_math=False)
-    _shorten(figure, text, across)
-
-
-def legend(
-    figure: Figure,
-    text: str,
-    place: Literal["lower right", "lower left", "upper left"],
-    anchor: tuple[float, float],
-    colour: str | tuple[float, float, float] = _NO_VALUE,
-) -> None:
-    """What a colour means that stands for no value."""
-    from matplotlib.patches import Patch
-
-    patch = Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=text)
-    figure.legend(handles=[patch], loc=place, bbox_to_anchor=anchor, frameon=False, fontsize=FONT, handlelength=1.4)
-
-
-def holes_legend(figure: Figure, maps: Sequence[Disparity], truth: Disparity | None, bottom: int) -> None:
-    """What grey means, at the left below the panels, whose lower end is `bottom`; nothing when no pixel is grey."""
-    holes = (
-        "no estimate" * (not all(np.isfinite(values).all() for values in maps)),
-        "truth unknown" * (truth is not None and not np.isfinite(truth).all()),
-    )
-    if any(holes):
-        legend(figure, " or\n".join(filter(None, holes)), "upper left", (0.0, bottom / pixels(figure)[1]))
-
-
-def _shorten(figure: Figure, text: Text, width: float) -> None:
-    """Cut out of the middle of a text until it fits: names of runs differ at their ends."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    full = text.get_text()
-    kept = len(full)
-    while kept > 1 and (measured := text.get_window_extent(renderer).width) > width:
-        kept = min(kept - 1, int(kept * width / measured))
-        text.set_text(f"{full[: (kept + 1) // 2]}…{full[len(full) - kept // 2 :]}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import HCI_METRICS, HciMetric, Score, Subsets
-from stereo_framework.figures._drawing import FONT, axes_at, check_image, new_figure, panel_at, save_picture, title_line
+from stereo_framework.figures._drawing import FONT, Sheet, check_image, save_picture
 from stereo_framework.io import PathLike
 from stereo_framework.scene import Disparity, Image, Mask
 
@@ -138,7 +138,7 @@ def metrics_picture(
 
 def subsets_figure(image: Image, subsets: Subsets, title: str) -> Figure:
     """Three panels; see `subsets_picture`."""
-    figure, places = _panels(image.shape, 3, 3, title)
+    sheet, places = _panels(image.shape, 3, 3, title)
     counted = subsets.evaluated
     grey = _dimmed(image)
     bands = [
@@ -156,14 +156,14 @@ def subsets_figure(image: Image, subsets: Subsets, title: str) -> Figure:
     beside = _painted(grey, [(subsets.neighbourhood & counted, _NEIGHBOURHOOD)])
     _show(places[2], _labelled(beside, structures, 1.0), f"fine structures: {_count(structures)}")
     _legend(places[2], [(_colour(1), "structures M_s, each in its colour"), (_NEIGHBOURHOOD, "neighbourhood M_n")])
-    return figure
+    return sheet.figure
 
 
 def metrics_figure(
     image: Image, scores: Sequence[tuple[HciMetric, Score]], across: int, title: str, largest: Mapping[str, float | None]
 ) -> Figure:
     """A panel for each score; see `metrics_picture`."""
-    figure, places = _panels(image.shape, len(scores), across, title)
+    sheet, places = _panels(image.shape, len(scores), across, title)
     grey = _dimmed(image)
     for axes, (metric, score) in zip(places, scores, strict=True):
         value = "nothing to measure" if np.isnan(score.value) else f"{score.value:.3g} {metric.unit}"
@@ -175,8 +175,8 @@ def metrics_figure(
             _show(axes, _painted(grey, [(np.isfinite(score.picture), _GOOD), (bad, _BAD)]), name)
             _legend(axes, [(_BAD, metric.title), (_GOOD, f"rest of {metric.subset}")])
         else:
-            _show_values(figure, axes, grey, score.picture, high, name, f"{metric.title} ({metric.unit})")
-    return figure
+            _show_values(sheet, axes, grey, score.picture, high, name, f"{metric.title} ({metric.unit})")
+    return sheet.figure
 
 
 def _check_metric(name: str) -> None:
@@ -184,7 +184,7 @@ def _check_metric(name: str) -> None:
         raise ParameterError(f"no such metric: {name!r}; {nearest(name, HCI_METRICS, kind='metrics')}")
 
 
-def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tuple[Figure, list[Axes]]:
+def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tuple[Sheet, list[Axes]]:
     """A figure with so many empty panels in the image's proportions, with room for titles above and bars or legends below."""
     rows, columns = shape[:2]
     scale = _PANEL / max(rows, columns)
@@ -194,14 +194,14 @@ def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tupl
     # A narrow image still has titles and bars.
     room, gap, above, below = max(width, 420), 14, 30, 74
     top, down = 40 if title else 6, -(-count // across)
-    figure = new_figure(gap + across * (room + gap), top + down * (above + height + below))
-    title_line(figure, title, top)
+    sheet = Sheet(gap + across * (room + gap), top + down * (above + height + below))
+    sheet.title_line(title, top)
     places = []
     for i in range(count):
         x = gap + (i % across) * (room + gap) + (room - width) // 2
         y = (down - 1 - i // across) * (above + height + below) + below
-        places.append(panel_at(figure, x, y, width, height))
-    return figure, places
+        places.append(sheet.panel_at(x, y, width, height))
+    return sheet, places
 
 
 def _show(axes: Axes, rgb: NDArray[np.uint8], title: str) -> None:
@@ -213,7 +213,7 @@ def _show(axes: Axes, rgb: NDArray[np.uint8], title: str) -> None:
     axes.set_title(title, fontsize=FONT + 1, pad=5, parse_math=False)
 
 
-def _show_values(figure: Figure, axes: Axes, grey: NDArray, values: NDArray, high: float, title: str, label: str) -> None:
+def _show_values(sheet: Sheet, axes: Axes, grey: NDArray, values: NDArray, high: float, title: str, label: str) -> None:
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -224,9 +224,9 @@ def _show_values(figure: Figure, axes: Axes, grey: NDArray, values: NDArray, hig
     rgb[measured] = colours.to_rgba(values[measured], bytes=True)[:, :3]
     _show(axes, rgb, title)
     box = axes.get_window_extent()
-    place = axes_at(figure, box.x0 + 0.1 * box.width, box.y0 - 22, 0.8 * box.width, 12)
+    place = sheet.axes_at(box.x0 + 0.1 * box.width, box.y0 - 22, 0.8 * box.width, 12)
     beyond = "max" if (values[measured] > high).any() else "neither"
-    bar = figure.colorbar(colours, cax=place, orientation="horizontal", extend=beyond, extendfrac=0.03)
+    bar = sheet.figure.colorbar(colours, cax=place, orientation="horizontal", extend=beyond, extendfrac=0.03)
     bar.set_label(label, fontsize=FONT, labelpad=1)
     bar.ax.tick_params(labelsize=FONT, pad=1)
 

@@ -9,17 +9,7 @@ import numpy as np
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, prediction_error
-from stereo_framework.figures._drawing import (
-    FONT,
-    draw_image,
-    legend,
-    new_figure,
-    panel_at,
-    panel_size,
-    pixels,
-    save_picture,
-    title_line,
-)
+from stereo_framework.figures._drawing import FONT, Sheet, draw_image, panel_size, save_picture
 from stereo_framework.io import PathLike
 from stereo_framework.scene import Image
 
@@ -73,23 +63,32 @@ def prediction_figure(
     # One or two frames do not fill the whole width.
     width, height = panel_size(shape, max(len(predictions), 3))
     left, gap, bottom, top = 40, 12, 92, 72 if title else 36
-    figure = new_figure(left + len(predictions) * (width + gap), bottom + 2 * height + gap + top)
-    across, up = pixels(figure)
+    sheet = Sheet(left + len(predictions) * (width + gap), bottom + 2 * height + gap + top)
     for i, (name, (prediction, real)) in enumerate(predictions.items()):
         x = left + i * (width + gap)
-        draw_image(panel_at(figure, x, bottom + height + gap, width, height, name), real)
-        draw_image(panel_at(figure, x, bottom, width, height), _with_holes(prediction))
+        draw_image(sheet.panel_at(x, bottom + height + gap, width, height, name), real)
+        draw_image(sheet.panel_at(x, bottom, width, height), _with_holes(prediction))
         share = 100 * (1 - np.mean(prediction.visible))
         text = f"RMS error {errors[name]:.2f} grey levels\n{share:.1f} % holes"
-        figure.text((x + width / 2) / across, (bottom - 8) / up, text, ha="center", va="top", fontsize=FONT, linespacing=1.4)
+        sheet.figure.text(
+            (x + width / 2) / sheet.width,
+            (bottom - 8) / sheet.height,
+            text,
+            ha="center",
+            va="top",
+            fontsize=FONT,
+            linespacing=1.4,
+        )
     for row, label in enumerate(("predicted", "real")):
         y = bottom + row * (height + gap) + height / 2
-        figure.text(left / 2 / across, y / up, label, ha="center", va="center", rotation="vertical", fontsize=FONT + 1)
-    title_line(figure, title, 40)
+        sheet.figure.text(
+            left / 2 / sheet.width, y / sheet.height, label, ha="center", va="center", rotation="vertical", fontsize=FONT + 1
+        )
+    sheet.title_line(title, 40)
     if not all(prediction.visible.all() for prediction, _ in predictions.values()):
         red, green, blue = (level / 255 for level in EMPTY)
-        legend(figure, "hole: nothing was predicted here", "lower left", (0.0, 0.0), (red, green, blue))
-    return figure
+        sheet.legend("hole: nothing was predicted here", "lower left", (0.0, 0.0), (red, green, blue))
+    return sheet.figure
 
 
 def _with_holes(prediction: Prediction) -> Image:

@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.figures._drawing import (
-    axes_at,
+    Sheet,
     beyond,
     check_image,
-    colour_bar,
     draw_difference,
     draw_disparity,
     draw_image,
-    holes_legend,
-    new_figure,
-    panel_at,
     panel_size,
     save_picture,
-    title_line,
 )
 from stereo_framework.io import PathLike
 from stereo_framework.scene import Disparity, Image
@@ -82,24 +77,24 @@ def side_by_side_figure(
     width, height = panel_size(image.shape, across)
     gap, heading, bottom, top = 12, 30, 84, 40 if title else 4
     line = max(map(len, columns)) * (heading + height)
-    figure = new_figure(gap + across * (width + gap), bottom + lines * (line + gap) - gap + top)
+    sheet = Sheet(gap + across * (width + gap), bottom + lines * (line + gap) - gap + top)
     pictures = {}
     for i, column in enumerate(columns):
         x = gap + i % across * (width + gap)
         upper = bottom + (lines - 1 - i // across) * (line + gap) + line
         for j, (name, draw, *values) in enumerate(column, 1):
-            pictures[draw] = draw(panel_at(figure, x, upper - j * (heading + height), width, height, name), *values)
+            pictures[draw] = draw(sheet.panel_at(x, upper - j * (heading + height), width, height, name), *values)
     # Below the first column stands what grey means; the bars share the others.
     left, inset = gap + width + gap, width // 12
     half = ((across - 1) * (width + gap) - gap) // 2
-    bars = [axes_at(figure, left + i * half + inset, bottom - 26, half - 2 * inset, 14) for i in range(2)]
+    bars = [sheet.axes_at(left + i * half + inset, bottom - 26, half - 2 * inset, 14) for i in range(2)]
     shown_maps = [*maps.values()] if truth is None else [truth, *maps.values()]
-    colour_bar(figure, pictures[draw_disparity], bars[0], "disparity (pixels)", extend=beyond(shown_maps, shown))
+    sheet.colour_bar(pictures[draw_disparity], bars[0], "disparity (pixels)", extend=beyond(shown_maps, shown))
     label = "difference (pixels)" if truth is None else "disparity error (pixels)"
-    colour_bar(figure, pictures[draw_difference], bars[1], label)
-    title_line(figure, title, 40)
-    holes_legend(figure, [*maps.values()], truth, bottom)
-    return figure
+    sheet.colour_bar(pictures[draw_difference], bars[1], label)
+    sheet.title_line(title, 40)
+    sheet.holes_legend([*maps.values()], truth, bottom)
+    return sheet.figure
 
 
 def _columns(

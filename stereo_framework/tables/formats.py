@@ -27,10 +27,6 @@ def to_text(table: Table, format: str) -> str:
     return _WRITERS[format](table)
 
 
-def _csv(table: Table) -> str:
-    return csv_text(table.header, table.rows)
-
-
 def _markdown(table: Table) -> str:
     rows = _marked(table, _escaped_markdown, lambda text: f"**{text}**")
     lines = [list(map(_escaped_markdown, table.header)), ["---:" if r else "---" for r in _numeric(table)], *rows]
@@ -80,7 +76,11 @@ def _numeric(table: Table) -> list[bool]:
     return [any(map(is_number, c)) and not any(isinstance(v, str) and v not in ("", "failed") for v in c) for c in columns]
 
 
-_WRITERS: Mapping[str, Callable[[Table], str]] = {"csv": _csv, "markdown": _markdown, "latex": _latex}
+_WRITERS: Mapping[str, Callable[[Table], str]] = {
+    "csv": lambda table: csv_text(table.header, table.rows),
+    "markdown": _markdown,
+    "latex": _latex,
+}
 
 
 def frame(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> pandas.DataFrame:

@@ -10,7 +10,7 @@ from figure_parts import bars, check_layout, legends, titles
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.figures._drawing import new_figure
+from stereo_framework.figures._drawing import Sheet
 from stereo_framework.figures.pictures import (
     bad_pixel_picture,
     disparity_figure,
@@ -101,7 +101,7 @@ def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
 
 def test_figures_have_the_size_asked_for():
     for width in range(150, 2000, 3):
-        assert FigureCanvasAgg(new_figure(width, width + 1)).get_width_height() == (width, width + 1)
+        assert FigureCanvasAgg(Sheet(width, width + 1).figure).get_width_height() == (width, width + 1)
 
 
 def test_disparity_figure_labels():

@@ -125,3 +125,10 @@ def test_in_a_browser(page, tmp_path, browser):
     assert tab.eval_on_selector(".stage img:not([hidden])", "picture => picture.getBoundingClientRect().width") == 60
     assert tab.eval_on_selector(".stage img:nth-child(3)", "picture => picture.naturalWidth") == 30
     assert errors == []
+
+
+def test_numbers_of_cells():
+    assert Cell.number(2.345, ".1f", mark="bad", hint="rank 1") == Cell("2.3", 2.345, "bad", "rank 1")
+    assert Cell.number(-0.5, "+.2f") == Cell("-0.50", -0.5)
+    # What is missing is shown, and sorts like a text.
+    assert Cell.number(None) == Cell.number(float("nan")) == Cell("-")

@@ -53,20 +53,22 @@ def _outcome(context: Context, name: str, results: Sequence[Result], statements:
     return Outcome([*context.plots(name, results), results_details(results)], statements=statements)
 
 
-def _scenes(results: Iterable[Result]) -> list[str]:
-    return list(dict.fromkeys(r.scene for r in results))
+def _by_scene(results: Iterable[Result]) -> dict[str, list[Result]]:
+    """Results by scene; failed ones are left out."""
+    found: dict[str, list[Result]] = {}
+    for r in results:
+        found.setdefault(r.scene, []).extend([r] if r.error is None else [])
+    return found
 
 
 def _gains(results: Sequence[Result]) -> dict[str, float]:
     """Percentage points that the best truncation saves over none, by scene, mean over the four costs."""
     found = {}
-    for scene in _scenes(results):
+    for scene, own in _by_scene(results).items():
         errors: dict[tuple[str, bool], dict[float | None, float]] = {}
-        for r in results:
-            if r.scene == scene and r.error is None:
-                errors.setdefault((r.parameters[_COST], r.parameters[_INTERVAL]), {})[r.parameters[_TRUNCATION]] = r.statistics[
-                    _ERROR
-                ]
+        for r in own:
+            of_cost = errors.setdefault((r.parameters[_COST], r.parameters[_INTERVAL]), {})
+            of_cost[r.parameters[_TRUNCATION]] = r.statistics[_ERROR]
         gains = [by.pop(None) - min(by.values()) for by in errors.values() if None in by and len(by) > 1]
         if gains:
             found[scene] = statistics.mean(gains)
@@ -93,10 +95,10 @@ def _truncation_no_longer_helps(results: Sequence[Result], plain: Sequence[Resul
 
 def _interval_helps(results: Sequence[Result]) -> Statement:
     cases = []
-    for scene in _scenes(results):
+    for scene, own in _by_scene(results).items():
         errors: dict[bool, list[float]] = {False: [], True: []}
-        for r in results:
-            if r.scene == scene and r.error is None and r.parameters[_TRUNCATION] in (1, 2):
+        for r in own:
+            if r.parameters[_TRUNCATION] in (1, 2):
                 errors[r.parameters[_INTERVAL]].append(r.statistics[_ERROR])
         if errors[False] and errors[True]:
             plain, interval = statistics.mean(errors[False]), statistics.mean(errors[True])
@@ -106,9 +108,9 @@ def _interval_helps(results: Sequence[Result]) -> Statement:
 
 def _large_windows(results: Sequence[Result]) -> Statement:
     cases = []
-    for scene in _scenes(results):
+    for scene, own in _by_scene(results).items():
         edge, flat = (
-            {r.parameters["aggregation.box.size"]: r.statistics[name] for r in results if (r.scene, r.method) == (scene, "box")}
+            {r.parameters["aggregation.box.size"]: r.statistics[name] for r in own if r.method == "box"}
             for name in ("bad_pixels_discont", "bad_pixels_textureless")
         )
         if edge:
@@ -120,11 +122,8 @@ def _large_windows(results: Sequence[Result]) -> Statement:
 
 def _shiftable_windows(results: Sequence[Result]) -> Statement:
     cases = []
-    for scene in _scenes(results):
-        best: dict[str, float] = {}
-        for r in results:
-            if r.scene == scene and r.error is None:
-                best[r.method] = min(best.get(r.method, 100.0), r.statistics["bad_pixels_discont"])
+    for scene, own in _by_scene(results).items():
+        best = _lowest(own, lambda r: r.statistics["bad_pixels_discont"])
         if "shiftable" in best:
             told = ", ".join(f"{name} {value:.1f} %" for name, value in best.items())
             cases.append((f"{scene}: {told}", best["shiftable"] == min(best.values())))
@@ -132,7 +131,7 @@ def _shiftable_windows(results: Sequence[Result]) -> Statement:
 
 
 def _lowest_error(results: Sequence[Result]) -> Statement:
-    errors = {scene: _lowest(results, scene, lambda r: r.statistics[_ERROR]) for scene in _scenes(results)}
+    errors = {scene: _lowest(own, lambda r: r.statistics[_ERROR]) for scene, own in _by_scene(results).items()}
     methods = dict.fromkeys(name for best in errors.values() for name in best)
     complete = [name for name in methods if all(name in best for best in errors.values())]
     mean = {name: statistics.mean(best[name] for best in errors.values()) for name in complete}
@@ -149,39 +148,31 @@ def _told(percentages: Mapping[str, float]) -> str:
 
 def _lowest_energy(results: Sequence[Result]) -> Statement:
     cases = []
-    for scene in _scenes(results):
+    for scene, own in _by_scene(results).items():
         weights = sorted({r.parameters["smoothness.weight"] for r in results if r.scene == scene})
         lost = []
         for weight in weights:
-            energy = _lowest([r for r in results if r.parameters["smoothness.weight"] == weight], scene, lambda r: r.energy)
+            energy = _lowest((r for r in own if r.parameters["smoothness.weight"] == weight), lambda r: r.energy)
             if energy and energy["gc"] > min(energy.values()):
                 lost.append(f"{weight:g}")
-        cases.append(
-            (
-                f"{scene}: {len(weights) - len(lost)} of {len(weights)} weights{' (not at ' + ', '.join(lost) + ')' if lost else ''}",
-                not lost,
-            )
-        )
+        where = f" (not at {', '.join(lost)})" if lost else ""
+        cases.append((f"{scene}: {len(weights) - len(lost)} of {len(weights)} weights{where}", not lost))
     return checked("Graph cuts find the lowest energy of the global methods at every weight", cases)
 
 
-def _lowest(results: Iterable[Result], scene: str, value: Callable[[Result], Any]) -> dict[str, float]:
+def _lowest(results: Iterable[Result], value: Callable[[Result], Any]) -> dict[str, float]:
     """Lowest value by method."""
     best: dict[str, float] = {}
     for r in results:
-        if r.scene == scene and r.error is None and value(r) is not None:
+        if value(r) is not None:
             best[r.method] = min(best.get(r.method, float("inf")), value(r))
     return best
 
 
 def _penalty_helps(results: Sequence[Result]) -> Statement:
     cases = []
-    for scene in _scenes(results):
-        errors = {
-            (r.parameters["smoothness.gradient_penalty"], r.parameters[_INTERVAL]): r.statistics[_ERROR]
-            for r in results
-            if r.scene == scene and r.error is None
-        }
+    for scene, own in _by_scene(results).items():
+        errors = {(r.parameters["smoothness.gradient_penalty"], r.parameters[_INTERVAL]): r.statistics[_ERROR] for r in own}
         if len(errors) == 4:
             best = min(errors[2.0, True], errors[4.0, True])
             cases.append(

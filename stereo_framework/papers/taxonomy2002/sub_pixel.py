@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.datasets import Plane, Texture, planes_scene, slanted
 from stereo_framework.page.page import Statement, Text
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, checked, results_details
 from stereo_framework.scene import Scene
 from stereo_framework.sweep import Result
 
@@ -78,7 +78,7 @@ def _fit_helps(results: Sequence[Result]) -> Statement:
 
 
 def _staircase(results: Sequence[Result], scenes: Sequence[Scene]) -> Statement:
-    cases, holds = [], []
+    cases = []
     for scene in scenes:
         heights = {}
         for step in (1.0, 0.5):
@@ -94,12 +94,12 @@ def _staircase(results: Sequence[Result], scenes: Sequence[Scene]) -> Statement:
             if found and found[0].disparity is not None:
                 heights[step] = _height(found[0].disparity, scene)
         if len(heights) == 2:
-            cases.append(
+            told = (
                 f"{scene.name}: {heights[1.0]:.3f} px with whole-pixel sampling, {heights[0.5]:.3f} px with half-pixel sampling"
             )
-            holds.append(heights[0.5] < heights[1.0] / 2)
+            cases.append((told, heights[0.5] < heights[1.0] / 2))
     text = "Half-pixel sampling removes the staircase that the sub-pixel fit leaves (to less than half: range of the mean error over the phase of a pixel)"
-    return Statement(text, all(holds) if holds else None, "; ".join(cases) or "no data")
+    return checked(text, cases)
 
 
 def _height(disparity: NDArray[np.float32], scene: Scene) -> float:

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from stereo_framework.page.page import Cell, PageTable, Statement
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.papers.published import published_parameters
+from stereo_framework.papers.published import published_parameters, raw_table
 from stereo_framework.script import load
 
 _METHODS = {"ssd": "SSD", "dp": "DP", "so": "SO", "gc": "GC", "bayesian": "Bay"}
-_COSTS = {"absolute_difference": "AD", "squared_difference": "SD"}
-_OPTIMIZERS = {
-    "winner_take_all": "WTA",
-    "dynamic_programming": "DP",
-    "scanline_optimization": "SO",
-    "graph_cut": "GC",
-}
-_PLACES = {
-    "aggr_window_size": "aggregation.box.size",
-    "aggr_minfilter": "aggregation.min_filter.size",
-    "diff_mu": "aggregation.bayesian_diffusion.mu",
-    "diff_sigmaP": "aggregation.bayesian_diffusion.sigma",
-    "diff_epsP": "aggregation.bayesian_diffusion.epsilon",
-    "diff_scale_cost": "aggregation.bayesian_diffusion.cost_scale",
-    "opt_smoothness": "smoothness.weight",
-    "opt_occlusion_cost": "optimization.occlusion_cost",
-    "opt_grad_thresh": "smoothness.gradient_threshold",
-    "opt_grad_penalty": "smoothness.gradient_penalty",
-    "birchfield_tomasi": "matching_cost.interval",
-}
 
 
 def table4(context: Context) -> Outcome:
     """Every printed parameter beside that of the script of the method."""
-    published = published_parameters("taxonomy2002", "table4")
+    published, ours_of = published_parameters("taxonomy2002", "table4"), raw_table("taxonomy2002", "table4")["ours"]
     rows, different = [], []
     for name, values in published.items():
         cells = [Cell(name)]
         for method, column in _METHODS.items():
-            ours = _ours(name, load(method).runs[0].parameters)
+            ours = _ours(name, load(method).runs[0].parameters, ours_of)
             wanted = values[column]
             same = wanted is None or ours == wanted
             cells.append(Cell("-" if wanted is None else str(ours), mark="" if same else "bad", hint=f"printed: {wanted}"))
@@ -57,14 +38,15 @@ def table4(context: Context) -> Outcome:
     return Outcome([table], statements=[statement])
 
 
-def _ours(name: str, parameters: Any) -> Any:
+def _ours(name: str, parameters: Mapping[str, Any], ours_of: Mapping[str, Mapping[str, str]]) -> Any:
+    """What a script says under a name of the paper."""
     if name == "match_fn":
-        return _COSTS[parameters["matching_cost.use"]]
+        return ours_of["costs"][parameters["matching_cost.use"]]
     if name == "truncation":
         return parameters["matching_cost.truncation"] is not None
     if name == "opt_fn":
         bayesian = any(key.startswith("aggregation.bayesian_diffusion") for key in parameters)
-        return "Bayesian" if bayesian else _OPTIMIZERS[parameters["optimization.use"]]
+        return "Bayesian" if bayesian else ours_of["optimizers"][parameters["optimization.use"]]
     if name == "aggr_iter":
         return parameters.get("aggregation.bayesian_diffusion.iterations", parameters.get("aggregation.box.iterations"))
-    return parameters.get(_PLACES[name])
+    return parameters.get(ours_of["places"][name])
