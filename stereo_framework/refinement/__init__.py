@@ -5,5 +5,6 @@ from stereo_framework.refinement.fill_occlusions import fill_occlusions
 from stereo_framework.refinement.left_right_check import left_right_check
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
+from stereo_framework.refinement.remove_speckles import remove_speckles
 
-__all__ = ["equiangular", "fill_occlusions", "left_right_check", "median", "parabola"]
+__all__ = ["equiangular", "fill_occlusions", "left_right_check", "median", "parabola", "remove_speckles"]
