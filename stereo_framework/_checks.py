@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.errors import DataError, ParameterError, nearest
 
 
 def check_count(parameter: str, value: int, least: int = 1) -> None:
@@ -29,3 +30,10 @@ def check_choice(parameter: str, value: str, legal: Iterable[str]) -> None:
     """Refuse a value that is not one of the legal ones."""
     if value not in legal:
         raise ParameterError(f"{parameter}: {value!r} is not legal; {nearest(value, legal)}")
+
+
+def check_size(stage: str, disparity: Any, **maps: Any) -> None:
+    """Refuse an image, a status map or costs of another size than the disparities, which kernels would read beyond the end of."""
+    for name, array in maps.items():
+        if array.shape[:2] != disparity.shape:
+            raise DataError(f"{stage}: {name} has shape {array.shape}; {disparity.shape} fits the disparities")

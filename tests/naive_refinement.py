@@ -28,3 +28,39 @@ def remove_speckles(disparity, size, difference):
         if len(surface) <= size:
             kept[p] = math.nan
     return kept
+
+
+def nearest(disparity, y, x, down, right):
+    """The first pixel with an estimate on a ray in a direction given in pixels; halves are rounded away from where the ray starts."""
+    for n in range(1, sum(disparity.shape)):
+        steps = (math.copysign(math.floor(abs(n * s) + 0.5), s) for s in (down, right))
+        v, u = (int(a + s) for a, s in zip((y, x), steps, strict=True))
+        if not (0 <= v < disparity.shape[0] and 0 <= u < disparity.shape[1]):
+            return None
+        if not math.isnan(disparity[v, u]):
+            return v, u
+    return None
+
+
+def interpolate(disparity, image, status, rule):
+    filled, told = disparity.copy(), status.copy()
+    holes = {p for p in np.ndindex(disparity.shape) if math.isnan(disparity[p]) and status[p] != 4}
+    occluded = {p for p in holes if status[p] == 1}
+    if rule == "hirschmueller":
+        occluded = reach(occluded, disparity.shape, lambda p, q: q in holes)
+    eight = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right]
+    halves = [(s * a, t * b) for a, b in ((1, 0.5), (0.5, 1)) for s in (-1, 1) for t in (-1, 1)]
+    colours = image.reshape(*disparity.shape, -1).astype(float)
+    for p in holes:
+        found = [nearest(disparity, *p, *step) for step in eight + (halves if rule == "mei" else [])]
+        found = sorted((float(disparity[q]), max(abs(colours[q] - colours[p]))) for q in found if q is not None)
+        if not found:
+            continue
+        if p in occluded:
+            value, _ = found[min(rule == "hirschmueller", len(found) - 1)]
+        elif rule == "hirschmueller":
+            value, _ = found[(len(found) - 1) // 2]
+        else:
+            value, _ = min(found, key=lambda one: (one[1], one[0]))
+        filled[p], told[p] = value, 3
+    return filled, told

@@ -16,7 +16,7 @@ from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
 _STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0))
 
 
-@stage("refinement", source="Hirschmueller 2008, section 2.6", halo=lambda size: size)
+@stage("refinement", source="Hirschmueller 2008, section 2.5.1", halo=lambda size: size)
 def remove_speckles(
     disparity: Disparity,
     *,
@@ -46,7 +46,7 @@ def remove_speckles(
 
     Notes
     -----
-    Hirschmueller 2008, section 2.6, where it removes peaks: he sees little chance that a real surface is that small. As in OpenCV's filterSpeckles,
+    Hirschmueller 2008, section 2.5.1, where it removes peaks: he sees little chance that a real surface is that small. As in OpenCV's filterSpeckles,
     which gives the same on whole numbers, the largest surface taken away has `size` pixels; the paper's threshold is one more.
 
     Examples
