@@ -81,14 +81,23 @@ def interpolate(
     occluded = np.isnan(disparity) & (status == Status.OCCLUDED)
     if rule == "hirschmueller":
         _spread(disparity, status, occluded)
-    colours = np.ascontiguousarray(reference, np.float32).reshape(*disparity.shape, -1)
+    colours = np.ascontiguousarray(reference, np.float32).reshape(disparity.size, -1)
+    holes = np.flatnonzero(np.isnan(disparity))
+    number = np.empty(disparity.shape, np.int32)
+    number.flat[holes] = np.arange(holes.size)
     directions = _DIRECTIONS[rule]
+    nearest = np.empty((len(directions), holes.size), np.int32)
 
-    def run(start: int, stop: int) -> None:
-        _kernel(disparity, colours, occluded, directions, rule == "mei", start, filled[start:stop], told[start:stop])
+    def trace(start: int, stop: int) -> None:
+        _trace(disparity, holes, number, directions[start:stop], nearest[start:stop])
 
-    # Most pixels have an estimate.
-    over_rows(run, disparity.shape[0], 20 * disparity.size)
+    def choose(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        _choose(disparity.ravel(), colours, occluded.ravel(), rule == "mei", holes[part], nearest[:, part], flat, flat_status)
+
+    flat, flat_status = filled.reshape(-1), told.reshape(-1)
+    over_rows(trace, len(directions), 10 * nearest.size)
+    over_rows(choose, holes.size, 10 * nearest.size)
     return filled, told
 
 
@@ -118,59 +127,78 @@ def _spread(disparity: Disparity, status: NDArray[np.uint8], occluded: Mask) -> 
 
 
 @kernel
-def _kernel(
+def _trace(
     disparity: Disparity,
-    colours: NDArray[np.float32],
-    occluded: Mask,
+    holes: NDArray[np.int64],
+    number: NDArray[np.int32],
     directions: NDArray[np.int64],
-    mei: bool,
-    start: int,
-    filled: Disparity,
-    status: NDArray[np.uint8],
+    nearest: NDArray[np.int32],
 ) -> None:
-    columns = disparity.shape[1]
-    # The estimates found, in ascending order, and how much their pixels differ in colour.
-    values, differences = np.empty(directions.shape[0], np.float32), np.empty(directions.shape[0], np.float32)
-    for y in range(filled.shape[0]):
-        for x in range(columns):
-            if not np.isnan(disparity[start + y, x]) or status[y, x] == _INVALID:
-                continue
-            count = 0
-            for k in range(directions.shape[0]):
-                v, u = _nearest(disparity, start + y, x, directions[k, 0], directions[k, 1])
-                if v < 0:
-                    continue
-                i = count
-                while i > 0 and values[i - 1] > disparity[v, u]:
-                    values[i], differences[i] = values[i - 1], differences[i - 1]
-                    i -= 1
-                values[i] = disparity[v, u]
-                differences[i] = np.abs(colours[v, u] - colours[start + y, x]).max()
-                count += 1
-            if count == 0:
-                continue
-            chosen = 0
-            if not mei:
-                chosen = min(1, count - 1) if occluded[start + y, x] else (count - 1) // 2
-            elif not occluded[start + y, x]:
-                chosen = np.argmin(differences[:count])
-            filled[y, x], status[y, x] = values[chosen], _FILLED
+    """The first pixel with an estimate from each hole in each direction, -1 where there is none.
 
-
-@kernel
-def _nearest(disparity: Disparity, y: int, x: int, down: int, right: int) -> tuple[int, int]:
-    """The first pixel with an estimate from (y, x) in a direction, (-1, -1) where there is none; halves are rounded outwards."""
+    Pixels and `holes` are counted in reading order; `number` tells which hole a pixel is. After two steps every direction is at a whole pixel: what a hole
+    does not see until then it sees as the hole there does.
+    """
     rows, columns = disparity.shape
-    step = 1
-    while True:
-        v, u = y + _outwards(step * down), x + _outwards(step * right)
-        if not (0 <= v < rows and 0 <= u < columns):
-            return -1, -1
-        if not np.isnan(disparity[v, u]):
-            return v, u
-        step += 1
+    for k in range(directions.shape[0]):
+        down, right = directions[k]
+        upwards = down < 0 or (down == 0 and right < 0)
+        for n in range(holes.shape[0]):
+            hole = n if upwards else holes.shape[0] - 1 - n
+            y, x = holes[hole] // columns, holes[hole] % columns
+            nearest[k, hole] = -1
+            for step in range(1, 3):
+                v, u = y + _outwards(step * down), x + _outwards(step * right)
+                if not (0 <= v < rows and 0 <= u < columns):
+                    break
+                if not np.isnan(disparity[v, u]):
+                    nearest[k, hole] = v * columns + u
+                    break
+                if step == 2:
+                    nearest[k, hole] = nearest[k, number[v, u]]
 
 
 @kernel
 def _outwards(halves: int) -> int:
+    """Whole pixels of a way in half pixels."""
     return (halves + 1) // 2 if halves >= 0 else -((1 - halves) // 2)
+
+
+@kernel
+def _choose(
+    disparity: NDArray[np.float32],
+    colours: NDArray[np.float32],
+    occluded: NDArray[np.bool_],
+    mei: bool,
+    holes: NDArray[np.int64],
+    nearest: NDArray[np.int32],
+    filled: NDArray[np.float32],
+    status: NDArray[np.uint8],
+) -> None:
+    directions = nearest.shape[0]
+    # The estimates found, in ascending order, and how much their pixels differ in colour.
+    values, differences = np.empty(directions, np.float32), np.empty(directions, np.float32)
+    for hole in range(holes.shape[0]):
+        pixel = holes[hole]
+        if status[pixel] == _INVALID:
+            continue
+        count = 0
+        for k in range(directions):
+            found = nearest[k, hole]
+            if found < 0:
+                continue
+            i = count
+            while i > 0 and values[i - 1] > disparity[found]:
+                values[i], differences[i] = values[i - 1], differences[i - 1]
+                i -= 1
+            values[i] = disparity[found]
+            differences[i] = np.abs(colours[found] - colours[pixel]).max()
+            count += 1
+        if count == 0:
+            continue
+        chosen = 0
+        if not mei:
+            chosen = min(1, count - 1) if occluded[pixel] else (count - 1) // 2
+        elif not occluded[pixel]:
+            chosen = int(np.argmin(differences[:count]))
+        filled[pixel], status[pixel] = values[chosen], _FILLED
