@@ -64,3 +64,24 @@ def interpolate(disparity, image, status, rule):
             value, _ = min(found, key=lambda one: (one[1], one[0]))
         filled[p], told[p] = value, 3
     return filled, told
+
+
+def weighted_median(disparity, image, chosen, radius, sigma_colour, sigma_space):
+    """Of the pixels chosen: the least estimate in the window that has, with those below it, half of the weight; weights in units of 2^-20."""
+    filtered = disparity.copy()
+    colours = image.reshape(*disparity.shape, -1).astype(float)
+    for y, x in np.argwhere(chosen & ~np.isnan(disparity)):
+        weight_of = {}
+        for j, i in np.ndindex(disparity.shape):
+            if max(abs(j - y), abs(i - x)) <= radius and not math.isnan(disparity[j, i]):
+                space = ((j - y) ** 2 + (i - x) ** 2) / (2 * sigma_space**2)
+                colour = sum((a - b) ** 2 for a, b in zip(colours[j, i], colours[y, x], strict=True)) / (2 * sigma_colour**2)
+                value = float(disparity[j, i])
+                weight_of[value] = weight_of.get(value, 0) + round(math.exp(-space - colour) * 2**20)
+        upto = 0
+        for value in sorted(weight_of):
+            upto += weight_of[value]
+            if 2 * upto >= sum(weight_of.values()):
+                filtered[y, x] = value
+                break
+    return filtered

@@ -7,5 +7,15 @@ from stereo_framework.refinement.left_right_check import left_right_check
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
 from stereo_framework.refinement.remove_speckles import remove_speckles
+from stereo_framework.refinement.weighted_median import weighted_median
 
-__all__ = ["equiangular", "fill_occlusions", "interpolate", "left_right_check", "median", "parabola", "remove_speckles"]
+__all__ = [
+    "equiangular",
+    "fill_occlusions",
+    "interpolate",
+    "left_right_check",
+    "median",
+    "parabola",
+    "remove_speckles",
+    "weighted_median",
+]
