@@ -85,3 +85,21 @@ def weighted_median(disparity, image, chosen, radius, sigma_colour, sigma_space)
                 filtered[y, x] = value
                 break
     return filtered
+
+
+def discontinuity_adjustment(disparity, costs, search, difference):
+    adjusted = disparity.copy()
+    for y, x in np.ndindex(disparity.shape):
+        own = float(disparity[y, x])
+        candidates = []
+        for pair in (((y, x - 1), (y, x + 1)), ((y - 1, x), (y + 1, x))):
+            values = [float(disparity[p]) for p in pair if p in neighbours(y, x, disparity.shape)]
+            if any(abs(value - own) > difference for value in values):
+                candidates += values
+        cost = {}
+        for value in (own, *candidates):
+            if not math.isnan(value) and 0 <= round((value - search.minimum) / search.step) < search.levels:
+                cost[value] = costs[y, x, round((value - search.minimum) / search.step)]
+        if own in cost and min(cost.values()) < cost[own]:
+            adjusted[y, x] = min(value for value in cost if cost[value] == min(cost.values()))
+    return adjusted

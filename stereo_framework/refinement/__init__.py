@@ -1,5 +1,6 @@
 """Refinement of disparity maps."""
 
+from stereo_framework.refinement.discontinuity_adjustment import discontinuity_adjustment
 from stereo_framework.refinement.equiangular import equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions
 from stereo_framework.refinement.interpolate import interpolate
@@ -10,6 +11,7 @@ from stereo_framework.refinement.remove_speckles import remove_speckles
 from stereo_framework.refinement.weighted_median import weighted_median
 
 __all__ = [
+    "discontinuity_adjustment",
     "equiangular",
     "fill_occlusions",
     "interpolate",
