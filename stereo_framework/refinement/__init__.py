@@ -1,9 +1,23 @@
 """Refinement of disparity maps."""
 
+from stereo_framework.refinement.discontinuity_adjustment import discontinuity_adjustment
 from stereo_framework.refinement.equiangular import equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions
+from stereo_framework.refinement.interpolate import interpolate
 from stereo_framework.refinement.left_right_check import left_right_check
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
+from stereo_framework.refinement.remove_speckles import remove_speckles
+from stereo_framework.refinement.weighted_median import weighted_median
 
-__all__ = ["equiangular", "fill_occlusions", "left_right_check", "median", "parabola"]
+__all__ = [
+    "discontinuity_adjustment",
+    "equiangular",
+    "fill_occlusions",
+    "interpolate",
+    "left_right_check",
+    "median",
+    "parabola",
+    "remove_speckles",
+    "weighted_median",
+]

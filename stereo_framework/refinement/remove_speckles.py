@@ -1,0 +1,100 @@
+"""Removal of small surfaces that differ from all around them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
+
+_STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0))
+
+
+@stage("refinement", source="Hirschmueller 2008, section 2.5.1", halo=lambda size: size)
+def remove_speckles(
+    disparity: Disparity,
+    *,
+    size: Annotated[PositiveInt, Unit("pixels")] = 100,
+    difference: Annotated[NonNegative, Unit("pixels")] = 1.0,
+) -> Disparity:
+    """Take away the disparities of surfaces of few pixels.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    size : int
+        Area in pixels of the largest surface that is taken away.
+    difference : float
+        Largest difference in pixels between neighbours on one surface. Neighbours are those to the left, right, above and below.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN where the surface was too small. A pipeline calls these mismatched.
+
+    Raises
+    ------
+    ParameterError
+        `size` below 1, a negative `difference`.
+
+    Notes
+    -----
+    Hirschmueller 2008, section 2.5.1, where it removes peaks: he sees little chance that a real surface is that small. As in OpenCV's filterSpeckles,
+    which gives the same on whole numbers, the largest surface taken away has `size` pixels; the paper's threshold is one more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> remove_speckles(np.float32([[1, 2, 3, 9, 8, 3]]), size=2).tolist()
+    [[1.0, 2.0, 3.0, nan, nan, nan]]
+    """
+    require(remove_speckles, size=size, difference=difference)
+    kept = disparity.copy()
+    limit = np.float32(difference)
+
+    def run(start: int, stop: int) -> None:
+        # What is connected to a pixel further away than `size` rows has more pixels than that even without those beyond.
+        top = max(0, start - size)
+        _kernel(disparity[top : stop + size], start - top, size, limit, kept[start:stop])
+
+    over_rows(run, disparity.shape[0], 10 * disparity.size)
+    return kept
+
+
+@kernel
+def _kernel(disparity: NDArray[np.float32], start: int, size: int, difference: float, kept: NDArray[np.float32]) -> None:
+    rows, columns = disparity.shape
+    seen = np.zeros((rows, columns), np.bool_)
+    # The pixels of one surface, those behind `done` with neighbours still to be looked at.
+    surface = np.empty((rows * columns, 2), np.int32)
+    for y in range(rows):
+        for x in range(columns):
+            if seen[y, x] or np.isnan(disparity[y, x]):
+                continue
+            seen[y, x] = True
+            surface[0, 0], surface[0, 1] = y, x
+            done, count = 0, 1
+            while done < count:
+                v, u = surface[done]
+                done += 1
+                for down, right in _STEPS:
+                    j, i = v + down, u + right
+                    if not (0 <= j < rows and 0 <= i < columns) or seen[j, i]:
+                        continue
+                    # False where the neighbour has no estimate.
+                    if abs(disparity[j, i] - disparity[v, u]) <= difference:
+                        seen[j, i] = True
+                        surface[count, 0], surface[count, 1] = j, i
+                        count += 1
+            if count <= size:
+                for k in range(count):
+                    v, u = surface[k]
+                    if 0 <= v - start < kept.shape[0]:
+                        kept[v - start, u] = np.nan

@@ -1,0 +1,127 @@
+import naive_refinement
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, shapes
+
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.refinement import interpolate
+from stereo_framework.volume import Status
+
+hole = np.nan
+matched, occluded, mismatched, full, invalid = map(int, Status)
+
+
+def flat(disparity):
+    return np.zeros(np.shape(disparity), np.uint8)
+
+
+def run(disparity, status, image=None, **parameters):
+    disparity = np.array(disparity, np.float32)
+    image = flat(disparity) if image is None else image
+    return interpolate(disparity, image, np.array(status, np.uint8), **parameters)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    data=st.data(),
+    shape=shapes | st.just((9, 9)),
+    rule=st.sampled_from(["hirschmueller", "mei"]),
+    kind=st.sampled_from([np.uint8, np.float32]),
+    colour=st.booleans(),
+    threads=st.integers(1, 3),
+)
+def test_agrees_with_twin(data, shape, rule, kind, colour, threads):
+    disparity = data.draw(filled(shape, np.array([hole, hole, hole, hole, 3, 4.5, -1, 7]))).astype(np.float32)
+    # Any status at any pixel: what has an estimate keeps both.
+    status = data.draw(filled(shape, np.array([matched, occluded, mismatched, full, invalid]))).astype(np.uint8)
+    image = data.draw(filled(shape + (3,) * colour, np.array([0, 9, 90, 99, 255]))).astype(kind)
+    before = disparity.copy(), image.copy(), status.copy()
+    with in_threads(threads):
+        found = interpolate(disparity, image, status, rule=rule)
+    for array, expected in zip(found, naive_refinement.interpolate(disparity, image, status, rule), strict=True):
+        np.testing.assert_array_equal(array, expected, strict=True)
+    for array, copy in zip((disparity, image, status), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+RING = [
+    [1, 0, 6, 0, 2],
+    [0, 0, 0, 0, 0],
+    [8, 0, 0, 0, 3],
+    [0, 0, 0, 0, 0],
+    [5, 0, 7, 0, 4],
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "why", "expected"),
+    [
+        # Of 1 to 8 the second lowest; the lower of 4 and 5.
+        ("hirschmueller", occluded, 2),
+        ("hirschmueller", mismatched, 4),
+        ("mei", occluded, 1),
+        # The pixel like itself in colour is that of disparity 7.
+        ("mei", mismatched, 7),
+    ],
+)
+def test_one_hole_with_eight_estimates_around(rule, why, expected):
+    disparity = np.where(np.array(RING) > 0, RING, hole).astype(np.float32)
+    status = np.where(np.isnan(disparity), why, matched).astype(np.uint8)
+    image = np.full((5, 5, 3), 200, np.uint8)
+    image[2, 2], image[4, 2] = (9, 9, 9), (9, 12, 9)
+    # Nearer in the mean of the channels, further in one.
+    image[0, 0] = (9, 13, 9)
+    found, told = run(disparity, status, image, rule=rule)
+    assert (found[2, 2], told[2, 2]) == (expected, full)
+
+
+def test_knights_moves_are_met_by_sixteen_directions_alone():
+    disparity = np.full((5, 5), hole, np.float32)
+    disparity[0, 3] = 5
+    status = np.full((5, 5), occluded, np.uint8)
+    assert np.isnan(run(disparity, status)[0][2, 2])
+    assert run(disparity, status)[1][2, 2] == occluded
+    # The ray through (1, 3), rounded outwards from (1, 2.5), and (0, 3).
+    assert run(disparity, status, rule="mei")[0][2, 2] == 5
+
+
+def test_mismatched_areas_that_touch_occluded_pixels_count_as_occluded():
+    #          far        hole                    near
+    disparity = [[1, 2, hole, hole, hole, hole, hole, 8, 9]]
+    status = [[matched, matched, occluded, mismatched, invalid, mismatched, mismatched, matched, matched]]
+    # Each pixel has two estimates, 2 and 8, of which the second lowest is 8 and the lower median 2; the invalid pixel parts the area.
+    found, told = run(disparity, status)
+    np.testing.assert_array_equal(found, [[1, 2, 8, 8, hole, 2, 2, 8, 9]])
+    assert told.tolist() == [[matched, matched, full, full, invalid, full, full, matched, matched]]
+
+
+def test_without_any_estimate_nothing_changes():
+    disparity, status = np.full((3, 4), hole, np.float32), np.full((3, 4), occluded, np.uint8)
+    for rule in ("hirschmueller", "mei"):
+        found, told = run(disparity, status, rule=rule)
+        assert np.isnan(found).all()
+        assert (told == occluded).all()
+
+
+def test_the_mirror_image_gives_the_mirrored_map():
+    # Neither rule knows left and right, nor which way the match frame lies.
+    rng = np.random.default_rng(3)
+    disparity = rng.integers(0, 9, (12, 15)).astype(np.float32)
+    disparity[rng.random(disparity.shape) < 0.8] = hole
+    status = np.where(np.isnan(disparity), rng.integers(1, 3, disparity.shape), matched).astype(np.uint8)
+    image = rng.integers(0, 256, (12, 15, 3)).astype(np.uint8)
+    for rule in ("hirschmueller", "mei"):
+        found, _ = run(disparity, status, image, rule=rule)
+        mirrored, _ = run(disparity[:, ::-1], status[:, ::-1], image[:, ::-1], rule=rule)
+        np.testing.assert_array_equal(mirrored[:, ::-1], found)
+
+
+def test_refuses_other_rules_and_sizes():
+    with pytest.raises(ParameterError, match="^interpolate.rule: 'may' is not legal"):
+        run([[1]], [[0]], rule="may")
+    with pytest.raises(DataError, match=r"^interpolate: reference has shape \(1, 2\); \(1, 1\) fits the disparities$"):
+        run([[1]], [[0]], np.zeros((1, 2), np.uint8))
+    with pytest.raises(DataError, match=r"^interpolate: status has shape \(2, 1\)"):
+        run([[1]], [[0], [0]])

@@ -1,0 +1,110 @@
+import naive_refinement
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, shapes
+
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.refinement import median, weighted_median
+from stereo_framework.volume import Status
+
+hole = np.nan
+matched, occluded, mismatched, full, invalid = map(int, Status)
+
+
+def everywhere(disparity, image, **parameters):
+    disparity = np.array(disparity, np.float32)
+    status = np.zeros(disparity.shape, np.uint8)
+    return weighted_median(disparity, np.array(image, np.uint8), status, where="everywhere", **parameters)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    data=st.data(),
+    shape=shapes,
+    radius=st.sampled_from([2, 1, 3, 9]),
+    sigmas=st.sampled_from([(10, 9), (0.5, 1), (25.5, 2), (200, 0.4), (1e-3, 1e3)]),
+    where=st.sampled_from(["status", "everywhere"]),
+    kind=st.sampled_from([np.uint8, np.float32]),
+    colour=st.booleans(),
+    threads=st.integers(1, 3),
+)
+def test_agrees_with_twin(data, shape, radius, sigmas, where, kind, colour, threads):
+    disparity = data.draw(filled(shape, np.array([hole, 3, -2, 0.5, 7, 7.25, 9, 11]))).astype(np.float32)
+    status = data.draw(filled(shape, np.array([full, matched, mismatched, occluded, invalid]))).astype(np.uint8)
+    # Few different colours: equal weights on both sides are what ties are made of.
+    image = data.draw(filled(shape + (3,) * colour, np.array([50, 53, 60, 70, 255]))).astype(kind)
+    before = disparity.copy(), image.copy(), status.copy()
+    sigma_colour, sigma_space = sigmas
+    with in_threads(threads):
+        found = weighted_median(
+            disparity, image, status, radius=radius, sigma_colour=sigma_colour, sigma_space=sigma_space, where=where
+        )
+    chosen = (status != matched) | (where == "everywhere")
+    expected = naive_refinement.weighted_median(disparity, image, chosen, radius, sigma_colour, sigma_space)
+    np.testing.assert_array_equal(found, expected, strict=True)
+    for array, copy in zip((disparity, image, status), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_equal_weights_give_the_median():
+    disparity = np.random.default_rng(0).normal(20, 9, (20, 30)).astype(np.float32)
+    # Weights of 1 but for a millionth, that is less than a unit.
+    found = everywhere(disparity, np.zeros((20, 30)), radius=2, sigma_space=1e4)
+    # `median` replicates the border, which is left out here.
+    np.testing.assert_array_equal(found[2:-2, 2:-2], median(disparity, size=5)[2:-2, 2:-2])
+
+
+def test_weights_by_distance_and_by_colour():
+    # exp(-1/2) = 0.61 of either neighbour, exp(-2) = 0.14 beyond them: 1 + 0.61 weigh more than the rest, 0.61 + 2 * 0.14.
+    assert everywhere([[9, 9, 1, 1, 9]], np.full((1, 5), 8), radius=2, sigma_space=1)[0, 2] == 1
+    # All weigh about the same by distance; with the weights by colour only 1, 1 and 5 count.
+    image = [[100, 100, 10, 10, 10]]
+    assert everywhere([[9, 9, 5, 1, 1]], image, radius=2, sigma_space=1e3)[0, 2] == 1
+    assert everywhere([[9, 9, 5, 1, 1]], image, radius=2, sigma_space=1e3, sigma_colour=1e4)[0, 2] == 5
+
+
+def test_colours_differ_by_their_euclidean_distance():
+    # 6 and 8 grey levels in two channels are 10, a weight of exp(-1/2) = 0.61; their sum would be one of exp(-0.98) = 0.38, the larger
+    # alone one of exp(-0.32) = 0.73.
+    like, other = (50, 50, 50), (56, 58, 50)
+    assert everywhere([[4, 2, 4]], [[other, like, other]], radius=1, sigma_space=1e3)[0, 1] == 4
+    assert everywhere([[4, 2, 2, 4, 4]], [[other, like, like, other, other]], radius=3, sigma_space=1e3)[0, 1] == 2
+
+
+def test_of_two_medians_the_lower():
+    assert everywhere([[5, 3]], [[7, 7]], radius=1, sigma_space=1e4).tolist() == [[3, 3]]
+
+
+def test_holes_stay_and_do_not_count():
+    found = everywhere([[hole, 2, hole, 8, 8]], np.full((1, 5), 9), radius=3, sigma_space=1e4)
+    np.testing.assert_array_equal(found, [[hole, 8, hole, 8, 8]])
+
+
+def test_by_default_what_was_matched_stays():
+    disparity = np.array([[2, 9, 2, 9, 2, hole]], np.float32)
+    status = np.array([[matched, full, matched, matched, matched, occluded]], np.uint8)
+    found = weighted_median(disparity, np.zeros((1, 6), np.uint8), status)
+    np.testing.assert_array_equal(found, [[2, 2, 2, 9, 2, hole]])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"radius": 0}, "^weighted_median.radius: 0 is not a whole number >= 1$"),
+        ({"sigma_colour": 0}, "^weighted_median.sigma_colour: 0 is not a number > 0$"),
+        ({"sigma_space": -1}, "^weighted_median.sigma_space: -1 is not a number > 0$"),
+    ],
+)
+def test_refuses_illegal_parameters(parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        everywhere([[1]], [[1]], **parameters)
+
+
+def test_refuses_other_places_and_sizes():
+    flat, status = np.zeros((1, 1), np.float32), np.zeros((1, 1), np.uint8)
+    with pytest.raises(ParameterError, match="^weighted_median.where: 'filled' is not legal"):
+        weighted_median(flat, status, status, where="filled")
+    with pytest.raises(DataError, match=r"^weighted_median: reference has shape \(2, 1, 3\); \(1, 1\) fits the disparities$"):
+        weighted_median(flat, np.zeros((2, 1, 3), np.uint8), status)
