@@ -1,7 +1,7 @@
 """Time the window kernels and semi-global matching beside their peers, in one run: ``python benchmarks/kernels.py [--large]``.
 
-Peers: np.copyto of the volume for the differences, numpy for the costs that compare windows, cv2.boxFilter and cv2.erode of every
-level's slice for the window filters, np.argmin for the winners; cv2.StereoSGBM for the paths of semi-global matching, MODE_HH for eight and the
+Peers: np.copyto of the volume for the differences, numpy for the costs that compare windows and for one pass of cross-based means, cv2.boxFilter
+and cv2.erode of every level's slice for the window filters, np.argmin for the winners; cv2.StereoSGBM for the paths of semi-global matching, MODE_HH for eight and the
 faster of MODE_SGBM and MODE_HH4 for four. That computes its costs too, so that a census comes on top of ours; the goals for paths are those at 64
 levels. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels' times do not depend on them.
 """
@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stereo_framework import CostVolume, Energy, Search, threads
-from stereo_framework.aggregation import box, min_filter
+from stereo_framework.aggregation import box, cross_based, min_filter
+from stereo_framework.aggregation._arms import arms_of
 from stereo_framework.engine.slabs import SLAB_ROWS
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank, squared_difference
 from stereo_framework.matching_cost._bit_strings import bit_strings
@@ -92,6 +93,23 @@ def numpy_ad_census(left: np.ndarray, right: np.ndarray, levels: int) -> np.ndar
     return costs
 
 
+def numpy_cross(left: np.ndarray, right: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """One pass of means over cross-based regions of both views, float32 (rows, columns, levels); the arms are ours."""
+    _, columns, levels = costs.shape
+    ours, theirs = (arms_of(image, 34, 20.0, 17, 6.0).astype(np.int64) for image in (left, right))
+    both = np.repeat(ours[..., None], levels, axis=3)
+    for d in range(levels):
+        both[:, :, d:, d] = np.minimum(both[:, :, d:, d], theirs[:, :, : columns - d])
+    sums, counts = costs.astype(np.float64), np.ones(costs.shape)
+    for axis, before, after in ((1, both[0], both[1]), (0, both[2], both[3])):
+        at = np.arange(costs.shape[axis]).reshape([-1 if i == axis else 1 for i in range(3)])
+        edge = [(1 if i == axis else 0, 0) for i in range(3)]
+        for values in (sums, counts):
+            running = np.pad(values.cumsum(axis=axis), edge)
+            values[:] = np.take_along_axis(running, at + after + 1, axis) - np.take_along_axis(running, at - before, axis)
+    return (sums / counts).astype(np.float32)
+
+
 def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
     """What others offer for the same work, one thread each."""
     slices = [np.ascontiguousarray(costs[..., k]) for k in range(costs.shape[2])]
@@ -122,6 +140,7 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
         "AD-census, 16 bits": lambda: numpy_ad_census(left, right, costs.shape[2]),
         "box": boxes,
         "min": erosions,
+        "cross": lambda: numpy_cross(left, right, costs),
         "winners": lambda: costs.argmin(axis=2),
         "8 paths": sgbm(costs.shape, cv2.STEREO_SGBM_MODE_HH),
         "4 paths": min(
@@ -159,6 +178,7 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
         "AD-census, 16 bits": lambda: ad_census(left, right, search, steps=4000),
         "box": lambda: box(volume, size=WINDOW),
         "min": lambda: min_filter(volume, size=WINDOW),
+        "cross": lambda: cross_based(volume, left, right, iterations=1),
         "winners": lambda: winner_take_all(Energy(volume)),
         "8 paths": lambda: semi_global(bits, left, right),
         "4 paths": lambda: semi_global(bits, left, right, paths=4),

@@ -3,8 +3,9 @@
 from stereo_framework.aggregation.bayesian_diffusion import bayesian_diffusion
 from stereo_framework.aggregation.binomial import binomial
 from stereo_framework.aggregation.box import box
+from stereo_framework.aggregation.cross_based import cross_based
 from stereo_framework.aggregation.diffusion import diffusion
 from stereo_framework.aggregation.membrane_diffusion import membrane_diffusion
 from stereo_framework.aggregation.min_filter import min_filter
 
-__all__ = ["bayesian_diffusion", "binomial", "box", "diffusion", "membrane_diffusion", "min_filter"]
+__all__ = ["bayesian_diffusion", "binomial", "box", "cross_based", "diffusion", "membrane_diffusion", "min_filter"]

@@ -1,0 +1,368 @@
+"""Cross-based aggregation: means over regions of like colour that grow from each pixel in four directions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from stereo_framework._checks import check_choice, check_count, check_positive
+from stereo_framework.aggregation._arms import LONGEST, Arms, along_levels, arms_of, origins, to_the_border
+from stereo_framework.aggregation._guide import check_guides
+from stereo_framework.errors import ParameterError
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.scene import Image
+from stereo_framework.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.volume import Costs, CostVolume, Domain
+
+Counts = NDArray[np.uint16]
+Views = Literal["both", "reference"]
+
+_BLOCK = 64
+"""Rows that are summed up at a time."""
+_PART = 512
+"""Cells of a row that are summed up at a time along columns: their sums over a block and its arms stay in the second cache."""
+
+
+class _Support(NamedTuple):
+    """Arms of the reference image, (4, rows, columns), and of the match image as `along_levels` puts them; where in the latter those of level 0 of
+    each column stand, and from there those of the levels in view, ``starts..stops - 1``.
+    """
+
+    own: Arms
+    other: Arms
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    origins: NDArray[np.int64]
+
+
+def _halo(length: int, iterations: int) -> int:
+    # The arms of a pixel look at no rows but those that they reach.
+    return iterations * (length - 1)
+
+
+@stage("aggregation", source="Zhang, Lu & Lafruit 2009; Mei et al. 2011, section 3.2", halo=_halo, volumes=3)
+def cross_based(
+    volume: CostVolume,
+    reference: Image,
+    match: Image,
+    domain: Domain | None = None,
+    *,
+    length: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
+    threshold: Annotated[Positive, Unit("grey levels")] = 20.0,
+    far: Annotated[PositiveInt, Unit("pixels")] = 17,
+    far_threshold: Annotated[Positive, Unit("grey levels")] = 6.0,
+    views: Views = "both",
+    iterations: Annotated[PositiveInt, Unit("passes")] = 4,
+) -> CostVolume:
+    """Mean of the costs in a region of like colour around each pixel, level by level.
+
+    From each pixel four arms run along its row and its column while colours stay alike. Its region consists of the horizontal arms of all pixels on
+    its vertical ones or, in every second pass, of the vertical arms of those on its horizontal ones.
+
+    Parameters
+    ----------
+    volume : CostVolume
+        Float32 (rows, columns, levels).
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255. Colours differ by the largest difference of a channel.
+    domain : Domain, optional
+        Cells that it closes are left out of sums and counts.
+    length : int
+        Arms are shorter than this, in pixels.
+    threshold : float
+        In grey levels: the colours on an arm differ by less from the pixel's, and each from the one before it.
+    far : int
+        Distance in pixels beyond which `far_threshold` holds too.
+    far_threshold : float
+        In grey levels: beyond `far` the colours on an arm differ by less from the pixel's.
+    views : {"both", "reference"}
+        Whether an arm ends, level by level, where that of the pixel's candidate in the match image ends too, or with the reference image's alone.
+    iterations : int
+        How often means are taken, in passes; the 1st, 3rd ... over horizontal arms first, the 2nd, 4th ... over vertical ones first.
+
+    Returns
+    -------
+    CostVolume
+        Same unit and shape; lower is better. Cells out of view are left out of sums and counts and hold `outside`.
+
+    Raises
+    ------
+    DataError
+        An image that does not fit the volume, or is neither uint8 nor float32.
+    ParameterError
+        A length that is not 1 to 255, thresholds that are not above 0, `far` or `iterations` below 1.
+
+    Notes
+    -----
+    Zhang, Lu & Lafruit 2009 (IEEE TCSVT 19) for arms and their use in both images; Mei et al. 2011, section 3.2, for the two thresholds and lengths and
+    for the iterations, which alternate. Departures: no arm is made a pixel long where colours differ, and colours are not smoothed by a median
+    beforehand. Between two pixels of the match image the shorter one of their arms counts. Sums are exact, so that rows may be computed
+    in any pieces: costs are rounded to 2^-30 of the power of two above `outside`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> image = np.array([[10, 12, 90, 95]], np.uint8)
+    >>> costs = np.array([[4, 8, 1, 3]], np.float32)[..., None].repeat(2, axis=2)
+    >>> cross_based(CostVolume(costs, Search(0, 1), 9.0), image, image, iterations=1).costs[0].tolist()
+    [[6.0, 9.0], [6.0, 8.0], [2.0, 1.0], [2.0, 3.0]]
+    """
+    volume.check_float("cross_based")
+    check_guides(volume, reference=reference, match=match)
+    if not 1 <= length <= LONGEST:
+        raise ParameterError(f"cross_based.length: {length!r} is not a whole number >= 1 and <= {LONGEST}")
+    check_positive("cross_based.threshold", threshold)
+    check_count("cross_based.far", far)
+    check_positive("cross_based.far_threshold", far_threshold)
+    check_choice("cross_based.views", views, ("both", "reference"))
+    check_count("cross_based.iterations", iterations)
+    search, shape = volume.search, volume.costs.shape
+    rows, columns, _ = shape
+    limits = length, float(threshold), far, float(far_threshold)
+    own = arms_of(reference, *limits)
+    other = along_levels(arms_of(match, *limits) if views == "both" else to_the_border(rows, columns), search)
+    seen = search.in_view(columns)
+    starts = seen.argmax(axis=1)
+    support = _Support(own, other, starts, starts + seen.sum(axis=1), origins(columns, search))
+    # Each cell in view counts once, which need not be written down unless some are closed.
+    once: Any = np.empty((0, 0, 0), np.uint16)
+    if domain is not None:
+        once = np.ones(shape, np.uint16)
+        domain.close(CostVolume(once, search, 0.0), 0)
+    # A number of this size rounds what is added to it to 2^-30 of the power of two above `outside`.
+    rounder = math.ldexp(1.5, 52 - 30 + math.frexp(volume.outside)[1])
+    costs, result = volume.costs, np.empty_like(volume.costs)
+    sums, counts = np.empty_like(costs), np.empty(shape, np.uint16)
+
+    def add(across: bool, values: Costs, numbers: Counts, last: bool, out: Costs) -> None:
+        def run(start: int, stop: int) -> None:
+            if across:
+                _across(values, numbers, support, start, stop, last, volume.outside, out, counts)
+            else:
+                _along(values, numbers, support, start, stop, last, volume.outside, length - 1, rounder, out, counts)
+
+        over_rows(run, rows, 4 * costs.size)
+
+    for i in range(iterations):
+        across_first = i % 2 == 0
+        add(across_first, costs, once, False, sums)
+        add(not across_first, sums, counts, True, result)
+        costs = result
+    aggregated = replace(volume, costs=result)
+    if domain is not None:
+        domain.close(aggregated, volume.outside)
+    return aggregated
+
+
+@kernel
+def _across(
+    values: Costs,
+    numbers: Counts,
+    support: _Support,
+    start: int,
+    stop: int,
+    last: bool,
+    outside: float,
+    out: Costs,
+    counts: Counts,
+) -> None:
+    """Sums over horizontal arms, and over how many cells they are, or in the `last` pass means, of the rows `start` to `stop` - 1.
+
+    `numbers`: over how many cells each value is a sum already; of no size where it is one cell, its own.
+    """
+    own, other, starts, stops, origins = support
+    _, columns, levels = values.shape
+    counted = numbers.size > 0
+    # Of all columns before one.
+    sums, totals = np.zeros((columns + 1, levels)), np.zeros((columns + 1, levels), np.int32)
+    for y in range(start, stop):
+        _add_up(values[y], numbers[y if counted else 0 :], counted, starts, stops, sums, totals)
+        for x in range(columns):
+            _subtract(
+                sums.reshape(-1),
+                totals.reshape(-1),
+                counted,
+                x * levels,
+                levels,
+                own[0, y, x],
+                own[1, y, x],
+                other[0, y],
+                other[1, y],
+                origins[x],
+                starts[x],
+                stops[x],
+                levels,
+                last,
+                outside,
+                x * levels,
+                out[y].reshape(-1),
+                counts[y].reshape(-1),
+            )
+
+
+@kernel
+def _add_up(
+    values: Costs,
+    numbers: Counts,
+    counted: bool,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    totals: NDArray[np.int32],
+) -> None:
+    """Sums of the cells in view of a row, level by level."""
+    columns, levels = values.shape
+    for x in range(columns):
+        at, after = np.uint64(x), np.uint64(x + 1)
+        if counted:
+            for k in range(levels):
+                n = numbers[0, at, k]
+                sums[after, k] = sums[at, k] + (np.float64(values[at, k]) if n > 0 else 0.0)
+                totals[after, k] = totals[at, k] + np.int32(n)
+        else:
+            for k in range(levels):
+                sums[after, k] = sums[at, k] + values[at, k]
+        for k in range(starts[x]):
+            sums[after, k], totals[after, k] = sums[at, k], totals[at, k]
+        for k in range(stops[x], levels):
+            sums[after, k], totals[after, k] = sums[at, k], totals[at, k]
+
+
+@kernel
+def _along(
+    values: Costs,
+    numbers: Counts,
+    support: _Support,
+    start: int,
+    stop: int,
+    last: bool,
+    outside: float,
+    reach: int,
+    rounder: float,
+    out: Costs,
+    counts: Counts,
+) -> None:
+    """The same over vertical arms of at most `reach` pixels."""
+    own, other, starts, stops, origins = support
+    rows, columns, levels = values.shape
+    counted = numbers.size > 0
+    width = min(columns, max(1, _PART // levels))
+    height = min(rows, _BLOCK + 2 * reach) + 1
+    # Of all rows of a block before one.
+    sums, totals = np.zeros((height, width * levels)), np.zeros((height, width * levels), np.int32)
+    for block in range(start, stop, _BLOCK):
+        top, bottom = max(0, block - reach), min(rows, block + _BLOCK + reach)
+        for part in range(0, columns, width):
+            end = min(part + width, columns)
+            for y in range(top, bottom):
+                r = y - top
+                line = values[y, part:end].reshape(-1)
+                if counted:
+                    number = numbers[y, part:end].reshape(-1)
+                    _add_counted(sums[r], totals[r], line, number, rounder, sums[r + 1], totals[r + 1])
+                else:
+                    _add(sums[r], line, rounder, sums[r + 1])
+            for y in range(block, min(block + _BLOCK, stop)):
+                for x in range(part, end):
+                    _subtract(
+                        sums.reshape(-1),
+                        totals.reshape(-1),
+                        counted,
+                        ((y - top) * width + x - part) * levels,
+                        width * levels,
+                        own[2, y, x],
+                        own[3, y, x],
+                        other[2, y],
+                        other[3, y],
+                        origins[x],
+                        starts[x],
+                        stops[x],
+                        levels,
+                        last,
+                        outside,
+                        x * levels,
+                        out[y].reshape(-1),
+                        counts[y].reshape(-1),
+                    )
+
+
+@kernel
+def _add(before: NDArray[np.float64], values: Costs, rounder: float, after: NDArray[np.float64]) -> None:
+    for i in range(values.shape[0]):
+        after[i] = before[i] + ((np.float64(values[i]) + rounder) - rounder)
+
+
+@kernel
+def _add_counted(
+    before: NDArray[np.float64],
+    total: NDArray[np.int32],
+    values: Costs,
+    numbers: Counts,
+    rounder: float,
+    after: NDArray[np.float64],
+    following: NDArray[np.int32],
+) -> None:
+    for i in range(values.shape[0]):
+        value = (np.float64(values[i]) + rounder) - rounder
+        after[i] = before[i] + (value if numbers[i] > 0 else 0.0)
+        following[i] = total[i] + np.int32(numbers[i])
+
+
+@kernel
+def _subtract(
+    sums: NDArray[np.float64],
+    totals: NDArray[np.int32],
+    counted: bool,
+    base: int,
+    step: int,
+    own_back: int,
+    own_on: int,
+    back: NDArray[np.uint8],
+    on: NDArray[np.uint8],
+    origin: int,
+    first: int,
+    end: int,
+    levels: int,
+    last: bool,
+    outside: float,
+    place: int,
+    out: Costs,
+    counts: Counts,
+) -> None:
+    """A pixel's sums over arms, from the running sums, which lie `step` apart in the arms' direction, those before the pixel at `base`."""
+    rest = outside if last else 0.0
+    for k in range(first):
+        out[place + k], counts[place + k] = rest, 0
+    for k in range(end, levels):
+        out[place + k], counts[place + k] = rest, 0
+    # Unsigned indices need no wraparound check.
+    line, cell, pixel, pitch = np.uint64(origin), np.uint64(place), np.uint64(base), np.uint64(step)
+    if last:
+        for k in range(first, end):
+            level = np.uint64(k)
+            before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
+            after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
+            total, n = sums[after] - sums[before], totals[after] - totals[before]
+            out[cell + level] = total / n if n > 0 else outside
+    elif counted:
+        for k in range(first, end):
+            level = np.uint64(k)
+            before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
+            after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
+            out[cell + level] = sums[after] - sums[before]
+            counts[cell + level] = totals[after] - totals[before]
+    else:
+        for k in range(first, end):
+            level = np.uint64(k)
+            shorter, longer = min(own_back, back[line + level]), min(own_on, on[line + level])
+            before = pixel + level - pitch * np.uint64(shorter)
+            after = pixel + level + pitch * np.uint64(np.uint64(longer) + np.uint64(1))
+            out[cell + level] = sums[after] - sums[before]
+            counts[cell + level] = np.uint16(shorter) + np.uint16(longer) + np.uint16(1)

@@ -1,0 +1,211 @@
+"""Cross-based aggregation beside its twin, and what its regions keep to."""
+
+from dataclasses import replace
+
+import naive
+import naive_support
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
+from pipeline_parts import in_slabs, make_scene
+
+from stereo_framework import Bound, CostVolume, Pipeline, Search, evaluate, load_scene
+from stereo_framework.aggregation import cross_based
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.matching_cost import absolute_difference, ad_census
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.per_image import keeping
+from stereo_framework.volume import Domain
+
+PARAMETERS = st.fixed_dictionaries(
+    {
+        "length": st.sampled_from([4, 34, 2, 3, 1]),
+        "threshold": st.sampled_from([60.0, 20.0, 300.0, 1.0]),
+        "far": st.sampled_from([1, 2, 17]),
+        "far_threshold": st.sampled_from([30.0, 6.0, 100.0]),
+        "views": st.sampled_from(["both", "reference"]),
+        "iterations": st.sampled_from([2, 1, 3]),
+    }
+)
+
+
+@st.composite
+def cases(draw, step):
+    """A volume and two images of its size, whose colours are alike in places."""
+    search = draw(searches([step]))
+    images = draw(image_pairs())
+    if draw(st.booleans()):
+        images = tuple((image // 4).astype(image.dtype) for image in images)
+    shape = (*images[0].shape[:2], search.levels)
+    costs = draw(filled(shape, np.append(np.arange(256) / 16, [1020] * 30))).astype(np.float32)
+    return CostVolume(costs, search, 1020.0), images
+
+
+@st.composite
+def domains(draw, shape):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    masks = [rng.random(shape) < draw(st.sampled_from([0.8, 0.3])) for _ in range(2)]
+    return draw(st.sampled_from([Domain(*masks), Domain(masks[0]), None]))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@settings(max_examples=30)
+@given(data=st.data(), parameters=PARAMETERS, threads=st.integers(1, 2))
+def test_agrees_with_twin(step, data, parameters, threads):
+    volume, images = data.draw(cases(step))
+    domain = data.draw(domains(images[0].shape[:2]))
+    before = volume.costs.copy()
+    with in_threads(threads):
+        result = cross_based(volume, *images, domain, **parameters)
+    rows, columns, _ = volume.costs.shape
+    is_open = naive.open_cells(domain or Domain(), volume.search, (rows, columns))
+    expected = naive_support.cross_based(volume.costs, volume.search, 1020, *images, is_open, **parameters)
+    # Sums of the volumes' sixteenths are exact; means are rounded to float32 after each pass, sums of means once more.
+    np.testing.assert_allclose(result.costs, expected, rtol=2 * parameters["iterations"] * np.finfo(np.float32).eps, atol=0)
+    np.testing.assert_array_equal(volume.costs, before)
+    assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
+
+
+@settings(max_examples=20)
+@given(data=st.data(), parameters=PARAMETERS)
+def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(data, parameters):
+    volume, images = data.draw(cases(1))
+    search = volume.search
+    mirrored = CostVolume(
+        np.ascontiguousarray(volume.costs[:, ::-1]), Search(search.minimum, search.maximum, 1, -search.direction), 1020.0
+    )
+    expected = cross_based(volume, *images, **parameters).costs[:, ::-1]
+    result = cross_based(mirrored, *(image[:, ::-1] for image in images), **parameters).costs
+    # Sums of means along rows are taken from the other end.
+    np.testing.assert_allclose(result, expected, rtol=2e-7 * parameters["iterations"])
+
+
+def test_more_rows_and_cells_than_are_summed_up_at_a_time():
+    rng = np.random.default_rng(2)
+    images = rng.integers(0, 40, (2, 150, 12), dtype=np.uint8)
+    volume = CostVolume(rng.integers(0, 256, (150, 12, 100)).astype(np.float32), Search(0, 99), 255.0)
+    parameters = {"length": 9, "threshold": 30.0, "far": 4, "far_threshold": 20.0, "views": "both", "iterations": 1}
+    is_open = np.ones(volume.costs.shape, bool)
+    # Only the levels in view are of interest; the twin is slow.
+    few = replace(volume, costs=np.ascontiguousarray(volume.costs[..., :12]), search=Search(0, 11))
+    expected = naive_support.cross_based(few.costs, few.search, 255, *images, is_open, **parameters)
+    result = cross_based(volume, *images, **parameters).costs
+    np.testing.assert_allclose(result[..., :12], expected, rtol=3e-7)
+    assert (result[..., 12:] == 255).all()
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_slabs_and_threads_change_nothing(iterations, direction):
+    left, right = np.random.default_rng(3).integers(0, 50, (2, 60, 30, 3), dtype=np.uint8)
+    search = Search(0, 5, 1 / 2, direction)
+    # AD-census costs have all digits of a float32.
+    bound = Bound(cross_based, {"length": 7, "iterations": iterations})
+    scene = make_scene(left, right, search) if direction > 0 else make_scene(right, left, Search(0, 5, 1 / 2)).pair(1, 0)
+    method = Pipeline(ad_census, winner_take_all, aggregation=[bound])
+    expected = in_slabs(1000, method, scene, keep_volume=True)
+    assert bound.halo == 6 * iterations
+    with in_threads(2):
+        for height in (7, 25):
+            found = in_slabs(height, method, scene, keep_volume=True)
+            np.testing.assert_array_equal(found.volume.costs, expected.volume.costs)
+
+
+def test_sums_are_exact_whatever_comes_before():
+    # Running sums in float64 that began at other rows would end in other digits: costs of very different sizes.
+    rng = np.random.default_rng(4)
+    image = np.zeros((200, 6), np.uint8)
+    costs = (rng.random((200, 6, 3)) ** 20).astype(np.float32)
+    volume = CostVolume(costs, Search(0, 2), 1.0)
+    whole = cross_based(volume, image, image, length=5, iterations=1).costs
+    for top in range(100, 120):
+        part = cross_based(replace(volume, costs=costs[top:]), image[top:], image[top:], length=5, iterations=1).costs
+        np.testing.assert_array_equal(part[4:], whole[top + 4 :])
+
+
+def test_arms_by_hand():
+    image = np.array([[0, 5, 10, 15, 20, 25]], np.uint8)
+    costs = np.array([[6, 0, 0, 0, 0, 60]], np.float32)[..., None].repeat(2, axis=2)
+    volume = CostVolume(costs, Search(0, 1), 99.0)
+
+    def means(**parameters):
+        return cross_based(volume, image, image, views="reference", iterations=1, **parameters).costs[0, :, 0].tolist()
+
+    # An arm ends before the threshold is met, is shorter than the length, and beyond `far` the second threshold holds.
+    assert means(threshold=20.0) == [1.5, pytest.approx(6 / 5), 11, 11, 12, 15]
+    assert means(threshold=100.0, far=9, far_threshold=1.0, length=2) == [3, 2, 0, 0, 20, 30]
+    assert means(threshold=100.0, far=1, far_threshold=11.0) == [2, 1.5, pytest.approx(6 / 5), 12, 15, 20]
+    assert means(length=1) == costs[0, :, 0].tolist()
+
+
+def test_an_arm_ends_at_a_jump_between_neighbours():
+    # From 0 to 15 and to -15 about the middle one all are within 20 of it, but 15 and -15 are 30 apart.
+    image = np.array([[100, 115, 85, 100]], np.uint8)
+    costs = np.array([[8, 0, 0, 0]], np.float32)[..., None].repeat(2, axis=2)
+    result = cross_based(CostVolume(costs, Search(0, 1), 99.0), image, image, views="reference", iterations=1).costs
+    assert result[0, :, 0].tolist() == [4, 4, 0, 0]
+
+
+def test_cells_out_of_view_and_closed_ones_neither_count_nor_change():
+    rng = np.random.default_rng(5)
+    image = np.full((6, 9), 80, np.uint8)
+    search, valid = Search(0, 4), rng.random((6, 9)) < 0.7
+    costs = np.ones((6, 9, 5), np.float32)
+    costs[:, ~search.in_view(9)] = 1000
+    costs[~valid] = 1000
+    for views in ("both", "reference"):
+        result = cross_based(CostVolume(costs, search, 1000.0), image, image, Domain(valid), views=views)
+        np.testing.assert_array_equal(result.costs, costs)
+
+
+def test_both_views_share_the_arms_of_an_image():
+    left, right = np.random.default_rng(6).integers(0, 256, (2, 5, 8, 3), dtype=np.uint8)
+    for image in (left, right):
+        image.flags.writeable = False
+    volume = CostVolume(np.zeros((5, 8, 3), np.float32), Search(0, 2), 1.0)
+    kept: dict = {}
+    with keeping(kept):
+        cross_based(volume, left, right)
+        first = list(kept)
+        cross_based(replace(volume, search=Search(0, 2, 1, -1)), right, left, iterations=1)
+        assert list(kept) == first
+        cross_based(volume, left, right, threshold=30.0, views="reference")
+    assert (len(first), len(kept)) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"length": 0}, r"cross_based.length: 0 is not a whole number >= 1 and <= 255"),
+        ({"length": 256}, r"cross_based.length: 256"),
+        ({"threshold": 0}, r"cross_based.threshold: 0 is not a number > 0"),
+        ({"far": 0}, r"cross_based.far: 0"),
+        ({"far_threshold": -1}, r"cross_based.far_threshold: -1"),
+        ({"views": "match"}, r"cross_based.views: 'match' is not legal"),
+        ({"iterations": 0}, r"cross_based.iterations: 0"),
+    ],
+)
+def test_illegal_parameters(parameters, message):
+    image = np.zeros((2, 3), np.uint8)
+    with pytest.raises(ParameterError, match=message):
+        cross_based(CostVolume(np.zeros((2, 3, 2), np.float32), Search(0, 1), 1.0), image, image, **parameters)
+
+
+def test_images_that_do_not_fit_are_refused():
+    volume = CostVolume(np.zeros((2, 3, 2), np.float32), Search(0, 1), 1.0)
+    good = np.zeros((2, 3), np.uint8)
+    with pytest.raises(DataError, match=r"match image: shape \(3, 3\); \(2, 3\) or \(2, 3, 3\) fits"):
+        cross_based(volume, good, np.zeros((3, 3), np.uint8))
+    with pytest.raises(DataError, match="reference image: float64 intensities"):
+        cross_based(volume, good.astype(float), good)
+
+
+def test_better_than_a_window_on_real_scenes(data):
+    scene = load_scene("tsukuba", data=data)
+    [plain, crossed] = (
+        evaluate(Pipeline(absolute_difference, winner_take_all, aggregation=stages)(scene).disparity, scene)["bad_pixels_nonocc"]
+        for stages in ([], [Bound(cross_based)])
+    )
+    assert crossed < plain / 4

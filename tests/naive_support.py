@@ -1,0 +1,69 @@
+"""Slow, obvious twins of the aggregations whose support follows an image: cross-based regions, the guided filter."""
+
+import math
+from fractions import Fraction
+
+import naive
+import numpy as np
+
+
+def colour(image, y, x):
+    return np.atleast_1d(image[y, x]).astype(float)
+
+
+def arm(image, y, x, step, length, threshold, far, far_threshold):
+    """How many pixels beside a pixel belong to it, in one direction."""
+    rows, columns = image.shape[:2]
+    reached = 0
+    for i in range(1, length):
+        v, u = y + i * step[0], x + i * step[1]
+        if not (0 <= v < rows and 0 <= u < columns):
+            break
+        own = np.abs(colour(image, v, u) - colour(image, y, x)).max()
+        previous = np.abs(colour(image, v, u) - colour(image, v - step[0], u - step[1])).max()
+        if own >= threshold or previous >= threshold or (i > far and own >= far_threshold):
+            break
+        reached = i
+    return reached
+
+
+STEPS = {"left": (0, -1), "right": (0, 1), "up": (-1, 0), "down": (1, 0)}
+
+
+def arms(image, *limits):
+    """Of each pixel, by direction."""
+    return {(y, x): {name: arm(image, y, x, s, *limits) for name, s in STEPS.items()} for y, x in np.ndindex(image.shape[:2])}
+
+
+def cross_based(costs, search, outside, reference, match, is_open, *, length, threshold, far, far_threshold, views, iterations):
+    """Costs; `is_open`: the cells that no domain closes."""
+    limits = (length, threshold, far, far_threshold)
+    ours, theirs = arms(reference, *limits), arms(match, *limits)
+    columns = costs.shape[1]
+    seen = naive.inside(columns, search)
+
+    def reach(y, x, k, name):
+        if views == "reference":
+            return ours[y, x][name]
+        position = x - search.direction * Fraction(search.first + k * search.stride, search.denominator)
+        met = {math.floor(position), math.ceil(position)}
+        return min([ours[y, x][name], *(theirs[y, q][name] for q in met)])
+
+    def across(y, x, k):
+        around = range(x - reach(y, x, k, "left"), x + reach(y, x, k, "right") + 1)
+        return [(y, u) for u in around if seen[u, k]]
+
+    def along(y, x, k):
+        return [(v, x) for v in range(y - reach(y, x, k, "up"), y + reach(y, x, k, "down") + 1)]
+
+    for i in range(iterations):
+        # The second of the two gives the pixels whose arms, of the first kind, are the region.
+        arm_of, stem = (across, along) if i % 2 == 0 else (along, across)
+        result = np.full(costs.shape, outside, float)
+        for y, x, k in np.ndindex(costs.shape):
+            if seen[x, k] and is_open[y, x, k]:
+                region = [pixel for v, u in stem(y, x, k) for pixel in arm_of(v, u, k)]
+                chosen = [float(costs[v, u, k]) for v, u in region if is_open[v, u, k]]
+                result[y, x, k] = math.fsum(chosen) / len(chosen)
+        costs = result
+    return costs
