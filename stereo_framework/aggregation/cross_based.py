@@ -10,12 +10,11 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_choice, check_count, check_positive
 from stereo_framework.aggregation._arms import LONGEST, Arms, along_levels, arms_of, origins, to_the_border
 from stereo_framework.aggregation._guide import check_guides
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
 from stereo_framework.scene import Image
 from stereo_framework.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Costs, CostVolume, Domain
@@ -116,13 +115,9 @@ def cross_based(
     """
     volume.check_float("cross_based")
     check_guides(volume, reference=reference, match=match)
-    if not 1 <= length <= LONGEST:
-        raise ParameterError(f"cross_based.length: {length!r} is not a whole number >= 1 and <= {LONGEST}")
-    check_positive("cross_based.threshold", threshold)
-    check_count("cross_based.far", far)
-    check_positive("cross_based.far_threshold", far_threshold)
-    check_choice("cross_based.views", views, ("both", "reference"))
-    check_count("cross_based.iterations", iterations)
+    require(
+        cross_based, length=length, threshold=threshold, far=far, far_threshold=far_threshold, views=views, iterations=iterations
+    )
     search, shape = volume.search, volume.costs.shape
     rows, columns, _ = shape
     limits = length, float(threshold), far, float(far_threshold)

@@ -104,7 +104,7 @@ def test_refuses_illegal_parameters(parameters, message):
 
 def test_refuses_other_places_and_sizes():
     flat, status = np.zeros((1, 1), np.float32), np.zeros((1, 1), np.uint8)
-    with pytest.raises(ParameterError, match="^weighted_median.where: 'filled' is not legal"):
+    with pytest.raises(ParameterError, match="^weighted_median.where: 'filled' is not one of"):
         weighted_median(flat, status, status, where="filled")
     with pytest.raises(DataError, match=r"^weighted_median: reference has shape \(2, 1, 3\); \(1, 1\) fits the disparities$"):
         weighted_median(flat, np.zeros((2, 1, 3), np.uint8), status)
