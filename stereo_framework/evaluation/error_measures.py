@@ -1,7 +1,7 @@
 """Further error statistics of a disparity map against the truth, as benchmarks and papers define them.
 
-Disparities are float32 pixels; what is not finite in the estimate is missing and, unless said otherwise, left out. The truth must be known
-throughout the region. Lower is better, but for the density. An empty region, and one without an estimate, give NaN.
+Disparities and truth are float32 ``(rows, columns)`` in pixels; what is not finite in the estimate is missing and, unless said otherwise, left out. A
+region is a mask, bool ``(rows, columns)``; the truth must be known throughout. Lower is better, but for the density. An empty region, and one without an estimate, give NaN.
 
 Metrics: `mean_absolute_error`, `mean_squared_error`, `mean_absolute_percentage_error` (Cabezas et al. 2011), `error_quantile`
 (ETH3D, Middlebury v3), `outliers` and `density` (KITTI), `invalid_pixels` (Middlebury v3).
@@ -22,13 +22,6 @@ from stereo_framework.scene import Disparity, Mask
 def mean_absolute_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
     """Mean absolute error (MAE, also "average error") over the estimated pixels of a region.
 
-    Parameters
-    ----------
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    mask : ndarray, bool, (rows, columns)
-        The region.
-
     Returns
     -------
     float
@@ -46,13 +39,6 @@ def mean_absolute_error(disparity: Disparity, truth: Disparity, mask: Mask) -> f
 
 def mean_squared_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
     """Mean squared error (MSE) over the estimated pixels of a region: the square of `rms_error`.
-
-    Parameters
-    ----------
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    mask : ndarray, bool, (rows, columns)
-        The region.
 
     Returns
     -------
@@ -165,13 +151,6 @@ def outliers(disparity: Disparity, truth: Disparity, mask: Mask, threshold: floa
 def density(disparity: Disparity, mask: Mask) -> float:
     """Percentage of a region's pixels that have an estimate (ETH3D: coverage); higher is better.
 
-    Parameters
-    ----------
-    disparity : ndarray, float32, (rows, columns)
-        Pixels.
-    mask : ndarray, bool, (rows, columns)
-        The region.
-
     Returns
     -------
     float
@@ -182,13 +161,6 @@ def density(disparity: Disparity, mask: Mask) -> float:
 
 def invalid_pixels(disparity: Disparity, mask: Mask) -> float:
     """Percentage of a region's pixels that have no estimate: what `density` leaves.
-
-    Parameters
-    ----------
-    disparity : ndarray, float32, (rows, columns)
-        Pixels.
-    mask : ndarray, bool, (rows, columns)
-        The region.
 
     Returns
     -------

@@ -1,6 +1,7 @@
 """Metrics at depth discontinuities: foreground fattening and thinning, fuzziness.
 
-Conventions: disparities are float32 pixels, what is not finite is missing or unknown. 0 is perfect, larger is worse.
+Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels, what is not finite in them is missing or unknown; `subsets` are those of the
+truth, and maps of another size than theirs raise DataError. 0 is perfect, larger is worse.
 """
 
 from __future__ import annotations
@@ -17,22 +18,10 @@ from stereo_framework.scene import Disparity, Mask
 def foreground_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
     """Share of the background beside discontinuities that got a disparity more like the foreground's.
 
-    Parameters
-    ----------
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-        Of the truth.
-
     Returns
     -------
     Score
         Fraction, 0..1. Picture: 1 where fattened, 0 elsewhere in M_b.
-
-    Raises
-    ------
-    DataError
-        The maps are of other sizes than the subsets.
 
     Notes
     -----
@@ -44,22 +33,10 @@ def foreground_fattening(disparity: Disparity, truth: Disparity, subsets: Subset
 def foreground_thinning(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
     """Share of the foreground beside discontinuities that got a disparity more like the background's.
 
-    Parameters
-    ----------
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-        Of the truth.
-
     Returns
     -------
     Score
         Fraction, 0..1. Picture: 1 where thinned, 0 elsewhere in M_f.
-
-    Raises
-    ------
-    DataError
-        The maps are of other sizes than the subsets.
 
     Notes
     -----
@@ -79,23 +56,11 @@ def nearer_to(disparity: Disparity, truth: Disparity, other: Disparity, subset: 
 def fuzziness(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
     """How far gradients lie from where they belong at discontinuities.
 
-    Parameters
-    ----------
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-        Of the truth.
-
     Returns
     -------
     Score
         Pixels of distance times pixels per pixel of gradient (in image widths instead: `Parameters.fuzziness_distance`); not bounded.
         Over M_e, the discontinuities and both bands.
-
-    Raises
-    ------
-    DataError
-        The maps are of other sizes than the subsets.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Metrics on planar surfaces: bumpiness, offset, misorientation.
 
-Conventions: disparities are float32 pixels, what is not finite is missing. 0 is perfect, larger is worse. The planes are those fitted to the
-truth, so the truth itself scores a little above 0 where a surface is not quite flat.
+Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels, what is not finite in them is missing or unknown; `subsets` are those of the
+truth, and maps of another size than theirs raise DataError. 0 is perfect, larger is worse. The planes are those fitted to the truth, so the truth itself scores a little above 0 where a surface is not quite flat.
 """
 
 from __future__ import annotations
@@ -18,21 +18,10 @@ from stereo_framework.scene import Disparity
 def bumpiness(disparity: Disparity, subsets: Subsets) -> Score:
     """Mean curvature of the estimate where the truth is a plane.
 
-    Parameters
-    ----------
-    disparity : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-
     Returns
     -------
     Score
         1/px: pixels of disparity per square pixel of the image. Measured where the four neighbours have estimates too.
-
-    Raises
-    ------
-    DataError
-        The map is of another size than the subsets.
 
     Notes
     -----
@@ -50,21 +39,10 @@ def bumpiness(disparity: Disparity, subsets: Subsets) -> Score:
 def offset(disparity: Disparity, subsets: Subsets) -> Score:
     """Mean distance of the estimate from the true plane.
 
-    Parameters
-    ----------
-    disparity : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-
     Returns
     -------
     Score
         Pixels, perpendicular to the plane in the space of column, row and disparity.
-
-    Raises
-    ------
-    DataError
-        The map is of another size than the subsets.
 
     Notes
     -----
@@ -81,21 +59,10 @@ def offset(disparity: Disparity, subsets: Subsets) -> Score:
 def misorientation(disparity: Disparity, subsets: Subsets) -> Score:
     """Mean angle between the estimated surface and the true plane.
 
-    Parameters
-    ----------
-    disparity : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-
     Returns
     -------
     Score
         Degrees, 0..90, in the space of column, row and disparity. Measured where the whole window (`Parameters.normal_window`) has estimates.
-
-    Raises
-    ------
-    DataError
-        The map is of another size than the subsets.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Metrics of fine structures: porosity, fragmentation, detail fattening, and how many are missed.
 
-Conventions: disparities are float32 pixels, what is not finite is missing or unknown. 0 is perfect, larger is worse. A pixel of a structure is found
-when its error is at most `Parameters.structure_tolerance`.
+Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels, what is not finite in them is missing or unknown; `subsets` are those of the
+truth, and maps of another size than theirs raise DataError. 0 is perfect, larger is worse. A pixel of a structure is found when its error is at most `Parameters.structure_tolerance`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,10 @@ from stereo_framework.scene import Disparity, Mask
 def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
     """How many and how large holes the structures have.
 
-    Parameters
-    ----------
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-        Of the truth.
-
     Returns
     -------
     Score
         Natural logarithm of 1 + distance in pixels; not bounded.
-
-    Raises
-    ------
-    DataError
-        The maps are of other sizes than the subsets.
 
     Notes
     -----
@@ -56,23 +44,11 @@ def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
 def fragmentation(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
     """Into how many pieces the structures fall.
 
-    Parameters
-    ----------
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-        Of the truth.
-
     Returns
     -------
     Score
         0..1, the mean over the structures of 1 - 1 / pieces: 0 in one piece, 0.5 in two, 0.67 in three. NaN where all are missed. Picture: this
         number in the pixels of every structure that is not missed.
-
-    Raises
-    ------
-    DataError
-        The maps are of other sizes than the subsets.
 
     Notes
     -----
@@ -113,22 +89,10 @@ def missed_structures(disparity: Disparity, truth: Disparity, subsets: Subsets) 
 def detail_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
     """Share of the background beside structures that got a disparity more like theirs.
 
-    Parameters
-    ----------
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-        Of the truth.
-
     Returns
     -------
     Score
         Fraction, 0..1. Picture: 1 where fattened, 0 elsewhere in M_n.
-
-    Raises
-    ------
-    DataError
-        The maps are of other sizes than the subsets.
 
     Notes
     -----
