@@ -1,7 +1,7 @@
 """Time the window kernels and semi-global matching beside their peers, in one run: ``python benchmarks/kernels.py [--large]``.
 
 Peers: np.copyto of the volume for the differences, numpy for the costs that compare windows and for one pass of cross-based means, cv2.boxFilter
-and cv2.erode of every level's slice for the window filters, np.argmin for the winners; cv2.StereoSGBM for the paths of semi-global matching, MODE_HH for eight and the
+and cv2.erode of every level's slice for the window filters, cv2.blur for the guided filter, np.argmin for the winners; cv2.StereoSGBM for the paths of semi-global matching, MODE_HH for eight and the
 faster of MODE_SGBM and MODE_HH4 for four. That computes its costs too, so that a census comes on top of ours; the goals for paths are those at 64
 levels. Sizes: tsukuba, cones and, with ``--large``, 1400x1100 with 192 levels. The data are random: the kernels' times do not depend on them.
 """
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stereo_framework import CostVolume, Energy, Search, threads
-from stereo_framework.aggregation import box, cross_based, min_filter
+from stereo_framework.aggregation import box, cross_based, guided_filter, min_filter
 from stereo_framework.aggregation._arms import arms_of
 from stereo_framework.engine.slabs import SLAB_ROWS
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank, squared_difference
@@ -110,6 +110,26 @@ def numpy_cross(left: np.ndarray, right: np.ndarray, costs: np.ndarray) -> np.nd
     return (sums / counts).astype(np.float32)
 
 
+def cv2_guided(image: np.ndarray, slices: list[np.ndarray]) -> list[np.ndarray]:
+    """He's guided filter of every slice with a colour guide, from means by cv2.blur."""
+    guide = image.astype(np.float32) - 128
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return cv2.blur(values, (19, 19))
+
+    middle = mean(guide)
+    squares = mean((guide[..., :, None] * guide[..., None, :]).reshape(*guide.shape[:2], 9)).reshape(*guide.shape, 3)
+    inverse = np.linalg.inv(
+        squares - middle[..., :, None] * middle[..., None, :] + np.float32(1e-4 * 255**2) * np.eye(3, dtype=np.float32)
+    )
+    found = []
+    for costs in slices:
+        cost = mean(costs)
+        slope = np.einsum("yxij,yxj->yxi", inverse, mean(guide * costs[..., None]) - middle * cost[..., None])
+        found.append((mean(slope) * guide).sum(axis=2) + mean(cost - (slope * middle).sum(axis=2)))
+    return found
+
+
 def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
     """What others offer for the same work, one thread each."""
     slices = [np.ascontiguousarray(costs[..., k]) for k in range(costs.shape[2])]
@@ -140,6 +160,7 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
         "AD-census, 16 bits": lambda: numpy_ad_census(left, right, costs.shape[2]),
         "box": boxes,
         "min": erosions,
+        "guided": lambda: cv2_guided(left, slices),
         "cross": lambda: numpy_cross(left, right, costs),
         "winners": lambda: costs.argmin(axis=2),
         "8 paths": sgbm(costs.shape, cv2.STEREO_SGBM_MODE_HH),
@@ -178,6 +199,7 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
         "AD-census, 16 bits": lambda: ad_census(left, right, search, steps=4000),
         "box": lambda: box(volume, size=WINDOW),
         "min": lambda: min_filter(volume, size=WINDOW),
+        "guided": lambda: guided_filter(volume, left),
         "cross": lambda: cross_based(volume, left, right, iterations=1),
         "winners": lambda: winner_take_all(Energy(volume)),
         "8 paths": lambda: semi_global(bits, left, right),

@@ -67,3 +67,31 @@ def cross_based(costs, search, outside, reference, match, is_open, *, length, th
                 result[y, x, k] = math.fsum(chosen) / len(chosen)
         costs = result
     return costs
+
+
+def guided_filter(costs, image, *, radius, epsilon):
+    """The filter by its definition: a least-squares fit in each clipped window, and the mean of the fits of all windows about a pixel."""
+    rows, columns, levels = costs.shape
+    guide = image.reshape(rows, columns, -1).astype(float)
+    if image.dtype == np.float32:
+        guide = np.rint(guide * 1024) / 1024
+    channels = guide.shape[2]
+
+    def around(y, x):
+        return np.ix_(
+            range(max(y - radius, 0), min(y + radius + 1, rows)), range(max(x - radius, 0), min(x + radius + 1, columns))
+        )
+
+    slopes, values = np.empty((rows, columns, channels, levels)), np.empty((rows, columns, levels))
+    for y, x in np.ndindex(rows, columns):
+        colours, p = guide[around(y, x)].reshape(-1, channels), costs[around(y, x)].reshape(-1, levels).astype(float)
+        centred = colours - colours.mean(axis=0)
+        covariance = centred.T @ (p - p.mean(axis=0)) / len(p)
+        spread = centred.T @ centred / len(p) + epsilon * 255**2 * np.eye(channels)
+        slopes[y, x] = np.linalg.solve(spread, covariance)
+        values[y, x] = p.mean(axis=0) - colours.mean(axis=0) @ slopes[y, x]
+    result = np.empty(costs.shape)
+    for y, x in np.ndindex(rows, columns):
+        here = around(y, x)
+        result[y, x] = guide[y, x] @ slopes[here].mean(axis=(0, 1)) + values[here].mean(axis=(0, 1))
+    return result

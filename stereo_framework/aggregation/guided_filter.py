@@ -1,0 +1,328 @@
+"""Guided filter: costs become, window by window, linear functions of the image's colours."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework._checks import check_count, check_positive
+from stereo_framework.aggregation._guide import check_guides
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.per_image import per_image
+from stereo_framework.scene import Image
+from stereo_framework.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.volume import Costs, CostVolume
+
+Floats = NDArray[np.float64]
+
+_LEVELS = 32
+"""Levels that are filtered at a time; what a window of rows needs of them stays in the caches."""
+_MIDDLE = 128
+"""Intensities are counted from here, which takes a bit off their products."""
+_FRACTION = 10
+"""Bits of an intensity behind the point, where images are float32."""
+_MANTISSA = 53
+
+
+@stage("aggregation", source="He, Sun & Tang 2010; Rhemann et al. 2011, section 3.2", halo=lambda radius: 2 * radius, volumes=1)
+def guided_filter(
+    volume: CostVolume,
+    reference: Image,
+    *,
+    radius: Annotated[PositiveInt, Unit("pixels")] = 9,
+    epsilon: Annotated[Positive, Unit("squared intensities of 0 to 1")] = 1e-4,
+) -> CostVolume:
+    """Weighted mean of the costs around each pixel, level by level, with weights that keep to the edges of the reference image.
+
+    In every window costs are fitted by a linear function of the colours; a pixel gets the mean of what the functions of all windows that contain it
+    say about its colour.
+
+    Parameters
+    ----------
+    volume : CostVolume
+        Float32 (rows, columns, levels).
+    reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The guide, intensities 0..255.
+    radius : int
+        Windows reach so far from their centre, in pixels; support reaches twice as far.
+    epsilon : float
+        Variance of intensities, counted from 0 to 1, below which a window is smoothed as if it were flat.
+
+    Returns
+    -------
+    CostVolume
+        Same unit and shape. Lower is better. Windows are clipped at the image borders, and cells out of view take part with their cost.
+
+    Raises
+    ------
+    DataError
+        An image that does not fit the volume, or is neither uint8 nor float32.
+    ParameterError
+        `radius` below 1, `epsilon` not above 0.
+
+    Notes
+    -----
+    He, Sun & Tang 2010 (ECCV), equations 5 to 8, for a grey guide and their extension to colour, equations 19 to 21 of the journal version (TPAMI 35,
+    2013); Rhemann et al. 2011, section 3.2, for costs, whose radius and epsilon these are. Sums are exact, so that rows may be computed in any
+    pieces: intensities of float32 images are rounded to 1/1024 grey level and costs to the 2^-25th part of the power of two above
+    `outside`, or finer where windows allow it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> image = np.array([[0, 0, 0, 255, 255, 255]], np.uint8)
+    >>> costs = np.array([[0, 9, 0, 5, 5, 5]], np.float32)[..., None].repeat(2, axis=2)
+    >>> guided_filter(CostVolume(costs, Search(0, 1), 9.0), image, radius=1).costs[0, :, 0].round(2)
+    array([3.75, 4.  , 2.5 , 5.  , 5.  , 5.  ], dtype=float32)
+    """
+    volume.check_float("guided_filter")
+    check_guides(volume, reference=reference)
+    check_count("guided_filter.radius", radius)
+    check_positive("guided_filter.epsilon", epsilon)
+    guide, means, inverse = _statistics(reference, radius, float(epsilon))
+    # What the sums over a window may have before they are rounded: bits of the products of costs and intensities, of which costs may go
+    # beyond four times `outside` before the last one is lost.
+    window = math.ceil(2 * math.log2(2 * radius + 1))
+    most = math.ldexp(4, math.frexp(volume.outside)[1])
+    fraction = 0 if reference.dtype == np.uint8 else _FRACTION
+    cost_bits = _MANTISSA - window - math.frexp(_MIDDLE)[1] - fraction
+    # The slope of a linear function that fits costs within these bounds, and its value where intensities are in the middle.
+    steepest = most / (2 * 255 * math.sqrt(epsilon))
+    rounders = np.array(
+        [
+            _rounder(most, cost_bits),
+            _rounder(most + 2 * _MIDDLE * steepest, _MANTISSA - window),
+            _rounder(steepest, _MANTISSA - window),
+        ]
+    )
+    costs = np.empty_like(volume.costs)
+
+    def run(start: int, stop: int) -> None:
+        _kernel(volume.costs, guide, means, inverse, radius, _LEVELS, rounders, start, costs[start:stop])
+
+    over_rows(run, costs.shape[0], 4 * costs.size)
+    return replace(volume, costs=costs)
+
+
+def _rounder(most: float, bits: int) -> float:
+    """What rounds numbers up to `most`, when it is added to them and taken off again, to so many bits of the power of two above that."""
+    return math.ldexp(1.5, _MANTISSA - 1 + math.frexp(most)[1] - bits)
+
+
+@per_image
+def _statistics(image: Image, radius: int, epsilon: float) -> tuple[Floats, Floats, Floats]:
+    """The guide, its means over windows and the inverse of its covariances plus epsilon, float64; of grey levels counted from the middle.
+
+    (rows, columns, channels), the same, and (rows, columns, 1 or 6): the elements on and above the diagonal, row by row.
+    """
+    import cv2
+
+    rows, columns = image.shape[:2]
+    unit = 1 if image.dtype == np.uint8 else 2**_FRACTION
+    guide = np.rint((image.reshape(rows, columns, -1) - np.float64(_MIDDLE)) * unit) / unit
+    pairs = list(itertools.combinations_with_replacement(range(guide.shape[2]), 2))
+    each = [np.ones((rows, columns)), *np.moveaxis(guide, 2, 0), *(guide[..., i] * guide[..., j] for i, j in pairs)]
+    size = (2 * radius + 1, 2 * radius + 1)
+    # Nothing is added beyond the border. These sums are exact too.
+    sums = [cv2.boxFilter(values, -1, size, normalize=False, borderType=cv2.BORDER_CONSTANT) for values in each]
+    means = [values / sums[0] for values in sums[1:]]
+    covariances = [
+        product - means[i] * means[j] + (epsilon * 255**2 if i == j else 0)
+        for (i, j), product in zip(pairs, means[guide.shape[2] :], strict=True)
+    ]
+    return guide, np.stack(means[: guide.shape[2]], axis=2), np.stack(_inverse(*covariances), axis=2)
+
+
+def _inverse(*matrix: Floats) -> list[Floats]:
+    """Inverses of symmetric matrices of one or three rows: their elements on and above the diagonal, row by row."""
+    if len(matrix) == 1:
+        return [1 / matrix[0]]
+    a, b, c, d, e, f = matrix
+    cofactors = [d * f - e * e, c * e - b * f, b * e - c * d, a * f - c * c, b * c - a * e, a * d - b * b]
+    determinant = a * cofactors[0] + b * cofactors[1] + c * cofactors[2]
+    return [cofactor / determinant for cofactor in cofactors]
+
+
+@kernel
+def _kernel(
+    costs: Costs,
+    guide: Floats,
+    means: Floats,
+    inverse: Floats,
+    radius: int,
+    most_levels: int,
+    rounders: Floats,
+    start: int,
+    out: Costs,
+) -> None:
+    """Filter the rows from `start` on, `most_levels` at a time. `rounders`: of costs, of values in the middle and of slopes."""
+    rows, columns, levels = costs.shape
+    channels, stop, size = guide.shape[2], start + out.shape[0], 2 * radius + 1
+    # Rows beyond the image.
+    no_costs, no_guide = np.zeros((columns, levels), np.float32), np.zeros((columns, channels))
+    for first in range(0, levels, most_levels):
+        shape = (channels + 1, columns, min(most_levels, levels - first))
+        # Per column sums over the rows of a window: of the costs and of their products with the channels; of linear functions, by their
+        # value in the middle and their slopes.
+        sums, totals, slid, found = np.zeros(shape), np.zeros(shape), np.empty(shape), np.empty(shape)
+        # The functions of the rows of a window; those of row y stand in y % size.
+        functions = np.zeros((size, channels + 1, columns, shape[2]))
+        window = np.empty(shape[2])
+        top = max(0, start - radius)
+        # The rows above the first window's last one enter before it.
+        for y in range(top - 2 * radius, stop + radius):
+            enters, leaves = 0 <= y + radius < rows, y - radius - 1 >= max(0, top - radius)
+            new, new_guide = (costs[y + radius], guide[y + radius]) if enters else (no_costs, no_guide)
+            old, old_guide = (costs[y - radius - 1], guide[y - radius - 1]) if leaves else (no_costs, no_guide)
+            if enters or leaves:
+                _exchange(new, new_guide, old, old_guide, first, rounders[0], sums)
+            if y < top:
+                continue
+            if y < rows:
+                height = min(y + radius, rows - 1) - max(y - radius, 0) + 1
+                _slide(sums, radius, window, slid)
+                if channels == 1:
+                    _fit_grey(slid, means[y], inverse[y], radius, height, rounders, found)
+                else:
+                    _fit_colour(slid, means[y], inverse[y], radius, height, rounders, found)
+            else:
+                found[:] = 0
+            _replace(functions[y % size].reshape(-1), found.reshape(-1), totals.reshape(-1))
+            at = y - radius
+            if at >= start:
+                height = min(at + radius, rows - 1) - max(at - radius, 0) + 1
+                _slide(totals, radius, window, slid)
+                _apply(slid, guide[at], radius, height, first, out[at - start])
+
+
+@kernel
+def _exchange(new: Costs, new_guide: Floats, old: Costs, old_guide: Floats, first: int, rounder: float, sums: Floats) -> None:
+    """Let a row of costs, some levels from `first` on, enter the sums and another one leave them."""
+    parts, columns, levels = sums.shape
+    for x in range(columns):
+        # Unsigned indices need no wraparound check.
+        at, begin = np.uint64(x), np.uint64(first)
+        for k in range(levels):
+            level = np.uint64(k)
+            enter = (np.float64(new[at, begin + level]) + rounder) - rounder
+            leave = (np.float64(old[at, begin + level]) + rounder) - rounder
+            sums[np.uint64(0), at, level] += enter - leave
+        for c in range(parts - 1):
+            part, channel = np.uint64(c + 1), np.uint64(c)
+            gain, loss = new_guide[at, channel], old_guide[at, channel]
+            for k in range(levels):
+                level = np.uint64(k)
+                enter = (np.float64(new[at, begin + level]) + rounder) - rounder
+                leave = (np.float64(old[at, begin + level]) + rounder) - rounder
+                sums[part, at, level] += gain * enter - loss * leave
+
+
+@kernel
+def _slide(sums: Floats, radius: int, window: Floats, out: Floats) -> None:
+    """Sums over the columns of windows, clipped at the ends of the row."""
+    parts, columns, levels = sums.shape
+    for p in range(parts):
+        part = np.uint64(p)
+        window[:] = 0.0
+        for x in range(min(radius, columns)):
+            at = np.uint64(x)
+            for k in range(levels):
+                window[k] += sums[part, at, k]
+        for x in range(columns):
+            at, enter, leave = np.uint64(x), np.uint64(x + radius), np.uint64(x - radius - 1)
+            if x + radius < columns and x > radius:
+                for k in range(levels):
+                    window[k] += sums[part, enter, k] - sums[part, leave, k]
+                    out[part, at, k] = window[k]
+                continue
+            if x + radius < columns:
+                for k in range(levels):
+                    window[k] += sums[part, enter, k]
+            if x > radius:
+                for k in range(levels):
+                    window[k] -= sums[part, leave, k]
+            for k in range(levels):
+                out[part, at, k] = window[k]
+
+
+@kernel(inline="always")
+def _share(x: Any, radius: Any, columns: Any, height: Any) -> Any:
+    """One over the pixels of a window."""
+    return 1.0 / (height * (min(x + radius, columns - 1) - max(x - radius, 0) + 1))
+
+
+@kernel
+def _fit_grey(sums: Floats, means: Floats, inverse: Floats, radius: int, height: int, rounders: Floats, found: Floats) -> None:
+    """The linear functions of the windows of a row, from the sums over them."""
+    _, columns, levels = sums.shape
+    rounder, steep = rounders[1], rounders[2]
+    for x in range(columns):
+        at, share = np.uint64(x), _share(x, radius, columns, height)
+        mean, factor = means[at, 0], inverse[at, 0]
+        for k in range(levels):
+            cost = sums[0, at, k] * share
+            slope = factor * (sums[1, at, k] * share - mean * cost)
+            slope = (slope + steep) - steep
+            found[0, at, k] = (cost - slope * mean + rounder) - rounder
+            found[1, at, k] = slope
+
+
+@kernel
+def _fit_colour(sums: Floats, means: Floats, inverse: Floats, radius: int, height: int, rounders: Floats, found: Floats) -> None:
+    _, columns, levels = sums.shape
+    rounder, steep = rounders[1], rounders[2]
+    for x in range(columns):
+        at, share = np.uint64(x), _share(x, radius, columns, height)
+        m0, m1, m2 = means[at, 0], means[at, 1], means[at, 2]
+        f00, f01, f02, f11, f12, f22 = (
+            inverse[at, 0],
+            inverse[at, 1],
+            inverse[at, 2],
+            inverse[at, 3],
+            inverse[at, 4],
+            inverse[at, 5],
+        )
+        for k in range(levels):
+            cost = sums[0, at, k] * share
+            c0, c1, c2 = (
+                sums[1, at, k] * share - m0 * cost,
+                sums[2, at, k] * share - m1 * cost,
+                sums[3, at, k] * share - m2 * cost,
+            )
+            s0 = (f00 * c0 + f01 * c1 + f02 * c2 + steep) - steep
+            s1 = (f01 * c0 + f11 * c1 + f12 * c2 + steep) - steep
+            s2 = (f02 * c0 + f12 * c1 + f22 * c2 + steep) - steep
+            found[0, at, k] = (cost - s0 * m0 - s1 * m1 - s2 * m2 + rounder) - rounder
+            found[1, at, k], found[2, at, k], found[3, at, k] = s0, s1, s2
+
+
+@kernel
+def _replace(kept: Floats, new: Floats, totals: Floats) -> None:
+    for i in range(kept.shape[0]):
+        totals[i] += new[i] - kept[i]
+        kept[i] = new[i]
+
+
+@kernel
+def _apply(sums: Floats, guide: Floats, radius: int, height: int, first: int, out: Costs) -> None:
+    """What the mean linear functions of the windows that contain the pixels of a row say about their colours."""
+    parts, columns, levels = sums.shape
+    begin = np.uint64(first)
+    for x in range(columns):
+        at, share = np.uint64(x), _share(x, radius, columns, height)
+        if parts == 2:
+            g0 = guide[at, 0]
+            for k in range(levels):
+                out[at, begin + np.uint64(k)] = (sums[0, at, k] + g0 * sums[1, at, k]) * share
+        else:
+            g0, g1, g2 = guide[at, 0], guide[at, 1], guide[at, 2]
+            for k in range(levels):
+                value = sums[0, at, k] + g0 * sums[1, at, k] + g1 * sums[2, at, k] + g2 * sums[3, at, k]
+                out[at, begin + np.uint64(k)] = value * share
