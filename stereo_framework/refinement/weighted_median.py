@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ WHERE = ("status", "everywhere")
 
 _WHOLE = 2**20
 """The weight of the pixel itself. Whole weights add up alike in any order, so that halves of equal weight are told from rounding."""
+_LEAST = math.log(2 * _WHOLE)
 
 
 @stage("refinement", source="Ma et al. 2013; Rhemann et al. 2011, section 3.1", halo=lambda radius: radius)
@@ -86,10 +88,12 @@ def weighted_median(
     if where == "status":
         chosen &= status != Status.MATCHED
     colours = np.ascontiguousarray(reference, np.float32).reshape(*disparity.shape, -1)
-    near = np.exp(-np.square(np.arange(radius + 1) / sigma_space) / 2)
+    # By how much the exponent of a weight falls, for each distance along an axis and for each square of a difference.
+    far = np.square(np.arange(radius + 1) / sigma_space) / 2
+    unlike = 0.5 / sigma_colour**2
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, colours, chosen, near, 0.5 / sigma_colour**2, start, filtered[start:stop])
+        _kernel(disparity, colours, chosen, far, unlike, start, filtered[start:stop])
 
     over_rows(run, disparity.shape[0], (2 * radius + 1) ** 2 * int(np.count_nonzero(chosen)))
     return filtered
@@ -100,13 +104,13 @@ def _kernel(
     disparity: Disparity,
     colours: NDArray[np.float32],
     chosen: Mask,
-    near: NDArray[np.float64],
-    contrast: float,
+    far: NDArray[np.float64],
+    unlike: float,
     start: int,
     filtered: Disparity,
 ) -> None:
     rows, columns, channels = colours.shape
-    radius = near.shape[0] - 1
+    radius = far.shape[0] - 1
     size = (2 * radius + 1) ** 2
     values, weights = np.empty(size, np.float32), np.empty(size, np.int64)
     for y in range(start, start + filtered.shape[0]):
@@ -121,9 +125,10 @@ def _kernel(
                     difference = 0.0
                     for c in range(channels):
                         difference += (np.float64(colours[j, i, c]) - np.float64(colours[y, x, c])) ** 2
-                    weight = round(near[abs(j - y)] * near[abs(i - x)] * np.exp(-difference * contrast) * _WHOLE)
-                    if weight > 0:
-                        values[count], weights[count] = disparity[j, i], weight
+                    fall = far[abs(j - y)] + far[abs(i - x)] + difference * unlike
+                    # Less weighs less than half a unit.
+                    if fall < _LEAST:
+                        values[count], weights[count] = disparity[j, i], round(np.exp(-fall) * _WHOLE)
                         count += 1
             filtered[y - start, x] = _lower_median(values[:count], weights[:count])
 

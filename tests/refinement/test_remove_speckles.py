@@ -49,9 +49,9 @@ def test_agrees_with_opencv_on_whole_numbers(size, difference):
     assert 0 < np.isfinite(kept).sum() < np.isfinite(disparity).sum()
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_surface_that_winds_over_many_rows_is_counted_whole(threads):
-    # A column of 9 pixels in another surface, whatever rows the threads are given.
+@pytest.mark.parametrize("threads", [1, 2, 9])
+def test_a_surface_over_many_rows_is_counted_whole(threads):
+    # A column of 9 pixels in another surface, whatever rows the threads are given; with 9 a row each.
     disparity = np.zeros((9, 5), np.float32)
     disparity[:, 2] = 7
     with in_threads(threads):

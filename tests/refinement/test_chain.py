@@ -1,0 +1,91 @@
+"""Refinements one after the other, as pipelines run them."""
+
+import numpy as np
+import pytest
+from kernel_inputs import in_threads
+from pipeline_parts import assert_same_match, in_slabs
+
+from stereo_framework import Bound, Pipeline, Scene, Search
+from stereo_framework.matching_cost import census
+from stereo_framework.optimization import semi_global, winner_take_all
+from stereo_framework.refinement import (
+    discontinuity_adjustment,
+    equiangular,
+    interpolate,
+    left_right_check,
+    remove_speckles,
+    weighted_median,
+)
+from stereo_framework.scene import Frame
+from stereo_framework.volume import Status
+
+ROWS, COLUMNS = 40, 60
+
+
+def made(mirrored=False):
+    """A textured wall at disparity 2 with a square at disparity 7 before it, seen from the left and, noisily, from the right."""
+    rng = np.random.default_rng(8)
+    wall, square = rng.integers(0, 256, (2, ROWS, COLUMNS + 10, 3))
+    left, right = wall[:, :COLUMNS].copy(), wall[:, 2 : COLUMNS + 2].copy()
+    left[10:30, 25:45], right[10:30, 18:38] = square[10:30, 25:45], square[10:30, 25:45]
+    right = np.clip(right + rng.integers(-40, 41, right.shape), 0, 255)
+    images = [image[:, ::-1] if mirrored else image for image in (left, right)]
+    left, right = (image.astype(np.uint8) for image in images)
+    # In the mirror the right frame lies at the left of the other.
+    frames = Frame("left", lambda: left, 0), Frame("right", lambda: right, -1 if mirrored else 1)
+    return Scene("made", frames, search=Search(0, 9))
+
+
+def method(*refinements):
+    return Pipeline(
+        Bound(census, {"width": 5, "height": 5}), semi_global, refinement=[equiangular, left_right_check, *refinements]
+    )
+
+
+def test_status_follows():
+    holes, islands = method()(made()), method(Bound(remove_speckles, {"size": 20}))(made())
+    gone = np.isnan(islands.disparity) & np.isfinite(holes.disparity)
+    assert gone.any()
+    assert (islands.status[gone] == Status.MISMATCHED).all()
+    full = method(Bound(remove_speckles, {"size": 20}), interpolate)(made())
+    assert np.isfinite(full.disparity).all()
+    np.testing.assert_array_equal(full.status == Status.FILLED, np.isnan(islands.disparity))
+    # A median of what was filled fills nothing itself.
+    np.testing.assert_array_equal(
+        method(Bound(remove_speckles, {"size": 20}), interpolate, weighted_median)(made()).status, full.status
+    )
+
+
+def test_what_the_square_hides_is_filled_with_the_wall():
+    match = method(Bound(remove_speckles, {"size": 20}), interpolate)(made())
+    # The other view shows five columns less of the wall at the left of the square. Census windows blur its edges by two pixels.
+    hidden = match.disparity[12:28, 20:23]
+    assert np.median(np.abs(hidden - 2)) < 0.5
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rule", ["hirschmueller", "mei"])
+def test_the_mirror_image_in_the_other_direction_gives_the_mirrored_map(rule, threads):
+    fill = Bound(interpolate, {"rule": rule})
+    chain = method(Bound(remove_speckles, {"size": 20}), fill, weighted_median, discontinuity_adjustment)
+    with in_threads(threads):
+        expected, mirrored = chain(made()), chain(made(mirrored=True))
+    assert mirrored.search.direction == -1
+    np.testing.assert_array_equal(mirrored.disparity[:, ::-1], expected.disparity)
+    np.testing.assert_array_equal(mirrored.status[:, ::-1], expected.status)
+
+
+@pytest.mark.parametrize("height", [1, 4, 7])
+def test_slabs_give_the_same(height):
+    local = Pipeline(
+        Bound(census, {"width": 5, "height": 5}),
+        winner_take_all,
+        refinement=[
+            Bound(remove_speckles, {"size": 6}),
+            Bound(weighted_median, {"radius": 2, "where": "everywhere"}),
+            discontinuity_adjustment,
+        ],
+    )
+    whole = in_slabs(1000, local, made())
+    assert 0 < np.isnan(whole.disparity).sum() < whole.disparity.size
+    assert_same_match(in_slabs(height, local, made()), whole)
