@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework._checks import check_count, check_positive
 from stereo_framework.aggregation._guide import check_guides
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
 from stereo_framework.per_image import per_image
 from stereo_framework.scene import Image
 from stereo_framework.stage import Positive, PositiveInt, Unit, stage
@@ -84,8 +84,7 @@ def guided_filter(
     """
     volume.check_float("guided_filter")
     check_guides(volume, reference=reference)
-    check_count("guided_filter.radius", radius)
-    check_positive("guided_filter.epsilon", epsilon)
+    require(guided_filter, radius=radius, epsilon=epsilon)
     guide, means, inverse = _statistics(reference, radius, float(epsilon))
     # What the sums over a window may have before they are rounded: bits of the products of costs and intensities, of which costs may go
     # beyond four times `outside` before the last one is lost.
