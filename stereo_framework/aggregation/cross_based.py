@@ -349,23 +349,24 @@ def _subtract(
     for k in range(end, levels):
         out[place + k], counts[place + k] = rest, 0
     # Unsigned indices need no wraparound check.
-    line, cell, pixel, pitch = np.uint64(origin), np.uint64(place), np.uint64(base), np.uint64(step)
+    line, cell = np.uint64(max(origin + first, 0)), np.uint64(place + first)
+    pixel, pitch = np.uint64(base + first), np.uint64(step)
     if last:
-        for k in range(first, end):
+        for k in range(end - first):
             level = np.uint64(k)
             before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
             after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
             total, n = sums[after] - sums[before], totals[after] - totals[before]
             out[cell + level] = total / n if n > 0 else outside
     elif counted:
-        for k in range(first, end):
+        for k in range(end - first):
             level = np.uint64(k)
             before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
             after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
             out[cell + level] = sums[after] - sums[before]
             counts[cell + level] = totals[after] - totals[before]
     else:
-        for k in range(first, end):
+        for k in range(end - first):
             level = np.uint64(k)
             shorter, longer = min(own_back, back[line + level]), min(own_on, on[line + level])
             before = pixel + level - pitch * np.uint64(shorter)
