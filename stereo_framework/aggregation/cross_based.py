@@ -24,8 +24,8 @@ Views = Literal["both", "reference"]
 
 _BLOCK = 64
 """Rows that are summed up at a time."""
-_PART = 512
-"""Cells of a row that are summed up at a time along columns: their sums over a block and its arms stay in the second cache."""
+_PART = 2048
+"""Cells of a row that are summed up at a time along columns: the sums of a block and its arms are to stay in the second cache."""
 
 
 class _Support(NamedTuple):
@@ -179,17 +179,20 @@ def _across(
     sums, totals = np.zeros((columns + 1, levels)), np.zeros((columns + 1, levels), np.int32)
     for y in range(start, stop):
         _add_up(values[y], numbers[y if counted else 0 :], counted, starts, stops, sums, totals)
+        # Slices cost more than the arithmetic of a pixel.
+        running, numbered, line, count = sums.reshape(-1), totals.reshape(-1), out[y].reshape(-1), counts[y].reshape(-1)
+        own_left, own_right, left, right = own[0, y], own[1, y], other[0, y], other[1, y]
         for x in range(columns):
             _subtract(
-                sums.reshape(-1),
-                totals.reshape(-1),
+                running,
+                numbered,
                 counted,
                 x * levels,
                 levels,
-                own[0, y, x],
-                own[1, y, x],
-                other[0, y],
-                other[1, y],
+                own_left[x],
+                own_right[x],
+                left,
+                right,
                 origins[x],
                 starts[x],
                 stops[x],
@@ -197,8 +200,8 @@ def _across(
                 last,
                 outside,
                 x * levels,
-                out[y].reshape(-1),
-                counts[y].reshape(-1),
+                line,
+                count,
             )
 
 
@@ -258,24 +261,27 @@ def _along(
             end = min(part + width, columns)
             for y in range(top, bottom):
                 r = y - top
-                line = values[y, part:end].reshape(-1)
+                value = values[y, part:end].reshape(-1)
                 if counted:
                     number = numbers[y, part:end].reshape(-1)
-                    _add_counted(sums[r], totals[r], line, number, rounder, sums[r + 1], totals[r + 1])
+                    _add_counted(sums[r], totals[r], value, number, rounder, sums[r + 1], totals[r + 1])
                 else:
-                    _add(sums[r], line, rounder, sums[r + 1])
+                    _add(sums[r], value, rounder, sums[r + 1])
+            running, numbered = sums.reshape(-1), totals.reshape(-1)
             for y in range(block, min(block + _BLOCK, stop)):
+                line, count = out[y].reshape(-1), counts[y].reshape(-1)
+                own_up, own_down, up, down = own[2, y], own[3, y], other[2, y], other[3, y]
                 for x in range(part, end):
                     _subtract(
-                        sums.reshape(-1),
-                        totals.reshape(-1),
+                        running,
+                        numbered,
                         counted,
                         ((y - top) * width + x - part) * levels,
                         width * levels,
-                        own[2, y, x],
-                        own[3, y, x],
-                        other[2, y],
-                        other[3, y],
+                        own_up[x],
+                        own_down[x],
+                        up,
+                        down,
                         origins[x],
                         starts[x],
                         stops[x],
@@ -283,8 +289,8 @@ def _along(
                         last,
                         outside,
                         x * levels,
-                        out[y].reshape(-1),
-                        counts[y].reshape(-1),
+                        line,
+                        count,
                     )
 
 
@@ -338,23 +344,24 @@ def _subtract(
     for k in range(end, levels):
         out[place + k], counts[place + k] = rest, 0
     # Unsigned indices need no wraparound check.
-    line, cell, pixel, pitch = np.uint64(origin), np.uint64(place), np.uint64(base), np.uint64(step)
+    line, cell = np.uint64(max(origin + first, 0)), np.uint64(place + first)
+    pixel, pitch = np.uint64(base + first), np.uint64(step)
     if last:
-        for k in range(first, end):
+        for k in range(end - first):
             level = np.uint64(k)
             before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
             after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
             total, n = sums[after] - sums[before], totals[after] - totals[before]
             out[cell + level] = total / n if n > 0 else outside
     elif counted:
-        for k in range(first, end):
+        for k in range(end - first):
             level = np.uint64(k)
             before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
             after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
             out[cell + level] = sums[after] - sums[before]
             counts[cell + level] = totals[after] - totals[before]
     else:
-        for k in range(first, end):
+        for k in range(end - first):
             level = np.uint64(k)
             shorter, longer = min(own_back, back[line + level]), min(own_on, on[line + level])
             before = pixel + level - pitch * np.uint64(shorter)

@@ -235,7 +235,7 @@ def _slide(sums: Floats, radius: int, window: Floats, out: Floats) -> None:
             for k in range(levels):
                 window[k] += sums[part, at, k]
         for x in range(columns):
-            at, enter, leave = np.uint64(x), np.uint64(x + radius), np.uint64(x - radius - 1)
+            at, enter, leave = np.uint64(x), np.uint64(x + radius), np.uint64(max(x - radius - 1, 0))
             if x + radius < columns and x > radius:
                 for k in range(levels):
                     window[k] += sums[part, enter, k] - sums[part, leave, k]
