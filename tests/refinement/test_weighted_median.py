@@ -77,6 +77,12 @@ def test_of_two_medians_the_lower():
     assert everywhere([[5, 3]], [[7, 7]], radius=1, sigma_space=1e4).tolist() == [[3, 3]]
 
 
+@pytest.mark.parametrize(("colour", "expected"), [(153, 5), (154, 3)])
+def test_weights_of_less_than_half_a_unit_are_none(colour, expected):
+    # 3 and 5 weigh the same, unless 9 weighs anything: 2^20 exp(-53^2 / 200) = 0.83, 2^20 exp(-54^2 / 200) = 0.49.
+    assert everywhere([[3, 5, 9]], [[100, 100, colour]], radius=1, sigma_space=1e4)[0, 1] == expected
+
+
 def test_holes_stay_and_do_not_count():
     found = everywhere([[hole, 2, hole, 8, 8]], np.full((1, 5), 9), radius=3, sigma_space=1e4)
     np.testing.assert_array_equal(found, [[hole, 8, hole, 8, 8]])
