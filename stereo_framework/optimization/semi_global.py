@@ -16,7 +16,7 @@ from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Costs, Energy, Labeling
 
 
-@stage("optimization", source="Hirschmueller 2008, section 2.3; Mei et al. 2011", volumes=1, integer=True)
+@stage("optimization", source="Hirschmueller 2008, section 2.2; Mei et al. 2011", volumes=1, integer=True)
 def semi_global(
     energy: Energy,
     reference: Image,
@@ -64,7 +64,7 @@ def semi_global(
 
     Notes
     -----
-    Hirschmueller 2008, section 2.3: along a path that steps from p - r to p::
+    Hirschmueller 2008, section 2.2: along a path that steps from p - r to p::
 
         L(p, d) = C(p, d) + min(L(p-r, d), L(p-r, d-1) + p1, L(p-r, d+1) + p1, min_k L(p-r, k) + p2) - min_k L(p-r, k)
 

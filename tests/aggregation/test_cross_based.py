@@ -183,7 +183,7 @@ def test_both_views_share_the_arms_of_an_image():
         ({"threshold": 0}, r"cross_based.threshold: 0 is not a number > 0"),
         ({"far": 0}, r"cross_based.far: 0"),
         ({"far_threshold": -1}, r"cross_based.far_threshold: -1"),
-        ({"views": "match"}, r"cross_based.views: 'match' is not legal"),
+        ({"views": "match"}, r"cross_based.views: 'match' is not one of"),
         ({"iterations": 0}, r"cross_based.iterations: 0"),
     ],
 )
