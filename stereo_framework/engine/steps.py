@@ -71,11 +71,6 @@ class Step:
         return self.link.view
 
     @property
-    def views(self) -> tuple[int, ...]:
-        """The views whose state it changes."""
-        return (REFERENCE, MATCH) if self.view == BOTH else (self.view,)
-
-    @property
     def bound(self) -> Bound | None:
         """The stage that it runs, if it is just one."""
         return self.link.bound
