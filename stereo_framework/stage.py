@@ -19,6 +19,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
+from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.parameters import (
     Fraction01,
@@ -163,7 +164,7 @@ class Stage:
     @property
     def summary(self) -> str:
         """First line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return summary(self.function)
 
 
 _REGISTRY: dict[str, dict[str, Stage]] = {slot: {} for slot in SLOTS}

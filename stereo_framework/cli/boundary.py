@@ -17,28 +17,35 @@ if TYPE_CHECKING:
 
 
 def boundary(
-    folders: Annotated[list[Path], typer.Argument(help="Results of sweeps measured with the protocol kostliva2007.")],
-    protocol: Annotated[str | None, typer.Option("--protocol", help="Results of this protocol only.")] = None,
-    weight: Annotated[
-        list[str] | None,
-        typer.Option("--weight", metavar="SCENE=W", help="Weight of a scene in the mean; repeatable, others have 1."),
-    ] = None,
-    error_rate: Annotated[
-        float | None, typer.Option("--error-rate", help="Wish: at most this error rate; answers with the densest known setting.")
-    ] = None,
-    density: Annotated[
-        float | None,
-        typer.Option("--density", help="Wish: at least this density (0..1); answers with the most accurate setting."),
-    ] = None,
-    drop_incomplete: Annotated[
-        bool, typer.Option("--drop-incomplete", help="Leave settings that lack a scene out of the mean instead of refusing.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for plots (SVG, PNG) and the answer as a script.")] = None,
+    folders: list[Path],
+    protocol: str | None = None,
+    weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
+    error_rate: float | None = None,
+    density: float | None = None,
+    drop_incomplete: bool = False,
+    out: Path | None = None,
     json: Json = False,
 ) -> int:
     """Compare methods by error rate against sparsity: efficiencies, improvements, the feasibility boundary, and an answer to a wish.
 
     Example: stereo-framework boundary results/roc --error-rate 0.02 --out results/boundary
+
+    Parameters
+    ----------
+    folders
+        Results of sweeps measured with the protocol kostliva2007.
+    protocol
+        Results of this protocol only.
+    weight
+        Weight of a scene in the mean; repeatable, others have 1.
+    error_rate
+        Wish: at most this error rate; answers with the densest known setting.
+    density
+        Wish: at least this density (0..1); answers with the most accurate setting.
+    drop_incomplete
+        Leave settings that lack a scene out of the mean instead of refusing.
+    out
+        Folder for plots (SVG, PNG) and the answer as a script.
     """
     from stereo_framework.sweep import Store
     from stereo_framework.tables.boundary import boundary as collect
