@@ -8,10 +8,11 @@ from pathlib import Path
 from PIL import Image
 
 from stereo_framework import load_scene, run
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.charts import CHART_FIGURES
-from stereo_framework.figures.hci_pictures import metrics_picture, subsets_picture
-from stereo_framework.figures.saving import save_figure
+from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
+from stereo_framework.figures.saving import save_figure, save_picture
 from stereo_framework.script.report import Chart
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
@@ -44,8 +45,9 @@ def main() -> None:
     assert scene.truth is not None
     assert map_ is not None
     subsets = hci_subsets(scene)
-    subsets_picture(out / "subsets.png", scene.reference, subsets)
-    metrics_picture(out / "metrics.png", scene.reference, map_, scene.truth, subsets, title=f"{scene.name}, {SHOWN}")
+    save_picture(out / "subsets.png", subsets_figure(scene.reference, subsets))
+    scores = {name: metric.measure(map_, scene.truth, subsets) for name, metric in HCI_METRICS.items()}
+    save_picture(out / "metrics.png", metrics_figure(scene.reference, scores, f"{scene.name}, {SHOWN}"))
     for path in out.glob("*.png"):
         _shrink(path)
 

@@ -14,6 +14,7 @@ from stereo_framework.errors import ParameterError
 
 if TYPE_CHECKING:
     from stereo_framework.evaluation.roc import Point
+    from stereo_framework.tables.boundary import Boundary
 
 
 def boundary(
@@ -71,9 +72,9 @@ def boundary(
         script = out / "answer.yaml"
         script.write_text(yaml.safe_dump(script_of(answer, results), sort_keys=False))
     if json:
-        points = {s: [_record(p) for p in found.feasible(s)] for s in found.points}
+        points = {s: [vars(p) for p in found.feasible(s)] for s in found.points}
         record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": points}
-        _output.print_json([record | {"answer": _record(answer) if answer else None}])
+        _output.print_json([record | {"answer": answer and vars(answer)}])
         return 0
     _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
     _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())
@@ -130,25 +131,12 @@ def _setting(point: Point, others: list[Point]) -> str:
     return ", ".join(f"{k}={point.parameters[k]}" for k in varied) or "the only setting"
 
 
-def _record(point: Point) -> dict[str, object]:
-    rates = {"sparsity_rate": point.sparsity_rate, "error_rate": point.error_rate}
-    return {
-        **rates,
-        "method": point.method,
-        "scene": point.scene,
-        "parameters": dict(point.parameters),
-        "map": point.map and str(point.map),
-    }
+def _plots(found: Boundary, out: Path) -> None:
+    from stereo_framework.figures.roc_plot import roc_figure
+    from stereo_framework.figures.saving import save_figure
 
-
-def _plots(found: object, out: Path) -> None:
-    from stereo_framework.figures.roc_plot import roc_plot
-    from stereo_framework.tables.boundary import Boundary
-
-    assert isinstance(found, Boundary)
-    out.mkdir(parents=True, exist_ok=True)
-    for ending in ("png", "svg"):
-        for scene, methods in found.points.items():
-            roc_plot(out / f"roc_{scene.replace('/', '-')}.{ending}", methods, boundary=found.feasible(scene), title=scene)
-        cases = found.cases()
-        roc_plot(out / f"roc_mean.{ending}", found.mean, boundary=cases["mean"], title=f"mean of {len(found.points)} scenes")
+    for scene, methods in found.points.items():
+        figure = roc_figure(methods, boundary=found.feasible(scene), title=scene)
+        save_figure(figure, out / f"roc_{scene.replace('/', '-')}", "")
+    figure = roc_figure(found.mean, boundary=found.cases()["mean"], title=f"mean of {len(found.points)} scenes")
+    save_figure(figure, out / "roc_mean", "")

@@ -40,20 +40,24 @@ class Listed:
     def load(self, root: Path, name: str) -> Scene:
         """One of `scene_names`; its files load on first use."""
         entry, folder = dict(_listed()[self.FOLDER][name]), self._folder(root, name)
-        files, match, encoding = entry.pop("frames"), entry.pop("match"), entry.pop("truth", {})
-        sparse, truths = entry.pop("sparse", False), entry.pop("truths")
+        files, match, sparse = entry.pop("frames"), entry.pop("match"), entry.pop("sparse", False)
+        truths, encoding = entry.pop("truths"), entry.pop("truth", {})
+        entry.pop("folder", None)
         there = [i for i, file in enumerate(files) if not sparse or i in match or (folder / file).is_file()]
+        entry["search"] = Search(*entry["search"])
         if "calibration" in entry:
             entry["calibration"] = Calibration(*entry["calibration"])
         return Scene(
             f"{self.FOLDER}/{name}",
             tuple(Frame(files[i], partial(read_image, folder / files[i]), i) for i in there),
-            *map(there.index, match),
+            reference_index=there.index(match[0]),
+            match_index=there.index(match[1]),
             truths={
-                tuple(map(there.index, pair)): partial(read_disparity, folder / file, **encoding) for file, pair in truths.items()
+                (there.index(a), there.index(b)): partial(read_disparity, folder / file, **encoding)
+                for file, (a, b) in truths.items()
             },
             masks=_v2_masks.masks(root, name),
-            **{key: value for key, value in entry.items() if key != "folder"} | {"search": Search(*entry["search"])},
+            **entry,
         )
 
     def _folder(self, root: Path, name: str) -> Path:

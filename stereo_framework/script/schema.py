@@ -9,13 +9,14 @@ from typing import Any
 
 from stereo_framework.docstrings import parameter_texts, summary
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
+from stereo_framework.engine.costs import Factors
 from stereo_framework.parameters import parameters_of
 from stereo_framework.script.addresses import NAME
 from stereo_framework.script.axes import BetweenKeys
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
 from stereo_framework.script.reading import adapter
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
-from stereo_framework.script.specs import FACTORS, FactorKeys
+from stereo_framework.script.specs import FACTORS
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, stages
 
 Schema = dict[str, Any]
@@ -55,7 +56,7 @@ def schema() -> Schema:
     for stage in stages():
         found = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)
         if SLOTS[stage.slot].added:
-            defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _properties(FactorKeys)}
+            defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _properties(Factors)}
     for slot in SLOTS:
         defs[slot] = _slot(slot)
     defs["axis"] = _axis({}, continuous=True)
