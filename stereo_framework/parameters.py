@@ -78,7 +78,7 @@ def model(function: Callable[..., Any]) -> type[pydantic.BaseModel]:
     return pydantic.create_model(function.__name__, __config__=config, **fields)
 
 
-def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
+def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with values of parameters: messages by name, empty when all is well."""
     import pydantic
 
@@ -101,7 +101,7 @@ def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[
     return found
 
 
-def resolve(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters: those given, checked, and the defaults of the rest, in signature order.
 
     Raises
@@ -109,7 +109,7 @@ def resolve(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict
     ParameterError
         Unknown names or illegal values, one line each.
     """
-    found = faults(function, parameters)
+    found = parameter_faults(function, parameters)
     if found:
         raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in found.items()))
     checked = model(function)(**parameters)
@@ -124,7 +124,7 @@ def require(function: Callable[..., Any], **values: Any) -> None:
     ParameterError
         Illegal values, one line each.
     """
-    resolve(function, {name: plain(value) for name, value in values.items()})
+    with_defaults(function, {name: plain(value) for name, value in values.items()})
 
 
 def plain(value: Any) -> Any:

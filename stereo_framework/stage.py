@@ -30,8 +30,8 @@ from stereo_framework.parameters import (
     Unit,
     parameters_of,
     plain,
-    resolve,
     unit,
+    with_defaults,
 )
 
 __all__ = [
@@ -405,7 +405,7 @@ class Bound:
         # Parameters computed with numpy are as good as those written down.
         given = {k: plain(v) for k, v in (parameters or {}).items()}
         object.__setattr__(self, "stage", registered)
-        object.__setattr__(self, "_parameters", tuple(resolve(function, given).items()))
+        object.__setattr__(self, "_parameters", tuple(with_defaults(function, given).items()))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Bound is immutable; make another")

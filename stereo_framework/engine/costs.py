@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.errors import ParameterError
-from stereo_framework.parameters import Positive, faults
+from stereo_framework.parameters import Positive, parameter_faults
 from stereo_framework.stage import Bound, Stage
 from stereo_framework.volume import CostVolume
 
@@ -53,7 +53,7 @@ class Weighted:
     scale: float | None = None
 
     def __post_init__(self) -> None:
-        for name, wrong in faults(Factors, {"weight": self.weight, "scale": self.scale}).items():
+        for name, wrong in parameter_faults(Factors, {"weight": self.weight, "scale": self.scale}).items():
             raise ParameterError(f"matching_cost.{self.bound.stage.name}.{name}: {wrong}")
 
     @property

@@ -19,11 +19,11 @@ from stereo_framework.parameters import (
     Positive,
     Words,
     describe,
-    faults,
+    parameter_faults,
     parameters_of,
     plain,
-    resolve,
     spelled,
+    with_defaults,
 )
 
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
@@ -102,7 +102,7 @@ def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with single values, by key."""
     found = {k: fault for k, v in values.items() if k == "hci" and isinstance(v, Mapping) and (fault := _hci_fault(v))}
     given = {field(k): _in_one_form(field(k), v) for k, v in values.items() if k not in found}
-    wrong = faults(Protocol, {"name": "derived"} | given)
+    wrong = parameter_faults(Protocol, {"name": "derived"} | given)
     for key in (key for key in values if field(key) in wrong):
         found[key] = wrong[field(key)]
         if field(key) in _GROUPED:
@@ -241,7 +241,7 @@ class Protocol:
         if found:
             raise ParameterError("\n".join(f"protocol.{name}: {message}" for name, message in found.items()))
         # One form for each value, so that protocols that measure the same are equal.
-        values = resolve(Protocol, {name: _in_one_form(name, value) for name, value in vars(self).items()})
+        values = with_defaults(Protocol, {name: _in_one_form(name, value) for name, value in vars(self).items()})
         values["measures"] = tuple(dict.fromkeys(name for item in values["measures"] for name in GROUPS.get(item, (item,))))
         vars(self).update(values)
 

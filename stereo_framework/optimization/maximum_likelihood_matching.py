@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
+from stereo_framework.optimization._one_to_one import check_whole_steps
 from stereo_framework.parameters import require
 from stereo_framework.scene import Mask
 from stereo_framework.stage import NonNegative, Unit, stage
@@ -76,7 +76,7 @@ def maximum_likelihood_matching(
         _kernel(turned[start:stop], seen, search.stride, 2 * occlusion_cost, result[start:stop])
 
     over_rows(run, rows, costs.size)
-    chosen = chosen_costs(volume, labels)
+    chosen = volume.chosen(labels)
     unmatched = 2 * int((labels < 0).sum())
     return Labeling(labels, chosen, objective=float(chosen.sum(dtype=np.float64)) + unmatched * occlusion_cost)
 

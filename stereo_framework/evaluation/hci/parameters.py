@@ -17,7 +17,7 @@ from stereo_framework.parameters import (
     PositiveInt,
     Words,
     describe,
-    faults,
+    parameter_faults,
     parameters_of,
 )
 
@@ -56,7 +56,7 @@ def _is_odd(value: int) -> bool:
 
 Length = Annotated[
     Scaled,
-    Predicate(lambda length: not faults(Scaled, vars(length))),
+    Predicate(lambda length: not parameter_faults(Scaled, vars(length))),
     Words("a number >= 0 (pixels) or a pair [least pixels, share of the size]"),
 ]
 OddPixels = Annotated[PositiveInt, Predicate(_is_odd), Words("an odd number >= 1 (pixels)")]
@@ -144,7 +144,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         values = vars(self) | {f.name: _length(getattr(self, f.name)) for f in dataclasses.fields(self) if f.type == "Length"}
-        if found := faults(Parameters, values):
+        if found := parameter_faults(Parameters, values):
             # The values as they were given.
             lines = (f"hci.{n}: {getattr(self, n)!r} is not {describe(parameters_of(Parameters)[n].annotation)}" for n in found)
             raise ParameterError("\n".join(lines))
