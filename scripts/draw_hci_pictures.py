@@ -14,6 +14,7 @@ from stereo_framework.figures.charts import CHART_FIGURES
 from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
 from stereo_framework.figures.saving import save_figure, save_picture
 from stereo_framework.script.report import Chart
+from stereo_framework.tables.standings import standings
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
 METHODS = ("window", "ssd", "dp", "so", "bp", "gc")
@@ -37,7 +38,7 @@ def main() -> None:
         results += run(script, scenes=list(SCENES), maps=True)
     chart = Chart("choosing", method=SHOWN, title="Three synthetic scenes")
     for kind, draw in CHART_FIGURES.items():
-        svg, _ = save_figure(draw(chart, results), out / kind, "")
+        svg, _ = save_figure(draw(chart, standings(results, chart.measures)), out / kind, "")
         svg.unlink()
     # The scene with fine structures.
     scene = load_scene(SCENES[-1])

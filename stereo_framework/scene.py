@@ -340,6 +340,14 @@ class Scene:
             raise DataError(f"scene {self.name}: {what} is {_size(array)}, its images are {_size(self.reference)}")
 
 
+def inside_border(shape: tuple[int, ...], border: int) -> Mask:
+    """The pixels that lie `border` pixels or more from all four sides, bool ``(rows, columns)``."""
+    rows, columns = shape[:2]
+    inside = np.zeros((rows, columns), bool)
+    inside[border : max(rows - border, 0), border : max(columns - border, 0)] = True
+    return inside
+
+
 def _read_only(array: NDArray) -> NDArray:
     """A read-only view: the loader's own array stays as it is."""
     view = array.view()

@@ -72,9 +72,9 @@ def boundary(
         script = out / "answer.yaml"
         script.write_text(yaml.safe_dump(script_of(answer, results), sort_keys=False))
     if json:
-        points = {s: [vars(p) for p in found.feasible(s)] for s in found.points}
-        record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": points}
-        _output.print_json([record | {"answer": answer and vars(answer)}])
+        boundaries = {scene: found.feasible(scene) for scene in found.points}
+        record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": boundaries}
+        _output.print_json([record | {"answer": answer}])
         return 0
     _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
     _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())

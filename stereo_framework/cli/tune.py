@@ -89,7 +89,7 @@ def tune(
             return 130
         tuned = tuner.tuned()
     if json:
-        _output.print_json(_record(tuned))
+        _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name})
     else:
         _print(tuned, out)
     for trial in tuned.trials:
@@ -99,18 +99,6 @@ def tune(
         hint = f"the same command continues from {out}" if out else "--out DIR keeps trials to continue from"
         print(f"the time is up after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
     return 1 if any(trial.error for trial in tuned.trials) else 0
-
-
-def _record(tuned: Tuned) -> dict[str, Any]:
-    return {
-        "statistic": tuned.statistic,
-        "better": tuned.better,
-        "protocol": tuned.protocol.name,
-        "best": tuned.best and tuned.best.record(),
-        "script": tuned.script,
-        "importance": dict(tuned.importance),
-        "trials": [trial.record() for trial in tuned.trials],
-    }
 
 
 def _print(tuned: Tuned, out: Path | None) -> None:

@@ -21,7 +21,7 @@ from stereo_framework.figures._drawing import (
     panel_size,
 )
 from stereo_framework.io import PathLike, write_image
-from stereo_framework.scene import Disparity, Image, Mask
+from stereo_framework.scene import Disparity, Image, Mask, inside_border
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -204,7 +204,4 @@ def overview_figure(
 def _evaluated(disparity: Disparity, truth: Disparity, border: int) -> Mask:
     """Pixels within the border whose truth is known."""
     check_shapes(("disparity", disparity), ("truth", truth))
-    rows, columns = truth.shape
-    inside = np.zeros(truth.shape, bool)
-    inside[border : max(rows - border, 0), border : max(columns - border, 0)] = True
-    return inside & np.isfinite(truth)
+    return inside_border(truth.shape, border) & np.isfinite(truth)

@@ -67,10 +67,6 @@ class Trial:
     state: Literal["complete", "pruned", "failed"]
     error: str | None
 
-    def record(self) -> dict[str, Any]:
-        """The trial as the plain object that ``--json`` prints."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
