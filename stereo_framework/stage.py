@@ -28,7 +28,6 @@ from stereo_framework.parameters import (
     PositiveInt,
     Unit,
     parameters_of,
-    plain,
     unit,
     with_defaults,
 )
@@ -328,10 +327,8 @@ class Bound:
 
     def __init__(self, function: Callable[..., Any], parameters: Mapping[str, Any] | None = None):
         registered = of(function)
-        # Parameters computed with numpy are as good as those written down.
-        given = {k: plain(v) for k, v in (parameters or {}).items()}
         object.__setattr__(self, "stage", registered)
-        object.__setattr__(self, "_parameters", tuple(with_defaults(function, given).items()))
+        object.__setattr__(self, "_parameters", tuple(with_defaults(function, parameters or {}).items()))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Bound is immutable; make another")
