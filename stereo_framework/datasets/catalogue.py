@@ -6,7 +6,7 @@ The list itself is ``catalogue.yaml`` beside this file; its head explains the en
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import PurePosixPath
@@ -80,28 +80,21 @@ class PublicSet:
 def public_sets() -> tuple[PublicSet, ...]:
     """All of them, in the order of the list."""
     text = (resources.files("stereo_framework.datasets") / "catalogue.yaml").read_text("utf-8")
-    return tuple(
-        PublicSet(
-            name,
-            entry["about"],
-            entry["cite"],
-            entry["page"],
-            entry.get("megabytes"),
-            tuple(_files(name, entry)),
-            entry.get("register"),
-        )
-        for name, entry in yaml.safe_load(text).items()
-    )
+    return tuple(_public_set(name, entry) for name, entry in yaml.safe_load(text).items())
 
 
-def _files(name: str, entry: Mapping[str, Any]) -> Iterator[RemoteFile]:
-    single = entry.get("files", {})
+def _public_set(name: str, entry: dict[str, Any]) -> PublicSet:
+    files = tuple(_files(name, entry.pop("files", {}), entry.pop("archives", ())))
+    return PublicSet(name=name, files=files, **{"megabytes": None, "register": None} | entry)
+
+
+def _files(name: str, single: Mapping[str, Any], archives: Iterable[Mapping[str, Any]]) -> Iterator[RemoteFile]:
     must, copies = single.get("sha256", {}), single.get("copies", {})
     for file in [*must, *copies]:
         url, target = (single[key].format(file=file) for key in ("url", "to"))
         scene = "/".join([name, *PurePosixPath(file).parts[:-1]])
         yield RemoteFile(url, target, scene, sha256=must.get(file), copy_sha256=copies.get(file))
-    for archive in entry.get("archives", ()):
+    for archive in archives:
         for scene in archive.get("scenes", [None]):
             yield RemoteFile(
                 archive["url"].format(scene=scene),

@@ -26,15 +26,7 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
         Its methods, checked.
     common : Common
     """
-    script: dict[str, Any] = {"name": name}
-    if common.plugins:
-        script["plugins"] = list(common.plugins)
-    if scenes:
-        script["scenes"] = list(scenes)
-    if common.search:
-        script["search"] = dict(common.search)
-    if common.specification is not None:
-        script["evaluation"] = {"protocol": common.specification}
+    script: dict[str, Any] = {"name": name, **({"scenes": list(scenes)} if scenes else {}), **common.mapping(common.search)}
     if root.report:
         script["report"] = root.report
     if not root.methods:

@@ -29,6 +29,7 @@ class Common:
     search : dict of str to float
         ``minimum``, ``maximum``, ``step`` in pixels and ``truth_margin``, as far as the script sets them.
     protocols : tuple of Protocol
+        Empty: that of the scene.
     specification : object
         The protocols as the script writes them; None where it leaves them to the scenes.
     plugins : tuple of str
@@ -39,6 +40,15 @@ class Common:
     protocols: tuple[Protocol, ...]
     specification: Any
     plugins: tuple[str, ...]
+
+    def mapping(self, search: Mapping[str, float]) -> dict[str, Any]:
+        """What stands in a script for it, with this search."""
+        said = {
+            "plugins": list(self.plugins),
+            "search": dict(search),
+            "evaluation": None if self.specification is None else {"protocol": self.specification},
+        }
+        return {key: value for key, value in said.items() if value}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,16 +100,8 @@ class Run:
     @property
     def mapping(self) -> dict[str, Any]:
         """A script of this run alone, defaults filled in, that `load` accepts; plain values that YAML can hold."""
-        found: dict[str, Any] = {"name": self.method}
-        if self.common.plugins:
-            found["plugins"] = list(self.common.plugins)
-        if self.search:
-            found["search"] = dict(self.search)
-        found["seed"] = self.seed
-        found |= _slots(self.pipeline, self.seeded)
-        if self.common.specification is not None:
-            found["evaluation"] = {"protocol": self.common.specification}
-        return found
+        shared = self.common.mapping(self.search)
+        return {"name": self.method, **shared, "seed": self.seed, **_slots(self.pipeline, self.seeded)}
 
 
 def _uses(method: Pipeline, home: str = "") -> dict[str, str]:

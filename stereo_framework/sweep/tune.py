@@ -104,19 +104,46 @@ def tune(
     script: str | Path | Mapping[str, Any] | Script,
     statistic: str,
     scenes: Sequence[str | Scene] | str | Scene | None = None,
-    *,
-    trials: int = 50,
-    out: str | Path | None = None,
-    workers: int = 1,
-    seed: int = 0,
-    timeout: float | None = None,
-    executor: Literal["thread", "process"] | Executor = "thread",
-    dask: str | None = None,
-    memory: int | None = None,
-    overrides: Sequence[str] = (),
-    data: str | Path | None = None,
+    **options: Any,
 ) -> Tuned:
     """Search the settings that a script's ``sweep`` spans for the best value of a statistic.
+
+    Parameters
+    ----------
+    script, statistic, scenes, **options
+        As those of `Tuner`.
+
+    Returns
+    -------
+    Tuned
+
+    Raises
+    ------
+    ScriptError, DataError, ParameterError
+        Faults of the script, its scenes or the other parameters, before anything runs; another sweep that writes to `out`.
+    MissingExtraError
+        Optuna is not installed.
+
+    Notes
+    -----
+    The average is the protocol's: over scenes, weighted or over pixels. Settings are proposed by a multivariate tree-structured Parzen
+    estimator (Bergstra et al. 2011; Falkner et al. 2018), the first ten by chance. A setting that fails is left out.
+
+    Examples
+    --------
+    >>> script = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 7, 15]}}}
+    >>> found = tune(script, "bad_pixels_nonocc", "synthetic/planes", trials=3)
+    >>> found.best.axes["aggregation.box.size"] > 1
+    True
+    """
+    with Tuner(script, statistic, scenes, **options) as tuner:
+        for _ in tuner:
+            pass
+        return tuner.tuned()
+
+
+class Tuner:
+    """`tune` trial by trial. A context manager; iterating yields the trials of earlier calls, then the others as they end.
 
     Parameters
     ----------
@@ -146,41 +173,8 @@ def tune(
         ``key.path=value`` settings over the script's.
     data : path, optional
         Data root, as for `run`.
-
-    Returns
-    -------
-    Tuned
-
-    Raises
-    ------
-    ScriptError, DataError, ParameterError
-        Faults of the script, its scenes or the other parameters, before anything runs; another sweep that writes to `out`.
-    MissingExtraError
-        Optuna is not installed.
-
-    Notes
-    -----
-    The average is the protocol's: over scenes, weighted or over pixels. Settings are proposed by a multivariate tree-structured Parzen
-    estimator (Bergstra et al. 2011; Falkner et al. 2018), the first ten by chance. A setting that fails is left out.
-
-    Examples
-    --------
-    >>> script = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 7, 15]}}}
-    >>> found = tune(script, "bad_pixels_nonocc", "synthetic/planes", trials=3)
-    >>> found.best.axes["aggregation.box.size"] > 1
-    True
-    """
-    # Its parameters are the same.
-    with Tuner(**locals()) as tuner:
-        for _ in tuner:
-            pass
-        return tuner.tuned()
-
-
-class Tuner:
-    """`tune` trial by trial. A context manager; iterating yields the trials of earlier calls, then the others as they end.
-
-    The parameters are those of `tune`; `watch` is called with a text whenever a stage begins.
+    watch : callable, optional
+        Called with a text whenever a stage begins.
     """
 
     def __init__(
