@@ -292,7 +292,7 @@ class Tuner:
                 return
             self._make(batch)
             for one in batch:
-                about = {"method": one.run.method, "axes": one.run.axes, "scenes": one.values}
+                about: dict[str, Any] = {"method": one.run.method, "axes": one.run.axes, "scenes": one.values}
                 about |= {"error": one.error, "traceback": one.traceback}
                 self.study.tell(one.trial, one.value, about, failed=one.error is not None)
             self._write_best()
