@@ -103,3 +103,35 @@ def discontinuity_adjustment(disparity, costs, search, difference):
         if own in cost and min(cost.values()) < cost[own]:
             adjusted[y, x] = min(value for value in cost if cost[value] == min(cost.values()))
     return adjusted
+
+
+def local_plane(disparity, image, y, x, radii, gate, colour_scale, ridge):
+    """(slope to the right, slope down, value) of the robust plane at a pixel with an estimate."""
+    colours = image.reshape(*disparity.shape, -1).astype(float)
+    slopes, value = np.zeros(2), float(disparity[y, x])
+    fits = [(radii[0], gate + 0.2), (radii[0], gate), *((radius, gate) for radius in radii[1:])]
+    for radius, tolerance in fits:
+        step = max(1, radius // 4)
+        normal, right_side = np.diag([ridge * radius**2, ridge * radius**2, 1e-3]), np.append(ridge * radius**2 * slopes, 0)
+        places = range(-(radius // step) * step, radius + 1, step)
+        for dy, dx in ((dy, dx) for dy in places for dx in places):
+            p = y + dy, x + dx
+            if not (0 <= p[0] < disparity.shape[0] and 0 <= p[1] < disparity.shape[1]) or math.isnan(disparity[p]):
+                continue
+            height = float(disparity[p]) - value
+            off = (height - slopes @ (dx, dy)) / tolerance
+            if abs(off) < 1:
+                alike = math.exp(-max(abs(colours[p] - colours[y, x])) / colour_scale)
+                place = np.array([dx, dy, 1.0])
+                normal += alike * (1 - off**2) ** 2 * np.outer(place, place)
+                right_side += alike * (1 - off**2) ** 2 * height * place
+        *found, rise = np.linalg.solve(normal, right_side)
+        slopes, value = np.clip(found, (-1, -1.5), (1, 1.5)), value + rise
+    return (*slopes, value)
+
+
+def plane_smooth(disparity, image, radius, far_radius, gate, colour_scale, ridge):
+    smooth = disparity.astype(float)
+    for y, x in np.argwhere(~np.isnan(disparity)):
+        smooth[y, x] = local_plane(disparity, image, y, x, (radius, far_radius), gate, colour_scale, ridge)[2]
+    return smooth

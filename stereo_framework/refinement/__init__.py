@@ -7,6 +7,7 @@ from stereo_framework.refinement.interpolate import interpolate
 from stereo_framework.refinement.left_right_check import left_right_check
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
+from stereo_framework.refinement.plane_smooth import plane_smooth
 from stereo_framework.refinement.remove_speckles import remove_speckles
 from stereo_framework.refinement.weighted_median import weighted_median
 
@@ -18,6 +19,7 @@ __all__ = [
     "left_right_check",
     "median",
     "parabola",
+    "plane_smooth",
     "remove_speckles",
     "weighted_median",
 ]
