@@ -1,8 +1,11 @@
 """Slow, obvious twins of the refinements that take away and fill: plain loops and sets, written from the papers' words."""
 
+import collections
 import math
 
+import naive_support
 import numpy as np
+import scipy.ndimage
 
 
 def neighbours(y, x, shape):
@@ -135,3 +138,93 @@ def plane_smooth(disparity, image, radius, far_radius, gate, colour_scale, ridge
     for y, x in np.argwhere(~np.isnan(disparity)):
         smooth[y, x] = local_plane(disparity, image, y, x, (radius, far_radius), gate, colour_scale, ridge)[2]
     return smooth
+
+
+def region_voting(disparity, image, search, status, minimum_count, minimum_share, iterations, limits):
+    """`limits`: of the arms, as `naive_support.arms` takes them."""
+    arms = naive_support.arms(image, *limits)
+    filled, told = disparity.copy(), status.copy()
+    for _ in range(iterations):
+        before = filled.copy()
+        for y, x in np.ndindex(disparity.shape):
+            if not math.isnan(before[y, x]) or status[y, x] == 4:
+                continue
+            votes = collections.Counter()
+            for v in range(y - arms[y, x]["up"], y + arms[y, x]["down"] + 1):
+                for u in range(x - arms[v, x]["left"], x + arms[v, x]["right"] + 1):
+                    if not math.isnan(before[v, u]):
+                        level = round((float(before[v, u]) - search.minimum) / search.step)
+                        votes.update([level] if 0 <= level < search.levels else [])
+            total = votes.total()
+            for level in sorted(votes):
+                if votes[level] == max(votes.values()) and total > minimum_count and votes[level] > minimum_share * total:
+                    filled[y, x], told[y, x] = search.minimum + level * search.step, 3
+                    break
+    return filled, told
+
+
+def segments(image, sigma, scale, minimum):
+    """Sets of pixels, joined one by one in the order of the differences between neighbours, and numbered in reading order."""
+    smooth = scipy.ndimage.gaussian_filter(image.reshape(*image.shape[:2], -1).astype(float), (sigma, sigma, 0))
+    edges = []
+    for y, x in np.ndindex(image.shape[:2]):
+        for v, u in ((y, x + 1), (y + 1, x), (y + 1, x + 1), (y + 1, x - 1)):
+            if v < image.shape[0] and 0 <= u < image.shape[1]:
+                # The channels' squares are added in their order, since equal sums are ties.
+                edges.append(
+                    (math.sqrt(sum((a - b) ** 2 for a, b in zip(smooth[v, u], smooth[y, x], strict=True))), (y, x), (v, u))
+                )
+    edges.sort(key=lambda edge: edge[0])
+    segment_of = {p: frozenset([p]) for p in np.ndindex(image.shape[:2])}
+    inside = dict.fromkeys(segment_of.values(), 0)
+    for small_ones in (False, True):
+        for difference, p, q in edges:
+            a, b = segment_of[p], segment_of[q]
+            if a is b:
+                continue
+            if small_ones:
+                joins = min(len(a), len(b)) < minimum
+            else:
+                joins = all(difference <= inside[s] + scale / len(s) for s in (a, b))
+            if joins:
+                inside[a | b] = difference
+                segment_of.update(dict.fromkeys(a | b, a | b))
+    numbers = {}
+    result = np.empty(image.shape[:2], int)
+    for p in np.ndindex(image.shape[:2]):
+        result[p] = numbers.setdefault(segment_of[p], len(numbers))
+    return result
+
+
+def plane_through(points):
+    """Level at the origin, change from row to row and from column to column of the least-squares plane; None where points do not tell it."""
+    y, x, d = np.array(points, float).T
+    matrix = np.column_stack([np.ones(len(d)), y, x])
+    if np.linalg.matrix_rank(matrix) < 3:
+        return None
+    plane, *_ = np.linalg.lstsq(matrix, d, rcond=None)
+    return plane if abs(plane[2]) < 1 else None
+
+
+def segment_plane(points, triples, tolerance, minimum_count, minimum_share):
+    """The plane of a segment's points (row, column, disparity), of which `triples` are tried; None where they have none."""
+
+    def off(plane):
+        return np.array([abs(plane[0] + plane[1] * y + plane[2] * x - d) for y, x, d in points]) / tolerance
+
+    def rating(plane):
+        return math.fsum(1 - e * e for e in off(plane) if e < 1)
+
+    if len(points) < minimum_count:
+        return None
+    best = (sorted(d for _, _, d in points)[(len(points) - 1) // 2], 0.0, 0.0)
+    for triple in triples:
+        plane = plane_through([points[i] for i in triple])
+        # More by more than rounding.
+        if plane is not None and rating(plane) > rating(best) + 1e-9:
+            best = plane
+    for _ in range(2):
+        chosen = [point for point, e in zip(points, off(best), strict=True) if e < 1]
+        again = plane_through(chosen) if chosen else None
+        best = best if again is None else again
+    return best if (off(best) < 1).sum() >= minimum_share * len(points) else None

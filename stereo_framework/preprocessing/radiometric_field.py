@@ -93,7 +93,7 @@ def _differences(reference: Image, match: Image, search: Search, look: View) -> 
     known &= (places >= 0) & (places < columns.size)
     left, right = (image.reshape(*image.shape[:2], -1) for image in (reference, match))
     met = np.take_along_axis(right, np.clip(places, 0, columns[-1])[..., None], axis=1)
-    return known, left.astype(np.float32) - met
+    return known, left.astype(np.float32) - met.astype(np.float32)
 
 
 def _average(

@@ -8,7 +8,9 @@ from stereo_framework.refinement.left_right_check import left_right_check
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
 from stereo_framework.refinement.plane_smooth import plane_smooth
+from stereo_framework.refinement.region_voting import region_voting
 from stereo_framework.refinement.remove_speckles import remove_speckles
+from stereo_framework.refinement.segment_planes import segment_planes
 from stereo_framework.refinement.weighted_median import weighted_median
 
 __all__ = [
@@ -20,6 +22,8 @@ __all__ = [
     "median",
     "parabola",
     "plane_smooth",
+    "region_voting",
     "remove_speckles",
+    "segment_planes",
     "weighted_median",
 ]
