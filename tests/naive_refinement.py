@@ -1,6 +1,7 @@
 """Slow, obvious twins of the refinements that take away and fill: plain loops and sets, written from the papers' words."""
 
 import collections
+import dataclasses
 import math
 
 import naive_support
@@ -228,3 +229,40 @@ def segment_plane(points, triples, tolerance, minimum_count, minimum_share):
         again = plane_through(chosen) if chosen else None
         best = best if again is None else again
     return best if (off(best) < 1).sum() >= minimum_share * len(points) else None
+
+
+def border_fill(disparity, image, search, status, radius, gate, steepest):
+    if search.direction < 0:
+        mirrored = (np.flip(array, axis=1) for array in (disparity, image))
+        turned = dataclasses.replace(search, direction=1)
+        return tuple(np.flip(a, axis=1) for a in border_fill(*mirrored, turned, np.flip(status, axis=1), radius, gate, steepest))
+    filled, told = disparity.copy(), status.copy()
+    colours = image.reshape(*disparity.shape, -1).astype(float)
+    rows, columns = disparity.shape
+    for y, x in np.ndindex(disparity.shape):
+        if not np.isnan(disparity[y, : x + 1]).all() or status[y, x] == 4:
+            continue
+        begins = []
+        for way in (0, 0.25, -0.25, 0.5, -0.5, 1, -1, 2, -2):
+            for s in range(1, columns - x):
+                v = y + int(math.copysign(math.floor(abs(way * s) + 0.5), way))
+                if not 0 <= v < rows:
+                    break
+                if not math.isnan(disparity[v, x + s]):
+                    begins.append((max(abs(colours[v, x + s] - colours[y, x])) + s / 4, v, x + s))
+                    break
+        if not begins:
+            continue
+        _, v, u = min(begins, key=lambda begin: begin[0])
+        normal, right_side = np.diag([10, 10, 1e-3]), np.zeros(3)
+        for j, i in np.ndindex(disparity.shape):
+            height = float(disparity[j, i]) - float(disparity[v, u])
+            if abs(j - v) <= radius and -radius <= i - u <= 2 * radius and abs(height) <= gate:
+                place = np.array([i - u, j - v, 1.0])
+                normal += np.outer(place, place)
+                right_side += height * place
+        right, down, rise = np.linalg.solve(normal, right_side)
+        right, down = np.clip((right, down), -steepest, steepest)
+        value = float(disparity[v, u]) + rise + right * (x - u) + down * (y - v)
+        filled[y, x], told[y, x] = np.clip(value, search.minimum, search.maximum), 3
+    return filled, told

@@ -1,5 +1,6 @@
 """Refinement of disparity maps."""
 
+from stereo_framework.refinement.border_fill import border_fill
 from stereo_framework.refinement.discontinuity_adjustment import discontinuity_adjustment
 from stereo_framework.refinement.equiangular import equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions
@@ -14,6 +15,7 @@ from stereo_framework.refinement.segment_planes import segment_planes
 from stereo_framework.refinement.weighted_median import weighted_median
 
 __all__ = [
+    "border_fill",
     "discontinuity_adjustment",
     "equiangular",
     "fill_occlusions",

@@ -223,11 +223,20 @@ def _solve(sums: Values, hold: float, width: int, plane: Values) -> None:
         yy, y, ones = sums[i + 3 * _WIDTH] + hold, np.float64(sums[i + 4 * _WIDTH]), sums[i + 5 * _WIDTH] + _LEAST
         xz, yz = sums[i + 6 * _WIDTH] + hold * before_right, sums[i + 7 * _WIDTH] + hold * before_down
         z = np.float64(sums[i + 8 * _WIDTH])
-        # Cramer's rule; the matrix is positive definite.
-        a, b, c = yy * ones - y * y, x * y - xy * ones, xy * y - x * yy
-        d, e, f = xx * ones - x * x, xy * x - xx * y, xx * yy - xy * xy
-        determinant = xx * a + xy * b + x * c
-        right, down = (a * xz + b * yz + c * z) / determinant, (b * xz + d * yz + e * z) / determinant
+        right, down, rise = solve(xx, xy, x, yy, y, ones, xz, yz, z)
         plane[i] = min(max(right, -_STEEPEST[0]), _STEEPEST[0])
         plane[i + _WIDTH] = min(max(down, -_STEEPEST[1]), _STEEPEST[1])
-        plane[i + 2 * _WIDTH] += (c * xz + e * yz + f * z) / determinant
+        plane[i + 2 * _WIDTH] += rise
+
+
+@kernel
+def solve(
+    xx: float, xy: float, x: float, yy: float, y: float, ones: float, xz: float, yz: float, z: float
+) -> tuple[float, float, float]:
+    """Slopes along x and y, and value at 0, of the plane of least squares, from weighted sums of products; they form a positive definite matrix."""
+    # Cramer's rule.
+    a, b, c = yy * ones - y * y, x * y - xy * ones, xy * y - x * yy
+    d, e, f = xx * ones - x * x, xy * x - xx * y, xx * yy - xy * xy
+    determinant = xx * a + xy * b + x * c
+    right, down, value = a * xz + b * yz + c * z, b * xz + d * yz + e * z, c * xz + e * yz + f * z
+    return right / determinant, down / determinant, value / determinant
