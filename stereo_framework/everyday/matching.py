@@ -21,7 +21,7 @@ from stereo_framework.scene import Calibration, Image, Mask, Scene, Search
 from stereo_framework.script import Run, load
 from stereo_framework.stage import Bound
 
-DEFAULT = "sgm"
+DEFAULT = "fine"
 """The method that is used when none is named."""
 
 
