@@ -26,10 +26,13 @@ def _blocks(file, language):
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / file).read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_the_python_example_runs(capsys):
-    [example] = _blocks("README.md", "python")
-    exec(example, {})
-    lines = capsys.readouterr().out.splitlines()
+def test_the_python_examples_run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for example in _blocks("README.md", "python"):
+        exec(example, {})
+    matched, *lines = capsys.readouterr().out.splitlines()
+    assert matched.startswith("(240, 320) both views agree about ")
+    assert (tmp_path / "results" / "found" / "picture.png").exists()
     assert 0 < float(lines[0]) < 30
     assert [line.split()[0] for line in lines[1:]] == ["synthetic/planes", "synthetic/slanted"]
 

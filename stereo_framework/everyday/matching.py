@@ -73,7 +73,7 @@ def match(
     --------
     >>> from stereo_framework import load_scene, match
     >>> scene = load_scene("synthetic/planes")
-    >>> found = match(scene.reference, scene.match, (0, 30))
+    >>> found = match(scene.reference, scene.match, (0, 30), method="sgbm")
     >>> found.disparity.shape, found.search.maximum
     ((240, 320), 30)
     """
