@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
+import stereo_framework
 from stereo_framework import load_scene, run
 from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
@@ -138,3 +139,8 @@ def test_pictures_of_the_docs_are_there():
     for file in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for place in re.findall(r"^!\[.+\]\((.+)\)$", file.read_text(), re.MULTILINE):
             assert (file.parent / place).is_file()
+
+
+def test_the_citation_has_the_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == stereo_framework.__version__
