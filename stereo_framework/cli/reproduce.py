@@ -39,13 +39,15 @@ def reproduce(
     """
     import dataclasses
 
+    from stereo_framework.kernels.compiling import told
     from stereo_framework.papers import find_paper
     from stereo_framework.papers.comparison import HEADER
     from stereo_framework.papers.reproduce import reproduce as run_paper
 
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
-    done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
+    with told(_output.say_compiling):
+        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
     if json:
         _output.print_json([dataclasses.asdict(c) | {"difference": c.difference, "outside": c.outside} for c in done.comparisons])
         return 0 if done.holds else 1
