@@ -42,6 +42,29 @@ class _Support(NamedTuple):
     origins: NDArray[np.int64]
 
 
+class _Arms(NamedTuple):
+    """The arms of a row of pixels in one direction: their own, back and on, (columns,), and those of the match row, in the order of `along_levels`."""
+
+    own_back: NDArray[np.uint8]
+    own_on: NDArray[np.uint8]
+    back: NDArray[np.uint8]
+    on: NDArray[np.uint8]
+
+
+class _Running(NamedTuple):
+    """Running sums of costs in the direction of arms, and over how many cells they are, flat.
+
+    `counted`: the numbers are kept; otherwise every cell is one. `step`: from a cell's sum to that of the next cell on the arm; `levels`: from a pixel's
+    cell to that of its neighbour in the row.
+    """
+
+    sums: NDArray[np.float64]
+    totals: NDArray[np.int32]
+    counted: bool
+    step: int
+    levels: int
+
+
 def _halo(length: int, iterations: int) -> int:
     # The arms of a pixel look at no rows but those that they reach.
     return iterations * (length - 1)
@@ -174,54 +197,28 @@ def _across(
 
     `numbers`: over how many cells each value is a sum already; of no size where it is one cell, its own.
     """
-    own, other, starts, stops, origins = support
+    own, other = support.own, support.other
     _, columns, levels = values.shape
     counted = numbers.size > 0
     # Of all columns before one.
-    sums, totals = np.zeros((columns + 1, levels)), np.zeros((columns + 1, levels), np.int32)
+    running = _Running(np.zeros((columns + 1) * levels), np.zeros((columns + 1) * levels, np.int32), counted, levels, levels)
     for y in range(start, stop):
-        _add_up(values[y], numbers[y if counted else 0 :], counted, starts, stops, sums, totals)
+        _add_up(values[y], numbers[y if counted else 0 :], support, running)
         # Slices cost more than the arithmetic of a pixel.
-        running, numbered, line, count = sums.reshape(-1), totals.reshape(-1), out[y].reshape(-1), counts[y].reshape(-1)
-        own_left, own_right, left, right = own[0, y], own[1, y], other[0, y], other[1, y]
+        line, count = out[y].reshape(-1), counts[y].reshape(-1)
+        arms = _Arms(own[0, y], own[1, y], other[0, y], other[1, y])
         for x in range(columns):
-            _subtract(
-                running,
-                numbered,
-                counted,
-                x * levels,
-                levels,
-                own_left[x],
-                own_right[x],
-                left,
-                right,
-                origins[x],
-                starts[x],
-                stops[x],
-                levels,
-                last,
-                outside,
-                x * levels,
-                line,
-                count,
-            )
+            _subtract(running, arms, support, x, x * levels, last, outside, line, count)
 
 
 @kernel
-def _add_up(
-    values: Costs,
-    numbers: Counts,
-    counted: bool,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    totals: NDArray[np.int32],
-) -> None:
+def _add_up(values: Costs, numbers: Counts, support: _Support, running: _Running) -> None:
     """Sums of the cells in view of a row, level by level."""
     columns, levels = values.shape
+    sums, totals = running.sums.reshape(columns + 1, levels), running.totals.reshape(columns + 1, levels)
     for x in range(columns):
         at, after = np.uint64(x), np.uint64(x + 1)
-        if counted:
+        if running.counted:
             for k in range(levels):
                 n = numbers[0, at, k]
                 sums[after, k] = sums[at, k] + (np.float64(values[at, k]) if n > 0 else 0.0)
@@ -229,9 +226,9 @@ def _add_up(
         else:
             for k in range(levels):
                 sums[after, k] = sums[at, k] + values[at, k]
-        for k in range(starts[x]):
+        for k in range(support.starts[x]):
             sums[after, k], totals[after, k] = sums[at, k], totals[at, k]
-        for k in range(stops[x], levels):
+        for k in range(support.stops[x], levels):
             sums[after, k], totals[after, k] = sums[at, k], totals[at, k]
 
 
@@ -250,13 +247,14 @@ def _along(
     counts: Counts,
 ) -> None:
     """The same over vertical arms of at most `reach` pixels."""
-    own, other, starts, stops, origins = support
+    own, other = support.own, support.other
     rows, columns, levels = values.shape
     counted = numbers.size > 0
     width = min(columns, max(1, _PART // levels))
     height = min(rows, _BLOCK + 2 * reach) + 1
     # Of all rows of a block before one.
     sums, totals = np.zeros((height, width * levels)), np.zeros((height, width * levels), np.int32)
+    running = _Running(sums.reshape(-1), totals.reshape(-1), counted, width * levels, levels)
     for block in range(start, stop, _BLOCK):
         top, bottom = max(0, block - reach), min(rows, block + _BLOCK + reach)
         for part in range(0, columns, width):
@@ -269,31 +267,11 @@ def _along(
                     _add_counted(sums[r], totals[r], value, number, rounder, sums[r + 1], totals[r + 1])
                 else:
                     _add(sums[r], value, rounder, sums[r + 1])
-            running, numbered = sums.reshape(-1), totals.reshape(-1)
             for y in range(block, min(block + _BLOCK, stop)):
                 line, count = out[y].reshape(-1), counts[y].reshape(-1)
-                own_up, own_down, up, down = own[2, y], own[3, y], other[2, y], other[3, y]
+                arms = _Arms(own[2, y], own[3, y], other[2, y], other[3, y])
                 for x in range(part, end):
-                    _subtract(
-                        running,
-                        numbered,
-                        counted,
-                        ((y - top) * width + x - part) * levels,
-                        width * levels,
-                        own_up[x],
-                        own_down[x],
-                        up,
-                        down,
-                        origins[x],
-                        starts[x],
-                        stops[x],
-                        levels,
-                        last,
-                        outside,
-                        x * levels,
-                        line,
-                        count,
-                    )
+                    _subtract(running, arms, support, x, ((y - top) * width + x - part) * levels, last, outside, line, count)
 
 
 @kernel
@@ -320,33 +298,28 @@ def _add_counted(
 
 @kernel
 def _subtract(
-    sums: NDArray[np.float64],
-    totals: NDArray[np.int32],
-    counted: bool,
+    running: _Running,
+    arms: _Arms,
+    support: _Support,
+    x: int,
     base: int,
-    step: int,
-    own_back: int,
-    own_on: int,
-    back: NDArray[np.uint8],
-    on: NDArray[np.uint8],
-    origin: int,
-    first: int,
-    end: int,
-    levels: int,
     last: bool,
     outside: float,
-    place: int,
     out: Costs,
     counts: Counts,
 ) -> None:
-    """A pixel's sums over arms, from the running sums, which lie `step` apart in the arms' direction, those before the pixel at `base`."""
+    """The sums of pixel x over its arms, or in the `last` pass the means; `base`: where the running sums before it lie."""
+    sums, totals, counted, step, levels = running
+    back, on = arms.back, arms.on
+    own_back, own_on, first, end = arms.own_back[x], arms.own_on[x], support.starts[x], support.stops[x]
+    place = x * levels
     rest = outside if last else 0.0
     for k in range(first):
         out[place + k], counts[place + k] = rest, 0
     for k in range(end, levels):
         out[place + k], counts[place + k] = rest, 0
     # Unsigned indices need no wraparound check.
-    line, cell = np.uint64(max(origin + first, 0)), np.uint64(place + first)
+    line, cell = np.uint64(max(support.origins[x] + first, 0)), np.uint64(place + first)
     pixel, pitch = np.uint64(base + first), np.uint64(step)
     if last:
         for k in range(end - first):
