@@ -86,7 +86,7 @@ def fuse(
 def _measured(method: str, confidence: Mapping[str, NDArray[np.float32]], measure: str | None) -> NDArray[np.float32]:
     if measure is None and len(confidence) == 1:
         return next(iter(confidence.values()))
-    if measure not in confidence:
+    if measure is None or measure not in confidence:
         what = f"no confidence {measure!r}" if measure else "several measures of confidence, or none"
         raise ParameterError(f"fuse.measure: {method} has {what}; legal: {', '.join(sorted(confidence)) or 'none'}")
     return confidence[measure]
