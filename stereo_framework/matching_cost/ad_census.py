@@ -14,7 +14,7 @@ from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, difference_row, positions, sample_row
-from stereo_framework.matching_cost._grey import Odd, pixels_of
+from stereo_framework.matching_cost._grey import Grey, Odd, pixels_of
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
@@ -35,6 +35,7 @@ def ad_census(
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
+    grey: Grey = "mean",
     difference_weight: Positive = 1.0,
     census_weight: Positive = 1.0,
     steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
@@ -54,6 +55,8 @@ def ad_census(
         Number of different bits at which the census part is 1 - 1/e.
     width, height : int
         Of the census windows in pixels.
+    grey : {"mean", "luma"}
+        What census bits compare in colour images, as in `census`.
     difference_weight, census_weight : float
         Factors of the two parts.
     steps : int, optional
@@ -100,6 +103,7 @@ def ad_census(
         census_scale=census_scale,
         width=width,
         height=height,
+        grey=grey,
         difference_weight=difference_weight,
         census_weight=census_weight,
         steps=steps,
@@ -110,8 +114,10 @@ def ad_census(
         raise ParameterError(f"ad_census.steps: {steps} times the weights, {weights:g}, is above {_MOST}")
     rows, columns = reference.shape[:2]
     cubic = interpolation == "cubic"
-    left_strings = bit_strings(reference, width=width, height=height, form="plain")
-    right_strings = bit_strings(match, width=width, height=height, form="plain", denominator=search.denominator, cubic=cubic)
+    left_strings = bit_strings(reference, width=width, height=height, form="plain", grey=grey)
+    right_strings = bit_strings(
+        match, width=width, height=height, form="plain", grey=grey, denominator=search.denominator, cubic=cubic
+    )
     left, _ = pixels_of(reference)
     right, _ = pixels_of(match)
     starts, stops, origins, clipped = positions(columns, search)
