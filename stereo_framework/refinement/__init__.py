@@ -9,6 +9,7 @@ from stereo_framework.refinement.interpolate import interpolate
 from stereo_framework.refinement.left_right_check import left_right_check
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
+from stereo_framework.refinement.plane_choice import plane_choice
 from stereo_framework.refinement.plane_smooth import plane_smooth
 from stereo_framework.refinement.region_voting import region_voting
 from stereo_framework.refinement.remove_speckles import remove_speckles
@@ -26,6 +27,7 @@ __all__ = [
     "left_right_check",
     "median",
     "parabola",
+    "plane_choice",
     "plane_smooth",
     "region_voting",
     "remove_speckles",
