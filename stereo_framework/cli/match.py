@@ -51,9 +51,9 @@ def match(
     right
         Right image; or a folder or pattern of right images.
     disparity_range
-        Search range in pixels; for several pairs one, or one each. Default: estimated.
+        Search range in pixels, both ends included; for several pairs one, or one each. Default: estimated.
     calibration
-        calib.txt of Middlebury or KITTI, OpenCV's YAML, XML or JSON, Q as .npy.
+        calib.txt of Middlebury or KITTI; OpenCV's YAML, XML or JSON; Q as .npy.
     focal
         Focal length in pixels, instead of a calibration.
     baseline

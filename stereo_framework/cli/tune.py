@@ -90,8 +90,8 @@ def tune(
             return 130
         tuned = tuner.tuned()
     if json:
-        best, tried = tuned.best and tuned.best.record(), [trial.record() for trial in tuned.trials]
-        _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name, "best": best, "trials": tried})
+        records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
+        _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
         _print(tuned, out)
     for trial in tuned.trials:

@@ -19,6 +19,9 @@ Odd = Literal[3, 5, 7, 9, 11, 13, 15]
 Form = Literal["plain", "centre_symmetric"]
 """What the pixels of a window are compared with: its centre, or their own mirror image about that."""
 
+Grey = Literal["mean", "luma"]
+"""What the grey value of a colour is."""
+
 PIECE = 16
 """Pixels of a window are compared so many at a time: the bits of a lane of grey values."""
 
@@ -33,6 +36,16 @@ def compared(width: int, height: int, form: Form) -> NDArray[np.int64]:
     pixels = [divmod(i, width) for i in range(width * height if form == "plain" else width * height // 2)]
     pairs = [(y, x, *(middle if form == "plain" else (height - 1 - y, width - 1 - x))) for y, x in pixels if (y, x) != middle]
     return np.array(pairs + [2 * middle] * (-len(pairs) % PIECE), np.int64)
+
+
+def luma(image: Image) -> Image:
+    """0.299 R + 0.587 G + 0.114 B, rounded to a whole number where the image is uint8, halves upwards."""
+    if image.dtype == np.uint8:
+        red, green, blue = (image[..., c].astype(np.int32) for c in range(3))
+        whole: Image = ((299 * red + 587 * green + 114 * blue + 500) // 1000).astype(np.uint8)
+        return whole
+    parts = (np.float32(factor) * image[..., c] for c, factor in enumerate((0.299, 0.587, 0.114)))
+    return next(parts) + next(parts) + next(parts)
 
 
 def pixels_of(image: Image) -> tuple[Any, Any]:

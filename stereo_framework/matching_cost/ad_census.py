@@ -14,7 +14,7 @@ from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._grey import Odd, pixels_of
+from stereo_framework.matching_cost._grey import Grey, Odd, pixels_of
 from stereo_framework.matching_cost._sampling import (
     Geometry,
     Interpolation,
@@ -36,9 +36,7 @@ _MOST = 65535
 
 
 class _Saturation(NamedTuple):
-    """What both costs are multiplied with before and after the exponential, the unit of their sum, and what is added before it is cut off to a whole
-    number.
-    """
+    """What both costs are multiplied with before and after they saturate, the unit of their sum, and what is added to it before it is cut off to a whole number."""
 
     difference_factor: np.float32
     bit_factor: np.float32
@@ -58,6 +56,7 @@ def ad_census(
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
+    grey: Grey = "mean",
     difference_weight: Positive = 1.0,
     census_weight: Positive = 1.0,
     steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
@@ -77,6 +76,8 @@ def ad_census(
         Number of different bits at which the census part is 1 - 1/e.
     width, height : int
         Of the census windows in pixels.
+    grey : {"mean", "luma"}
+        What census bits compare in colour images, as in `census`.
     difference_weight, census_weight : float
         Factors of the two parts.
     steps : int, optional
@@ -123,6 +124,7 @@ def ad_census(
         census_scale=census_scale,
         width=width,
         height=height,
+        grey=grey,
         difference_weight=difference_weight,
         census_weight=census_weight,
         steps=steps,
@@ -133,12 +135,12 @@ def ad_census(
         raise ParameterError(f"ad_census.steps: {steps} times the weights, {weights:g}, is above {_MOST}")
     rows, columns = reference.shape[:2]
     cubic = interpolation == "cubic"
-    left_strings = bit_strings(reference, width=width, height=height, form="plain")
-    right_strings = bit_strings(match, width=width, height=height, form="plain", denominator=search.denominator, cubic=cubic)
+    left_strings = bit_strings(reference, width=width, height=height, form="plain", grey=grey)
+    right_strings = bit_strings(
+        match, width=width, height=height, form="plain", grey=grey, denominator=search.denominator, cubic=cubic
+    )
     left, _ = pixels_of(reference)
     right, _ = pixels_of(match)
-    dtype: Any = np.float32 if steps is None else np.uint8 if weights * steps <= 255 else np.uint16
-    outside = weights * unit / 2 if steps is None else round(weights * unit / 2)
     view, sampling = geometry(columns, search), Sampling(search.denominator, cubic, reference.dtype == np.uint8)
     saturation = _Saturation(
         np.float32(1 / (difference_scale * left.shape[2])),
@@ -148,6 +150,8 @@ def ad_census(
         np.float32(unit),
         np.float32(0 if steps is None else 0.5),
     )
+    dtype: Any = np.float32 if steps is None else np.uint8 if weights * steps <= 255 else np.uint16
+    outside = weights * unit / 2 if steps is None else round(weights * unit / 2)
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:

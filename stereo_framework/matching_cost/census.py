@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
-from stereo_framework.matching_cost._grey import Odd
+from stereo_framework.matching_cost._grey import Grey, Odd
 from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arrange, check_images, close_view, geometry
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
@@ -32,6 +32,7 @@ def census(
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
     form: Form = "plain",
+    grey: Grey = "mean",
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """How many bits differ between the census strings of the windows around a pixel and its candidates in the match image.
@@ -42,13 +43,16 @@ def census(
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. Colour is turned into grey, the mean of R, G and B, without rounding.
+        Intensities 0..255. Colour is turned into grey.
     search : Search
         Disparities to try, in pixels.
     width, height : int
         Of the windows in pixels.
     form : {"plain", "centre_symmetric"}
         What a pixel is compared with: the window's centre, or its own mirror image about the centre, which halves the string.
+    grey : {"mean", "luma"}
+        What bits compare in colour images: the mean of R, G and B, not rounded, or 0.299 R + 0.587 G + 0.114 B, of uint8 images rounded to whole grey
+        levels. Rounding hides noise, and blue, the noisiest channel of photographs, counts least.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
@@ -63,13 +67,13 @@ def census(
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        A window that is not of 3, 5, ... 15 pixels, another form.
+        A window that is not of 3, 5, ... 15 pixels, another form or grey.
 
     Notes
     -----
     Zabih & Woodfill 1994, section 3.2, who define it for grey images; Spangenberg, Langner & Rojas 2013 for the centre-symmetric form. Bits are
     set where the pixel, or the first of two in reading order, is strictly darker. Beyond the borders of an image its outermost pixels
-    repeat, for each image by itself. Between pixels the match image is sampled as by `absolute_difference`, channel by channel; the
+    repeat, for each image by itself. Between pixels the match image is sampled as by `absolute_difference`, channel by channel unless grey is the luma; the
     window around such a position consists of the samples at whole pixels' distance from it.
 
     Examples
@@ -81,13 +85,12 @@ def census(
     [[0, 4], [0, 3], [0, 3], [0, 6], [0, 6], [0, 6]]
     """
     check_images(reference, match)
-    require(census, width=width, height=height, form=form, interpolation=interpolation)
+    require(census, width=width, height=height, form=form, grey=grey, interpolation=interpolation)
     rows, columns = reference.shape[:2]
     outside = bit_count(width, height, form) // 2
-    left = bit_strings(reference, width=width, height=height, form=form)
-    right = bit_strings(
-        match, width=width, height=height, form=form, denominator=search.denominator, cubic=interpolation == "cubic"
-    )
+    left = bit_strings(reference, width=width, height=height, form=form, grey=grey)
+    n, cubic = search.denominator, interpolation == "cubic"
+    right = bit_strings(match, width=width, height=height, form=form, grey=grey, denominator=n, cubic=cubic)
     view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 

@@ -141,7 +141,7 @@ def test_all_slots_are_described(validator):
     assert all(validator.schema["$defs"][slot]["description"] for slot in SLOTS)
 
 
-ALTERNATIVES = {"refinement": "fuse", "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}}}
+ALTERNATIVES = {"refinement": "blend", "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}}}
 TWO = [{"use": "tenfold", "weight": 2}, {"use": "absolute_difference", "scale": None}]
 RIGHT = [
     {"matcher": "flat", "confidence": ["sure"], "scheme": [{"use": "whole", "times": 2}], "aggregation": [], "smoothness": None},
