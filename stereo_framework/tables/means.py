@@ -1,8 +1,9 @@
 """Means over what is not asked for: scenes, seeds, other parameters.
 
-What a mean over scenes is, stands here, for every table, chart and page: a scene on which nobody has a value (it lacks what is measured) is left
-out for all; one whose own value is missing on any other scene has no mean, since it would be over fewer scenes than its neighbours'. Another thing
-is the average that a benchmark publishes of the scenes of one submission, with weights or over pixels: `evaluation.averages`.
+Which results make a mean over scenes is decided here, for every table, chart and page: a scene on which nobody has a value (it lacks what is
+measured) is left out for all; one whose own value is missing on any other scene has no mean, since it would be over fewer scenes than its
+neighbours'. The sums themselves stand in `evaluation.averages`, as does the average that a benchmark publishes of the scenes of one submission, with
+weights or over pixels.
 """
 
 from __future__ import annotations
