@@ -1,20 +1,15 @@
 """The feasibility boundary: settings, scenes at half size, statements that can be false, pages without data."""
 
-import numpy as np
 import pytest
 from made_results import result
 
-from stereo_framework.datasets import load_scene
 from stereo_framework.engine.tree import Tree
-from stereo_framework.errors import ParameterError
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.boundary2007 import sweeps, tables
 from stereo_framework.papers.boundary2007.conclusions import findings
-from stereo_framework.papers.paper import Context
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.script import load
-from stereo_framework.sweep.plan import plan
 from stereo_framework.tables.boundary import boundary
 
 
@@ -34,26 +29,6 @@ def test_every_method_has_its_row_and_every_scene_its_column():
     published = published_table("boundary2007", "table1")
     assert set(sweeps.METHODS.values()) == set(published.rows)
     assert (*sweeps.SCENES.values(), "Expected") == published.columns
-
-
-def test_a_scene_at_half_size():
-    scene = load_scene("synthetic/slits")
-    half = sweeps.half_size(scene)
-    assert half.reference.shape == (120, 160, 3)
-    assert half.reference[3, 5, 1] == scene.reference[6:8, 10:12, 1].mean()
-    assert half.match[0, 0, 0] == scene.match[:2, :2, 0].mean()
-    assert np.array_equal(half.truth, scene.truth[::2, ::2] / 2)
-    assert np.array_equal(half.match_truth, scene.match_truth[::2, ::2] / 2)
-    assert sweeps.short(half.name) == sweeps.short(scene.name) == "slits"
-    # Disparities 8 and 22 are now 4 and 11.
-    [task] = plan(load("boundary2007/dp_grid", overrides=["optimization.occlusion_cost=20"]), [half])
-    assert (task.search.minimum, task.search.maximum) == (0, 15)
-
-
-def test_an_odd_row_and_column_are_left_out():
-    image = np.arange(5 * 7, dtype=np.uint8).reshape(5, 7)
-    assert sweeps._half_image(image).tolist() == [[4, 6, 8], [18, 20, 22]]
-    assert sweeps._half_truth(image.astype(np.float32)).tolist() == [[0, 1, 2], [7, 8, 9]]
 
 
 def _found(rates):
@@ -138,19 +113,6 @@ def test_the_identity_of_the_printed_tables_can_fail():
     assert wrong.figures.startswith("6 of 10 pairs")
 
 
-def test_graph_cuts_get_half_size_unless_all_is_wanted(data, monkeypatch, tmp_path):
-    asked = {}
-    monkeypatch.setattr(
-        Context, "run", lambda self, name, *, overrides=(), scenes=None, maps=False: asked.update({name: scenes}) or []
-    )
-    sweeps.results(Context("boundary2007", tmp_path, data))
-    names = [scene if isinstance(scene, str) else scene.name for scene in asked["gc_grid"]]
-    assert names[1:3] == ["middlebury2003/teddy at half size", "middlebury2003/cones at half size"]
-    assert asked["csm_grid"][1:3] == ["teddy", "cones"]
-    sweeps.results(Context("boundary2007", tmp_path, data, full=True))
-    assert asked["gc_grid"][1:3] == ["teddy", "cones"]
-
-
 def test_without_data(tmp_path, monkeypatch):
     monkeypatch.delenv("STEREO_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
@@ -173,8 +135,3 @@ def test_without_data(tmp_path, monkeypatch):
     assert "Our own checks, in no total: 0 of 1 do not hold, 1 hold" in page
     assert "Methods of the lowest error rate, by sparsity rate" in page
     assert done.status == 0
-
-
-def test_two_wishes(tmp_path):
-    with pytest.raises(ParameterError, match="quick and full are two wishes; give one"):
-        reproduce(find_paper("boundary2007"), tmp_path, quick=True, full=True)

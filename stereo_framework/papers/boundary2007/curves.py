@@ -8,7 +8,7 @@ from stereo_framework.evaluation.roc import Curve, Point, dominant_intervals, ef
 from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
-from stereo_framework.papers.boundary2007.sweeps import HALVED, SCENES, measured
+from stereo_framework.papers.boundary2007.sweeps import SCENES, measured
 from stereo_framework.papers.paper import Context, Outcome
 
 _NARROW = 0.005
@@ -30,9 +30,8 @@ def curves(context: Context) -> Outcome:
         f"mean of {len(plots)} scenes": (found.mean, found.cases()["mean"]),
     }
     for title, (methods, boundary) in everything.items():
-        note = " (gc at half size)" if title in HALVED and not context.full else ""
         name = f"roc_{title.partition(' ')[0]}.svg"
-        files[name] = drawn = svg_text(roc_figure(methods, boundary=boundary, title=title + note))
+        files[name] = drawn = svg_text(roc_figure(methods, boundary=boundary, title=title))
         blocks.append(
             Picture(drawn, f"error rate against sparsity rate of {', '.join(methods)}: {title}", _efficiencies(methods))
         )

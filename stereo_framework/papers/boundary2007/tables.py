@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Sequence
 
 from stereo_framework.page.page import Block, Cell, PageTable, Statement, Text
-from stereo_framework.papers.boundary2007.sweeps import HALVED, METHODS, SCENES, measured, results, short
+from stereo_framework.papers.boundary2007.sweeps import METHODS, SCENES, measured, results, short
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.published import PublishedTable, published_table
@@ -39,10 +39,9 @@ def table1(context: Context) -> Outcome:
         "E is what a method gains over the zero-algorithm, 0..1, higher is better: 1 for a perfect result, (1 - SR - ER)^2 for a curve of a single "
         "point. Expected: of the mean curve over the scenes that are there, not the mean of the row."
     )
-    half = "" if context.full else f" Graph cuts match and are measured on {' and '.join(HALVED)} at half size."
     everything = results(context)
     blocks: list[Block] = [
-        Text(text + half),
+        Text(text),
         comparison_table("Efficiency, published and ours", comparisons, 3),
         _seconds(context, everything),
         results_details(everything),
