@@ -1,12 +1,12 @@
-"""The feasibility boundary: settings, scenes at half size, statements that can be false, pages without data."""
+"""The feasibility boundary: settings, statements that can be false, pages without data."""
 
 import pytest
-from made_results import result
+from failing_boundary2007 import ALL, AS_IN_THE_PAPER, changed, found, results_of
 
 from stereo_framework.engine.tree import Tree
 from stereo_framework.papers import find_paper
-from stereo_framework.papers.boundary2007 import sweeps, tables
-from stereo_framework.papers.boundary2007.conclusions import findings
+from stereo_framework.papers.boundary2007 import conclusions, sweeps, tables
+from stereo_framework.papers.paper import Context
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.script import load
@@ -31,84 +31,52 @@ def test_every_method_has_its_row_and_every_scene_its_column():
     assert (*sweeps.SCENES.values(), "Expected") == published.columns
 
 
-def _found(rates):
-    """A boundary from (sparsity, error) lists by scene and method."""
-    results = [
-        result(f"set/{scene}", {"a.b": i}, {"sparsity_rate": s, "error_rate": e}, method=method)
-        for scene, methods in rates.items()
-        for method, points in methods.items()
-        for i, (s, e) in enumerate(points)
-    ]
-    found = boundary(results)
-    return type(found)({sweeps.short(scene): points for scene, points in found.points.items()}, found.mean)
+def test_what_the_paper_says_can_be_true():
+    as_said = found(AS_IN_THE_PAPER)
+    assert {c.name: c.asked(as_said).holds for c in conclusions.CLAIMS} == {c.name: True for c in conclusions.CLAIMS}
 
 
-AS_IN_THE_PAPER = {
-    "tsukuba": {
-        "csm": [(0.0, 0.2), (0.4, 0.01)],
-        "stratified": [(0.0, 0.3), (0.4, 0.02)],
-        "gc": [(0.0, 0.1), (0.0, 0.09), (1.0, 0.0)],
-        "dp": [(0.0, 0.15), (0.1, 0.08)],
-        "bp": [(0.0, 0.2), (0.0, 0.4)],
-    },
-    "venus": {
-        "csm": [(0.0, 0.2), (0.4, 0.01)],
-        "stratified": [(0.0, 0.05), (0.4, 0.02)],
-        "gc": [(0.0, 0.4), (0.0, 0.3), (1.0, 0.0)],
-        "dp": [(0.0, 0.1), (0.1, 0.08)],
-        "bp": [(0.0, 0.2), (0.0, 0.4)],
-    },
-}
-"""Everything that the paper says is true here."""
-
-
-def test_findings_that_hold():
-    statements = findings(_found(AS_IN_THE_PAPER))
-    assert [s.holds for s in statements] == [True] * 5, statements
-    assert (
-        statements[0].figures
-        == "sparsity rates at which it does: tsukuba: from 0.400 on; venus: from 0.000 on; mean: from 0.400 on"
-    )
-    assert statements[1].figures == "settings on the boundary, empty maps aside: tsukuba 1, venus 0"
+def _asked(name, *changes):
+    [claim] = [c for c in conclusions.CLAIMS if c.name == name]
+    return claim.asked(changed(*changes))
 
 
 @pytest.mark.parametrize(
-    ("index", "scene", "method", "points"),
+    ("name", "change", "holds"),
     [
-        (0, "venus", "dp", [(0.0, 0.1), (0.1, 0.0)]),  # without any error from 0.1 on ...
-        (1, "venus", "gc", [(0.0, 0.01), (0.01, 0.3), (1.0, 0.0)]),
-        (1, "tsukuba", "gc", [(0.0, 0.5), (0.01, 0.5), (1.0, 0.0)]),
-        (2, "venus", "bp", [(0.0, 0.05), (0.0, 0.4)]),
-        (3, "tsukuba", "bp", [(0.0, 0.2), (0.1, 0.1)]),
-        (3, "venus", "gc", [(0.0, 0.4), (0.01, 0.3), (1.0, 0.0)]),
-        (4, "venus", "gc", [(0.0, 0.0), (0.01, 0.3), (1.0, 0.0)]),
+        ("density_varies", ("venus", "gc", [(0.0105, 0.6), (0.011, 0.6)]), False),  # by less than the plots show
+        ("density_varies", ("venus", "gc", [(0.01, 0.6), (0.5, 0.6)]), True),  # empty on other scenes
+        ("only_bp_is_dense", ("venus", "bp", [(0.0005, 0.55)] * 2), True),  # 0 in the plots
+        ("only_bp_is_dense", ("venus", "bp", [(0.0, 0.55), (0.0015, 0.55)]), False),
+        ("gc_reaches_tsukuba_only", ("tsukuba", "gc", [(0.5, 0.5), (1.0, 0.0)]), False),  # nowhere but empty
+        ("stable_at_low_density", ("tsukuba", "dp", [(0.02, 0.0), (1.0, 0.0)]), True),  # a single scene does not decide
+        ("dp_before_bp", ("slits", "dp", [(0.0, 0.55)] * 2), False),
     ],
 )
-def test_findings_that_do_not_hold(index, scene, method, points):
-    rates = {name: dict(methods) for name, methods in AS_IN_THE_PAPER.items()}
-    rates[scene][method] = points
-    if index == 0:
-        rates["tsukuba"][method] = points  # ... on both scenes
-    if index == 4:
-        rates["tsukuba"][method] = points  # the best on both scenes
-    statement = findings(_found(rates))[index]
-    assert statement.holds is False
-    assert scene in statement.figures
+def test_where_a_statement_turns(name, change, holds):
+    assert _asked(name, change).holds is holds
 
 
-def test_stable_matching_that_comes_too_late():
-    methods = {"csm": [(0.0, 0.2), (0.6, 0.01)], "gc": [(0.0, 0.05)], "dp": [(0.0, 0.1)], "bp": [(0.0, 0.15)]}
-    statement = findings(_found({"tsukuba": methods}))[0]
-    assert statement.holds is False
-    assert statement.figures == "sparsity rates at which it does: tsukuba: from 0.600 on; mean: from 0.600 on"
+def test_statements_tell_their_figures():
+    assert "venus 1" in _asked("gc_reaches_tsukuba_only", ("venus", "gc", [(0.01, 0.01), (1.0, 0.0)])).figures
+    late = _asked("stable_at_low_density", (ALL, "csm", [(0.6, 0.0001)] * 2), (ALL, "stratified", [(0.6, 0.001)] * 2))
+    assert late.holds is False
+    assert late.figures.endswith("mean: from 0.600 on")
+
+
+def test_statements_need_all_scenes(monkeypatch, tmp_path):
+    some = boundary([r for r in results_of(AS_IN_THE_PAPER) if r.scene != "venus"])
+    monkeypatch.setattr(conclusions, "measured", lambda context: some)
+    told = conclusions.conclusions(Context("boundary2007", tmp_path)).statements
+    assert {(s.holds, s.figures) for s in told} == {(None, "not measured: venus")}
 
 
 def test_the_identity_of_the_printed_tables_can_fail():
     efficiencies, improvements = (published_table("boundary2007", name) for name in ("table1", "table2"))
-    assert tables._identity(efficiencies, improvements).holds
+    assert tables.IDENTITY.asked(efficiencies, improvements).holds
     rows = {name: dict(row) for name, row in efficiencies.rows.items()}
     rows["DP"]["Expected"] += 0.003
-    wrong = tables._identity(PublishedTable("", efficiencies.columns, rows, {}), improvements)
+    wrong = tables.IDENTITY.asked(PublishedTable("", efficiencies.columns, rows, {}), improvements)
     assert wrong.holds is False
     assert wrong.figures.startswith("6 of 10 pairs")
 
@@ -128,7 +96,7 @@ def test_without_data(tmp_path, monkeypatch):
     gain = ours["DP", "CSM"] - ours["CSM", "DP"]
     assert ours["DP", "Expected"] - ours["CSM", "Expected"] == pytest.approx(gain)
     assert 0.5 < ours["DP", "Stripes"] < 1
-    assert {p.name for p in (tmp_path / "out" / "figures").iterdir()} == {"roc_stripes.svg", "roc_mean.svg"}
+    assert {p.name for p in (tmp_path / "out" / "figures").iterdir()} == {"roc_stripes.svg", "roc_mean.svg", "figure7.svg"}
     page = done.page.read_text()
     assert "0.269" in page  # published
     assert "Published numbers: 0 of 0 judged lie outside" in page
