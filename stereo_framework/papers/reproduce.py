@@ -149,7 +149,7 @@ def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
     unjudged: dict[str, list[str]] = {}
     for c in done.comparisons:
         if c.published is not None and not c.judged:
-            reason = "not measured" if c.ours is None else c.reason
+            reason = c.reason if c.below is None and c.above is None else f"not measured, otherwise {c.tolerance}: {c.reason}"
             unjudged.setdefault(reason, []).append(f"{c.row} {c.column}")
     if unjudged:
         listed = "\n".join(f"{reason}: {', '.join(places)}" for reason, places in unjudged.items())
