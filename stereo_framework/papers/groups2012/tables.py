@@ -153,7 +153,7 @@ def _seven(computed: Mapping[str, int]) -> Verdict:
 def _top_ranked(table6: Mapping[str, tuple[int, int]]) -> Verdict:
     """Of the first five ranks of Middlebury some are not in the most accurate group."""
     later = [f"{name}, rank {rank}: group {group}" for name, (rank, group) in table6.items() if rank <= 5 and group > 1]
-    return Verdict(bool(later), "; ".join(later) or "the first five are all in group 1")
+    return Verdict(bool(later), f"in the printed Table 6: {'; '.join(later) or 'the first five are all in group 1'}")
 
 
 def _as_printed(found: Mapping[str, int], printed: Mapping[str, int]) -> Verdict:
