@@ -35,7 +35,7 @@ def figure6(context: Context) -> Outcome:
     ]
     note = "1 is best, of the mean over the scenes; equal means share the better rank, a missing one is last. Semi-dense methods are left out."
     table = PageTable("Ranks by each measure, in the order of RMS", ["method", *COLUMNS], rows, note)
-    return Outcome([table], statements=[c.asked(ranks) for c in CLAIMS])
+    return Outcome([table], statements=[c.unasked("one scene only") if context.quick else c.asked(ranks) for c in CLAIMS])
 
 
 def _ranks(found: Sequence[Result]) -> dict[str, dict[str, int]]:
@@ -74,6 +74,8 @@ CLAIMS = (
         _limited,
         "abstract",
         quoted=True,
+        why="judged strictly: the method that RMS puts first must be first in less than half of the nine metrics; of our methods one, SGBM, is ahead of the "
+        "others in nearly everything",
     ),
     Claim(
         "rankings_reveal",
