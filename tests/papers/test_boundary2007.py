@@ -36,6 +36,24 @@ def test_what_the_paper_says_can_be_true():
     assert {c.name: c.asked(as_said).holds for c in conclusions.CLAIMS} == {c.name: True for c in conclusions.CLAIMS}
 
 
+def test_the_marks_of_table_1():
+    # Read off the printed table by hand: most efficient, least efficient.
+    read = {
+        "tsukuba": ("GC", "BP"),
+        "teddy": ("SDM", "GC"),
+        "cones": ("CSM", "GC"),
+        "venus": ("SDM", "GC"),
+        "stripes": ("SDM", "BP"),
+        "slits": ("CSM", "GC"),
+        "Expected": ("SDM", "BP"),
+    }
+    texts = {c.name: c.text for c in conclusions.CLAIMS}
+    for column, (most, least) in read.items():
+        where = "in the mean" if column == "Expected" else f"on {column}"
+        assert texts[f"most_efficient_{column}"] == f"{most} is the most efficient {where}"
+        assert texts[f"least_efficient_{column}"] == f"{least} is the least efficient {where}"
+
+
 def _asked(name, *changes):
     [claim] = [c for c in conclusions.CLAIMS if c.name == name]
     return claim.asked(changed(*changes))
