@@ -195,7 +195,7 @@ CLAIMS = (
         "GC reaches the feasibility boundary on tsukuba only",
         _reaches_tsukuba_only,
         "section 5",
-        why="our graph cuts are much more efficient than the paper's, of which neither the matching cost nor the smoothness are printed",
+        why="our graph cuts are far more efficient than the paper's, whose matching cost is not printed",
     ),
     Claim("gc_in_mean", "GC takes part in M, the boundary of the mean curves", _on_the_mean_boundary, "section 5, Figure 8"),
     Claim(
@@ -213,7 +213,7 @@ CLAIMS = (
         "The worst case W is that of Stripes",
         partial(_case_of, "stripes", worst_case),
         "section 5, Figure 7",
-        why="our stripes have finer texture and less noise than the paper's scene, which was captured",
+        why=_OTHER,
     ),
     Claim(
         "slits_is_best",

@@ -103,8 +103,8 @@ def _little(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Verdict:
     )
 
 
-_GROSS = "our methods err grossly on plain surfaces, which RMS and the offset of planes both count; the published methods do not"
-_LOST = "structures that are lost altogether are porous and have no pieces to count; the published methods lose fewer"
+_GROSS = "our methods err grossly on plain surfaces, which RMS and the offset of planes both count"
+_LOST = "structures that are lost altogether are porous and have no pieces to count"
 
 CLAIMS = (
     Claim(
