@@ -11,6 +11,7 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.page.page import Block, Details, Picture, Statement
 from stereo_framework.page.report_files import write_report
+from stereo_framework.papers.claim import Claim
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
@@ -29,7 +30,7 @@ class Outcome:
     comparisons : sequence of Comparison
         Published numbers and ours.
     statements : sequence of Statement
-        Claims of the paper, checked.
+        The paper's statements and our own checks, judged.
     files : mapping of str to str or bytes
         Figures and tables to write, by file name.
     """
@@ -63,12 +64,13 @@ class Item:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its name, its reference, a short description and its items in the paper's order."""
+    """A paper: its name, its reference, a short description, its items in the paper's order, and all that they may claim."""
 
     name: str
     reference: str
     description: str
     items: tuple[Item, ...]
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass

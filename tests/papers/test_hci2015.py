@@ -68,7 +68,7 @@ def test_figure_5_without_data(tmp_path, no_data):
     assert [c.row for c in done.comparisons] == ["LCU", "LDSM", "IDR", "MeshS", "BSM", "Cens5"]
     # The pieces that the numbers stand for, by the paper's own words: two, and three.
     assert [c.column for c in done.comparisons if c.published] == ["F_frag, 2 found", "F_frag, 3 found"]
-    assert done.holds
+    assert done.status == 0
     page = done.page.read_text()
     assert "33.86" in page  # the published rows stay
     assert "scenes fetch middlebury-v3" in page
@@ -151,7 +151,7 @@ def test_the_whole_page_on_made_scenes(tmp_path, no_data):
         write_scene(tmp_path / "data/middlebury-v3/trainingQ" / name, seed)
     done = reproduce(find_paper("hci2015"), tmp_path / "out", data=tmp_path / "data")
     assert len(done.missing) == 7
-    by_text = {s.text.partition(" ")[0]: s for s in done.statements}
+    by_text = {s.text.partition(" ")[0]: s for s in done.checks}
     assert by_text["Scanline"].holds is not None
     results = done.outcomes["scores"].blocks[0].rows
     best = {row[0].text: row for row in results}

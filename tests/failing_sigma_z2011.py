@@ -1,0 +1,3 @@
+"""Measured data with which each claim of sigma_z2011 must fail, by its name."""
+
+FAILING: dict[str, tuple] = {}
