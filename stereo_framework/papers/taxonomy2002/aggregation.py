@@ -122,7 +122,7 @@ def figure12(context: Context) -> Outcome:
             if r.disparity is not None:
                 shares[r.method] = too_near(r.disparity - scene.truth, near_edges)
                 layers = scene_layers(scene, r.disparity, resolve("taxonomy2002"))
-                note = f"Near discontinuities {shares[r.method]:.2f} % are more than a pixel too near, {r.statistics['bad_pixels_discont']:.2f} % are bad."
+                note = f"Near discontinuities {shares[r.method]:.2f} % are more than a pixel too near, {r.statistics['bad_pixels_discont']:.2f} % are bad in either way."
                 blocks.append(Viewer(f"{scene.name}, {r.method}", layers, note))
     return Outcome(blocks, statements=[_FATTENING.asked(shares)])
 

@@ -125,7 +125,8 @@ def _listed(truncations: Sequence[float | None]) -> str:
 
 def _named(series: tuple) -> str:
     method, cost, interval = series
-    return f"{method} {cost.replace('_', ' ')}{' with intervals' if interval else ''}"
+    words = f"{cost.replace('_', ' ')}{' with intervals' if interval else ''}"
+    return f"{method} {words}" if method in ("dp", "so", "gc") else words
 
 
 def _lowest_at_discontinuities(shifted: Results, plain: Results) -> Verdict:
@@ -207,7 +208,12 @@ _ONE = (
     Claim(
         "truncation_5_to_50", "Good truncation values lie between 5 and 50 (judged: the best of each cost)", _from_5_to_50, _IN_1
     ),
-    Claim("truncation_20", "The best truncation value is typically 20 (judged: more often than any other)", _around_20, _IN_1),
+    Claim(
+        "truncation_20",
+        "Good truncation values are typically around 20 (judged: 20 is the best more often than any other)",
+        _around_20,
+        _IN_1,
+    ),
     _LARGE_ERRORS,
     _INTERVAL_HELPS,
     Claim(

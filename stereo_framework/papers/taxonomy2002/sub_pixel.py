@@ -3,7 +3,7 @@
 The paper's planar newsprint scene is not published. Instead: a synthetic, finely textured slanted plane whose truth is exact, and a crop of
 venus in which the truth is one slanted plane to an eighth of a pixel, the step of its file; parts of that one have little texture and match
 nowhere. The paper's scene has no such parts, so pixels with an error above one pixel, its bad ones, are told apart as gross errors, and the RMS
-error is that of the pixels that match.
+error of the other pixels, which match, stands beside that of all.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def experiment7(context: Context) -> Outcome:
         files[f"figure15_{scene.name.replace(' ', '_')}.svg"] = drawn
         blocks.append(Picture(drawn, "histograms of disparities and of signed errors", scene.name))
         heights[scene.name] = {name: staircase(e, _inner(truth)) for name, e in errors.items()}
-    statements = [_STAIRCASE.asked(heights), *(c.asked(results) for c in (_FIT, _FIT_PREDICTS, _BLUR))]
+    statements = [_STAIRCASE.asked(heights), *(c.asked(results) for c in (_FIT, _FIT_MATCHED, _FIT_PREDICTS, _BLUR))]
     return Outcome([*blocks, results_details(runs)], statements=statements, files=files)
 
 
@@ -199,15 +199,21 @@ def _removed(heights: Mapping[str, Mapping[str, float]]) -> Verdict:
 _SECTION = "section 6.4, Experiment 7"
 _FIT = Claim(
     "fit_helps",
-    "The sub-pixel fit always lowers the RMS error (judged: of the pixels that match, in every setting)",
-    _lower("refinement", _MATCHED),
+    "The sub-pixel fit always lowers the RMS error (judged: of all pixels, in every setting)",
+    _lower("refinement", "rms_error_all"),
     _SECTION,
+    why="Gross errors make up most of the RMS error of the venus crop, and a fit changes them at random; of the pixels that match see our own check",
 )
 _STAIRCASE = Claim(
     "staircase",
     "Matching at half pixels removes the staircase that the fit leaves (judged: to less than half of the range of the mean error over the phase of a pixel)",
     _removed,
     _SECTION,
+)
+_FIT_MATCHED = Claim(
+    "fit_helps_matches",
+    "Of the pixels that match, the sub-pixel fit lowers the RMS error in every setting",
+    _lower("refinement", _MATCHED),
 )
 _FIT_PREDICTS = Claim(
     "fit_predicts",
@@ -219,4 +225,4 @@ _BLUR = Claim(
     "Blurring both images, which removes what sampling falsifies, lowers the RMS error of the pixels that match in every setting",
     _lower("preprocessing", _MATCHED),
 )
-CLAIMS = (_FIT, _STAIRCASE, _FIT_PREDICTS, _BLUR)
+CLAIMS = (_FIT, _STAIRCASE, _FIT_MATCHED, _FIT_PREDICTS, _BLUR)
