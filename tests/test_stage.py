@@ -164,7 +164,7 @@ def test_slots_have_names_of_their_own(registry):
     ("slot", "name", "message"),
     [
         ("agregation", "box", r"agregation: no such slot; legal slots: .*; did you mean 'aggregation'\?"),
-        ("aggregation", "bocks", r"aggregation: no stage 'bocks'; legal stages: .*box, .*; did you mean 'box'\?"),
+        ("aggregation", "bocks", r"aggregation: .*'bocks'.*did you mean 'box'\?"),
         ("aggregation", "Box", r"did you mean 'box'\?"),
         ("aggregation", "parabola", r"no stage 'parabola'; legal stages: .*; 'parabola' is a stage of refinement"),
     ],

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
+    from stereo_framework.sweep.tune import Trial
 
+_COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
 _EVERY_SECONDS = 5.0
 """How often progress is told where it cannot be drawn."""
 
@@ -76,6 +78,12 @@ def print_results(results: Sequence[Result], columns: Sequence[str] = (), *, err
             print(f"error: {where}: {result.error}", file=sys.stderr)
 
 
+def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:
+    """Print where in the code errors were raised, each place once."""
+    for text in dict.fromkeys(one.traceback for one in failed if one.traceback):
+        print(text, end="", file=sys.stderr)
+
+
 def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
     """The statistics of results that measures or groups ask for; of the HCI metrics' coverages the pages and exports tell."""
     from stereo_framework.evaluation.metrics import GROUPS, metric_of
@@ -83,6 +91,12 @@ def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
     asked = {name for measure in measures for name in GROUPS.get(measure, (measure,)) if name != "hci_coverage"}
     found = dict.fromkeys(name for r in results for name in r.statistics)
     return [name for name in found if (metric := metric_of(name)) and metric.name in asked]
+
+
+def say_compiling() -> None:
+    """Say on the error stream why this takes long."""
+    # In one piece with its end: others write too.
+    print(_COMPILING + "\n", end="", file=sys.stderr, flush=True)
 
 
 class Progress:
@@ -150,11 +164,10 @@ class Progress:
         return f"{left}, about {_duration((self.total - self.count) / speed)} left"
 
     def _compiling(self) -> None:
-        text = "compiling kernels: first use only; no result counts it as its seconds"
         if self._bar:
-            self._bar.console.print(text)
+            self._bar.console.print(_COMPILING)
         else:
-            print(text + "\n", end="", file=sys.stderr, flush=True)
+            say_compiling()
 
     def _tell(self) -> None:
         while not self._ended.wait(_EVERY_SECONDS):

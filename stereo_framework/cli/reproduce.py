@@ -30,6 +30,7 @@ def reproduce(
     """
     import dataclasses
 
+    from stereo_framework.kernels.compiling import told
     from stereo_framework.papers import find_paper
     from stereo_framework.papers.claim import failures_first, verdict_word
     from stereo_framework.papers.comparison import HEADER
@@ -37,7 +38,8 @@ def reproduce(
 
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
-    done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
+    with told(_output.say_compiling):
+        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
     kinds = {"statement": done.statements, "own check": done.checks}
     if json:
         numbers = [
@@ -46,7 +48,7 @@ def reproduce(
             | {"difference": c.difference, "judged": c.judged, "outside": c.outside}
             for c in done.comparisons
         ]
-        _output.print_json(numbers + [{"kind": kind} | dataclasses.asdict(s) for kind, told in kinds.items() for s in told])
+        _output.print_json(numbers + [{"kind": kind} | dataclasses.asdict(s) for kind, claims in kinds.items() for s in claims])
         return done.status
     for title, outcome in done.outcomes.items():
         rows = [
@@ -61,8 +63,8 @@ def reproduce(
         ]
         if rows:
             _output.print_table([*HEADER[:-1], ""], rows, title=title)
-    for kind, told in kinds.items():
-        for s in failures_first(told):
+    for kind, claims in kinds.items():
+        for s in failures_first(claims):
             verdict = "DOES NOT HOLD" if s.holds is False else verdict_word(s.holds)
             print(f"{kind} {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, s.why)))})")
     for scene, reason in done.missing.items():

@@ -107,8 +107,7 @@ def run(
     if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)
     if traceback:
-        for text in dict.fromkeys(r.traceback for r in results if r.traceback):
-            print(text, end="", file=sys.stderr)
+        _output.print_tracebacks(results)
     return 1 if any(r.error for r in results) else 0
 
 

@@ -10,7 +10,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, size
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, Traceback, size
 
 if TYPE_CHECKING:
     from stereo_framework.sweep.tune import Tuned
@@ -37,6 +37,7 @@ def tune(
     settings: Settings = None,
     data: Data = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+    traceback: Traceback = False,
 ) -> int:
     """Search a script's sweep for its best setting, trying few of many; hopeless ones are given up after the first scenes.
 
@@ -80,6 +81,8 @@ def tune(
     for trial in tuned.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
+    if traceback:
+        _output.print_tracebacks(tuned.trials)
     if count < tuner.trials:
         hint = f"the same command continues from {out}" if out else "--out DIR keeps trials to continue from"
         print(f"the time is up after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
