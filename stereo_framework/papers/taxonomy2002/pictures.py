@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.evaluate import predictions
@@ -128,8 +129,13 @@ def figure17(context: Context) -> Outcome:
             assert disparity is not None
             layers = scene_layers(scene, disparity, resolve("taxonomy2002"))
             blocks.append(Viewer(f"{scene.name}, {method}", layers, f"{bad:.2f} % of the non-occluded pixels are bad."))
-            changes.setdefault(scene.name, {})[method] = 100 * float(np.mean(disparity[1:] != disparity[:-1]))
+            changes.setdefault(scene.name, {})[method] = row_changes(disparity)
     return Outcome(blocks, statements=[_STREAKS.asked(changes)])
+
+
+def row_changes(disparity: NDArray) -> float:
+    """Percent of pixels whose disparity differs from that of the pixel below."""
+    return 100 * float(np.mean(disparity[1:] != disparity[:-1]))
 
 
 def _streaks(changes: Mapping[str, Mapping[str, float]]) -> Verdict:
