@@ -8,12 +8,14 @@ from failing_taxonomy2002 import sub_pixel as made_sub_pixel
 from made_results import result
 
 from stereo_framework import load_scene
+from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.prediction import forward_prediction
 from stereo_framework.papers import find_paper
 from stereo_framework.papers.paper import Context
-from stereo_framework.papers.published import published_table
+from stereo_framework.papers.published import published_table, raw_table
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.papers.taxonomy2002 import aggregation, pictures, readings, sub_pixel, table5, table6
+from stereo_framework.script.legacy import DEFAULTS
 
 PAPER = find_paper("taxonomy2002")
 CLAIMS = {claim.name: claim for claim in PAPER.claims}
@@ -219,3 +221,17 @@ def test_what_each_step_does():
     words = {(row[0].text, row[1].text): row[2].text for row in table.rows}
     assert words["crop", "sub-pixel fit"] == "8 of 8 (1.700 to 1.500)"
     assert words["plane", "interval matching"] == "0 of 8 (1.600 to 1.600)"
+
+
+def test_statistics_of_table_3(data):
+    scene = load_scene("tsukuba", data=data)
+    measured = evaluate(scene.truth, scene, "taxonomy2002")
+    named = {row["name"] for row in raw_table("taxonomy2002", "table3")["statistics"]}
+    # The predicted frames that the scene has.
+    assert named - {"predict_err_middle"} <= set(measured)
+
+
+def test_parameters_of_table_2_can_be_imported():
+    named = {row["name"] for row in raw_table("taxonomy2002", "table2")["parameters"]}
+    assert len(named) == 34
+    assert named <= set(DEFAULTS)
