@@ -136,7 +136,10 @@ def _lowest_at_discontinuities(shifted: Results, plain: Results) -> Verdict:
         low = min(c[None] for c in ours[scene].values())
         other = min(min(c.values()) for c in (*others[scene].values(), *ours[scene].values()))
         found.append(
-            (f"{scene}: {low:.2f} % without truncation, {other:.2f} % of all settings of both experiments", low <= other)
+            (
+                f"{scene}: {low:.2f} % without truncation, {other:.2f} % the lowest of all settings of both experiments",
+                low <= other,
+            )
         )
     return cases(sorted(found))
 

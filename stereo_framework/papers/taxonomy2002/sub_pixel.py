@@ -105,7 +105,7 @@ def _inner(values: NDArray) -> NDArray:
 
 def with_matched(result: Result, truth: NDArray) -> Result:
     """A result with two more statistics: the RMS error in pixels of what matches, and the percentage of gross errors, within the border."""
-    assert result.disparity is not None
+    assert result.disparity is not None, "maps were asked for"
     error = _inner(result.disparity - truth).astype(np.float64)
     gross = ~(np.abs(error) <= _GROSS)
     found = {_MATCHED: float(np.sqrt(np.mean(error[~gross] ** 2))), "bad_pixels_gross": 100 * float(np.mean(gross))}
@@ -202,7 +202,8 @@ _FIT = Claim(
     "The sub-pixel fit always lowers the RMS error (judged: of all pixels, in every setting)",
     _lower("refinement", "rms_error_all"),
     _SECTION,
-    why="Gross errors make up most of the RMS error of the venus crop, and a fit changes them at random; of the pixels that match see our own check",
+    why="The two settings match the venus crop at quarter pixels with intervals and lose 0.001 px; most of the RMS error there is that of gross errors, "
+    "which a fit changes at random. Of the pixels that match see our own check",
 )
 _STAIRCASE = Claim(
     "staircase",
@@ -219,6 +220,7 @@ _FIT_PREDICTS = Claim(
     "fit_predicts",
     "The fit lowers the inverse prediction error of the match frame in every setting",
     _lower("refinement", _PREDICTION),
+    why="The three settings match at quarter pixels, where a fit has little left to gain: the error rises by at most 0.05 grey levels",
 )
 _BLUR = Claim(
     "blur_helps",
