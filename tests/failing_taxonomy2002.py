@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from made_results import result
 
+from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.published import published_table
 from stereo_framework.papers.taxonomy2002.readings import COST, INTERVAL, OCCLUSION, PENALTY, REGIONS, TRUNCATION, WEIGHT
 from stereo_framework.papers.taxonomy2002.table5 import METHODS
@@ -132,6 +133,11 @@ def table(change=None):
     return published, {row: {**published.rows[row], **(change or {}).get(row, {})} for row in METHODS.values()}
 
 
+def ranks(ours):
+    """Two ranks of a method, of which one is given."""
+    return [Comparison("GC", column, 5.0, rank, None, None, "shown") for column, rank in (("a", 5.0), ("b", ours))]
+
+
 PLAIN, SHIFTED, GLOBAL = curves(), shifted(), curves(methods=("dp", "so", "gc"), costs=(AD,))
 SHARES = {"box": 20.0, "shiftable": 10.0}
 HEIGHTS = {name: {"whole pixels": 0.3, "whole pixels, fitted": 0.1, "half pixels, fitted": 0.04} for name in ("plane", "crop")}
@@ -156,6 +162,7 @@ HOLDING: dict[str, tuple] = {
     "listed_by_performance": table(),
     "two_dimensions_best": table(),
     "streaks": (CHANGES,),
+    "printed_ranks": (ranks(5.0),),
 }
 
 _SHIFTED_WORSE = shifted(at(-8, scene="tsukuba", region="discont", cost=SD, interval=True, truncation=50))
@@ -234,5 +241,6 @@ FAILING: dict[str, tuple] = {
         {METHODS["dp"]: {f"{s}_{r}": 0.0 for s in ("tsukuba", "sawtooth", "venus") for r in ("nonocc", "discont")}}
     ),
     "two_dimensions_best": table({METHODS["ssd"]: {f"{s}_discont": 0.0 for s in ("tsukuba", "sawtooth", "venus", "map")}}),
+    "printed_ranks": (ranks(6.0),),
     "streaks": ({**CHANGES, "venus": {"ssd": 5.0, "dp": 30.0, "so": 9.0, "gc": 10.0}},),
 }

@@ -194,6 +194,7 @@ _LARGE_ERRORS = Claim(
     "Truncation values below the noise, 1 and 2, give very large errors (judged: larger than those of all other values)",
     _by_region(_noise),
     _IN_1,
+    why="Near discontinuities costs without truncation fail as often, and squares and intervals keep the errors at 1 and 2 low",
 )
 _INTERVAL_HELPS = Claim(
     "interval_in_noise",
@@ -218,6 +219,7 @@ _ONE = (
         "Good truncation values are typically around 20 (judged: 20 is the best more often than any other)",
         _around_20,
         _IN_1,
+        why="10 is the best as often, on venus 50: around their lowest point the curves are flat",
     ),
     _LARGE_ERRORS,
     _INTERVAL_HELPS,
@@ -230,22 +232,31 @@ _ONE = (
     _VARIES,
 )
 _WINDOW_1 = Claim(
-    "window_21", "A window of 21x21 pixels gives similar results (judged: the same verdicts)", _same_verdicts(_ONE), _IN_1
+    "window_21",
+    "A window of 21x21 pixels gives similar results (judged: the same verdicts)",
+    _same_verdicts(_ONE),
+    _IN_1,
+    why="With 21 the best values lie lower, 10 in 7 of 12 curves, and agree for squared differences; of 36 settings with intervals one does not gain",
 )
 
 
-def _again(name: str, source: Claim) -> Claim:
+def _again(name: str, source: Claim, why: str) -> Claim:
     """A claim of experiment 1 that experiment 2 repeats."""
-    return replace(source, name=name, judge=lambda shifted, plain: source.judge(shifted), section=_IN_2)
+    return replace(source, name=name, judge=lambda shifted, plain: source.judge(shifted), section=_IN_2, why=why)
 
 
 _TWO = (
-    _again("shiftable_costs_alike", _ALIKE),
+    _again(
+        "shiftable_costs_alike",
+        _ALIKE,
+        "On the textureless pixels of tsukuba alone, where truncation changes hardly anything either",
+    ),
     Claim(
         "untruncated_best",
         "With a shiftable window the costs without truncation are consistently the best",
         lambda shifted, plain: _by_region(_untruncated)(shifted),
         _IN_2,
+        why="In what fails the best truncation saves up to 0.6 percentage points, 1.35 on sawtooth's textureless pixels",
     ),
     Claim(
         "lowest_at_discontinuities",
@@ -258,6 +269,8 @@ _TWO = (
         "Shifting the window is preferable to truncating the cost (judged: shiftable without truncation against the plain window at its best truncation)",
         _shifting_before_truncating,
         _IN_2,
+        why="Near discontinuities it is, with every cost on every scene; on the textureless pixels of tsukuba, and with some costs of venus, the "
+        "plain window is better",
     ),
     Claim(
         "shiftable_interval",
@@ -273,8 +286,19 @@ _WINDOW_2 = Claim(
     _IN_2,
 )
 _THREE = (
-    replace(_LARGE_ERRORS, name="global_noise", section=_IN_3),
-    replace(_INTERVAL_HELPS, name="global_interval_in_noise", section=_IN_3),
+    replace(
+        _LARGE_ERRORS,
+        name="global_noise",
+        section=_IN_3,
+        why="At 5 graph cuts are as bad on sawtooth and venus, where all costs are small against the weight of 20; scanline optimization with "
+        "intervals is good at 2 on sawtooth",
+    ),
+    replace(
+        _INTERVAL_HELPS,
+        name="global_interval_in_noise",
+        section=_IN_3,
+        why="Graph cuts at 1 alone: the weight of 20 leaves them few disparities, with intervals or without",
+    ),
     Claim(
         "interval_in_scanlines",
         "Interval matching is most beneficial for scanline optimization (judged: points gained, mean over the truncation values)",
@@ -286,6 +310,7 @@ _THREE = (
         name="global_best_varies",
         text="The best truncation value varies between the scenes (judged: for each method)",
         section=_IN_3,
+        why="Of six curves two vary; seven values are a coarse grid",
     ),
 )
 CLAIMS = (*_ONE, _WINDOW_1, *_TWO, _WINDOW_2, *_THREE)

@@ -95,7 +95,10 @@ def _warps(context: Context, kind: str, text: str) -> Outcome:
             error = Cell.number(prediction_error(prediction, real))
             gaps.append([Cell(scene.name), Cell(place), error, Cell.number(100 * float(np.mean(~prediction.visible)))])
     header = ["scene", "frame", "prediction error (grey levels)", "gaps (%)"]
-    note = "Gaps, where nothing is drawn or visible, are left out of the error (section 5.1): the two numbers belong together."
+    note = (
+        "Gaps, where nothing is drawn or visible, are left out of the error (section 5.1): the two numbers belong together. Tsukuba has no truth in a border of "
+        "18 pixels, which draws nothing."
+    )
     return Outcome([*blocks, PageTable("Prediction errors of the truth, and the share of gaps", header, gaps, note)], files=files)
 
 

@@ -33,7 +33,7 @@ def table5(context: Context) -> Outcome:
         for column in published.columns
         if column in published.rows[row] and (column in found[method] or not context.quick)
     ]
-    ranks = [rank_compared(published, c) for c in comparisons]
+    ranks = own_ranks(published, comparisons)
     ours = {METHODS[m]: {column: statistics.median(values) for column, values in own.items()} for m, own in found.items()}
     blocks = [
         comparison_table("Published and ours (percent)", comparisons),
@@ -41,8 +41,8 @@ def table5(context: Context) -> Outcome:
         _ranking(published, ours),
     ]
     several = len({column.partition("_")[0] for own in ours.values() for column in own}) > 1
-    said = [c.asked(published, ours) if several else c.unasked("needs several scenes") for c in CLAIMS]
-    return Outcome(blocks, [*comparisons, *ranks], said)
+    said = [c.asked(published, ours) if several else c.unasked("needs several scenes") for c in _SAID]
+    return Outcome(blocks, comparisons, [*said, _RANKS.asked(ranks)])
 
 
 def measured(context: Context, method: str) -> dict[str, list[float]]:
@@ -63,7 +63,7 @@ def compared(method: str, column: str, published: float | None, values: Sequence
     reason = "one unit of the last printed digit"
     if method == "gc":
         # The published row is one order too.
-        tolerance = max(0.01, max(values) - min(values)) if len(values) > 1 else None
+        tolerance = max(0.01, round(max(values) - min(values), 3)) if len(values) > 1 else None
         reason = f"the order of the moves is random: our {len(values)} orders lie this far apart"
         if tolerance is None:
             reason = "the order of the moves is random, and a single one does not tell how far two lie apart"
@@ -80,20 +80,25 @@ def compared(method: str, column: str, published: float | None, values: Sequence
     return Comparison(METHODS[method], column, published, ours, tolerance, tolerance, reason)
 
 
-def rank_compared(published: PublishedTable, cell: Comparison) -> Comparison:
-    """The printed rank and that of our number among the printed ones of the other methods; the tolerance is what that of the number allows."""
-    others = [values[cell.column] for row, values in published.rows.items() if row != cell.row and cell.column in values]
-    printed = published.ranks[cell.row][cell.column]
-    ours = None if cell.ours is None else float(1 + sum(v < cell.ours for v in others))
-    below = above = None
-    reason = f"not judged, as the number is not: {cell.reason}"
-    if cell.published is not None and cell.above is not None:
-        # Printed numbers are rounded, the printed ranks are those of the unrounded ones.
-        lowest, highest = cell.published - cell.above - 0.005, cell.published + cell.above + 0.005
-        below = max(0, printed - 1 - sum(v < lowest for v in others))
-        above = max(0, 1 + sum(v < highest for v in others) - printed)
-        reason = "the ranks that numbers within the tolerance of the percentage have"
-    return Comparison(f"{cell.row} rank", cell.column, printed, ours, below, above, reason)
+def own_ranks(published: PublishedTable, cells: Sequence[Comparison]) -> list[Comparison]:
+    """The printed ranks and those of our numbers among the printed ones of the other methods. They say nothing that the percentages do not."""
+    found = []
+    for cell in cells:
+        others = [values[cell.column] for row, values in published.rows.items() if row != cell.row and cell.column in values]
+        ours = None if cell.ours is None else float(1 + sum(v < cell.ours for v in others))
+        printed = published.ranks[cell.row][cell.column]
+        found.append(Comparison(cell.row, cell.column, printed, ours, None, None, "follows from the percentage"))
+    return found
+
+
+def _same_ranks(ranks: Sequence[Comparison]) -> Verdict:
+    found = []
+    for row in dict.fromkeys(c.row for c in ranks):
+        own = [c for c in ranks if c.row == row and c.difference is not None]
+        other = [f"{c.column} {c.ours:g}, printed {c.published:g}" for c in own if c.difference]
+        if own:
+            found.append((f"{row}: {len(own) - len(other)} of {len(own)}{': ' if other else ''}{'; '.join(other)}", not other))
+    return cases(found)
 
 
 def _ranking(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -> PageTable:
@@ -147,7 +152,7 @@ def _first_everywhere(published: PublishedTable, ours: Mapping[str, Mapping[str,
     return cases(found)
 
 
-CLAIMS = (
+_SAID = (
     Claim(
         "listed_by_performance",
         "The table lists the methods by their overall performance (judged: our five by their average rank among the twenty)",
@@ -161,3 +166,10 @@ CLAIMS = (
         "section 7",
     ),
 )
+_RANKS = Claim(
+    "printed_ranks",
+    "Our numbers have the printed ranks among the numbers of the other nineteen methods",
+    _same_ranks,
+    why="What differs lies within the tolerance of its percentage, and another method's number between ours and the printed one, or beside them",
+)
+CLAIMS = (*_SAID, _RANKS)
