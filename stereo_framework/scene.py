@@ -156,11 +156,14 @@ class Calibration:
         Distance of the two cameras; depths come out in its unit (Middlebury: mm).
     doffs : float
         Difference of the principal points' columns, match minus reference, in pixels.
+    center : (float, float), optional
+        Column and row of the reference image's principal point in pixels; None = its middle.
     """
 
     focal_length: Positive
     baseline: Positive
     doffs: float = 0.0
+    center: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,18 @@ def gradient_difference(reference, match, search, *, share=0.89, truncation=7.0,
 
 
 def ad_census(
-    reference, match, search, *, difference_scale=10.0, census_scale=30.0, width=9, height=7, steps=None, interpolation="cubic"
+    reference,
+    match,
+    search,
+    *,
+    difference_scale=10.0,
+    census_scale=30.0,
+    width=9,
+    height=7,
+    difference_weight=1.0,
+    census_weight=1.0,
+    steps=None,
+    interpolation="cubic",
 ):
     """Costs, not rounded, and the cost of cells out of view."""
     colour = colour_difference(reference, match, search.denominator, interpolation == "cubic")
@@ -116,9 +127,10 @@ def ad_census(
     unit = steps or 1
 
     def cost(y, x, i):
-        return 1 - math.exp(-float(colour(y, x, i)) / difference_scale)
+        return difference_weight * (1 - math.exp(-float(colour(y, x, i)) / difference_scale))
 
-    result = over_cells(reference, match, search, 0, cost) + 1 - np.exp(-bits / census_scale)
-    columns = reference.shape[1]
-    result[:, ~naive.inside(columns, search)] = 1
-    return unit * result, unit
+    result = over_cells(reference, match, search, 0, cost) + census_weight * (1 - np.exp(-bits / census_scale))
+    columns, half = reference.shape[1], (difference_weight + census_weight) / 2
+    outside = unit * half if steps is None else round(unit * half)
+    result[:, ~naive.inside(columns, search)] = outside / unit
+    return unit * result, outside

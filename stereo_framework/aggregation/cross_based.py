@@ -10,8 +10,10 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.aggregation._arms import LONGEST, Arms, along_levels, arms_of, origins, to_the_border
 from stereo_framework.aggregation._guide import check_guides
+from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
+from stereo_framework.artefacts import arms_of
+from stereo_framework.kernels.arms import LONGEST, Arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require

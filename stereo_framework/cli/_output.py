@@ -100,7 +100,7 @@ def say_compiling() -> None:
 
 
 class Progress:
-    """How far a sweep is: a bar on a terminal, a line every few seconds elsewhere, nothing for a single result; once that kernels are compiled.
+    """How far a sweep is, or what a single result waits for: a bar on a terminal, a line every few seconds elsewhere; once that kernels are compiled.
 
     Parameters
     ----------
@@ -122,13 +122,15 @@ class Progress:
         from stereo_framework.kernels.compiling import told
 
         self._listening.enter_context(told(self._compiling))
-        if self.total > 1 and sys.stderr.isatty():
+        if sys.stderr.isatty():
             from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-            self._bar = bar(MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[rate]}"))
-            self._bar.add_task("", total=self.total, rate="")
+            of_many = [MofNCompleteColumn()] if self.total > 1 else []
+            self._bar = bar(*of_many, TimeElapsedColumn(), TextColumn("{task.fields[rate]}"))
+            # A bar without a total moves to and fro.
+            self._bar.add_task("", total=self.total if self.total > 1 else None, rate="")
             self._bar.start()
-        elif self.total > 1:
+        else:
             self._teller.start()
         return self
 
@@ -171,7 +173,10 @@ class Progress:
 
     def _tell(self) -> None:
         while not self._ended.wait(_EVERY_SECONDS):
-            if self.count < self.total:
+            if self.total == 1 and self.doing and self._began is not None:
+                text = f"{self.doing}, {_duration(time.monotonic() - self._began[0])} so far\n"
+                print(text, end="", file=sys.stderr, flush=True)
+            elif self.total > 1 and self.count < self.total:
                 parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
                 # In one piece with its end: others write too.
                 print(", ".join(parts) + (f" ({self.doing})" if self.doing else "") + "\n", end="", file=sys.stderr, flush=True)

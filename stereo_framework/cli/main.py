@@ -21,6 +21,7 @@ from stereo_framework.cli.check import check
 from stereo_framework.cli.compare import compare
 from stereo_framework.cli.evaluate import evaluate
 from stereo_framework.cli.import_ import import_
+from stereo_framework.cli.match import match
 from stereo_framework.cli.metrics import metrics
 from stereo_framework.cli.new_stage import new_stage
 from stereo_framework.cli.rank import rank
@@ -78,10 +79,11 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
         raise typer.Exit
 
 
+_MATCH = (match,)
 _MEASURE = (run, tune, evaluate, compare)
 _LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, reproduce)
 _PREPARE = (scenes, stages, new_stage, check, schema, import_)
-for _verb in (*_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
+for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     app.command(
         _verb.__name__.rstrip("_").replace("_", "-"), help=inspect.cleandoc(_verb.__doc__ or "").replace("\n    ", "\n\n    ")
     )(_exits(_verb))

@@ -17,7 +17,6 @@ def reproduce(
         Path | None, typer.Option("--out", help="Folder for the page, figures, tables and runs; default: reproduction/PAPER.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only what takes seconds: one scene, the fast items.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Nothing at reduced size, however long it takes.")] = False,
     workers: Annotated[int, typer.Option("--workers", help="Runs at a time.")] = 2,
     data: Data = None,
     json: Json = False,
@@ -39,7 +38,7 @@ def reproduce(
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
     with told(_output.say_compiling):
-        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
+        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
     kinds = {"statement": done.statements, "own check": done.checks}
     if json:
         numbers = [

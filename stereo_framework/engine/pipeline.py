@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
 from stereo_framework.engine.links import MATCH, RESTORE, Link, in_lock_step
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, holds_volume, peak_memory
+from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.pair import Pair
@@ -164,7 +165,14 @@ class Pipeline:
             steps.insert(at, ("matching_cost", self.matching_cost))
         return in_lock_step(steps, both=both)
 
-    def __call__(self, scene: Scene | Pair, search: Search | None = None, *, keep_volume: bool = False) -> Match:
+    def __call__(
+        self,
+        scene: Scene | Pair,
+        search: Search | None = None,
+        *,
+        keep_volume: bool = False,
+        notify: Callable[[Step], None] | None = None,
+    ) -> Match:
         """Match the scene's frame pair, or a pair.
 
         Parameters
@@ -174,6 +182,8 @@ class Pipeline:
             Instead of the scene's own; its direction is taken from the scene.
         keep_volume : bool
             Keep the optimizer's volume in the result. It then exists whole.
+        notify : callable, optional
+            Called with each step before it runs.
 
         Returns
         -------
@@ -189,7 +199,7 @@ class Pipeline:
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         tree = Tree([self], keep_volume=keep_volume)
         self._check_memory(tree, pair)
-        [(_, outcome)] = tree.walk(pair)
+        [(_, outcome)] = tree.walk(pair, notify=notify)
         if isinstance(outcome, Exception):
             raise outcome
         found: Match = outcome

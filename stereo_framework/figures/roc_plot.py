@@ -58,9 +58,13 @@ def roc_plot(
 
 
 def roc_figure(
-    methods: Mapping[str, Sequence[Point]], *, boundary: Sequence[Point] | Curve | None = None, title: str = ""
+    methods: Mapping[str, Sequence[Point]],
+    *,
+    boundary: Sequence[Point] | Curve | None = None,
+    cases: Mapping[str, Curve] | None = None,
+    title: str = "",
 ) -> Figure:
-    """The figure that `roc_plot` writes."""
+    """The figure that `roc_plot` writes; `cases` are named curves of their own, drawn in black."""
     from matplotlib import colormaps
 
     figure = new_chart(5.4, 1.8, 4.8, title)
@@ -80,6 +84,8 @@ def roc_figure(
             axes.plot(*rates.T, marker, color=colour, alpha=alpha, markersize=size, markeredgewidth=0, zorder=3, clip_on=False)
         axes.plot(*_path(roc_curve(best)), color=colour, linewidth=1.3, zorder=2)
         axes.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.3, label=name)
+    for (name, curve), dashes in zip((cases or {}).items(), ("--", "-.", "-"), strict=False):
+        axes.plot(*_path(curve), dashes, color="black", linewidth=1.5, label=name, zorder=4)
     # Outside: every corner of the axes is somebody's result.
     legend_beside(figure, axes.get_legend_handles_labels()[0])
     return figure

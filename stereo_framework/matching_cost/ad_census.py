@@ -8,6 +8,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
@@ -21,6 +22,7 @@ from stereo_framework.volume import CostVolume
 
 _MOST_STEPS = 32767
 """Twice as many fit into 16 bits."""
+_MOST = 65535
 
 
 @stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=lambda height: height // 2, integer=True)
@@ -33,10 +35,12 @@ def ad_census(
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
+    difference_weight: Positive = 1.0,
+    census_weight: Positive = 1.0,
     steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
-    """Absolute difference of colours and number of different census bits, each brought to 0..1 by ``1 - exp(-cost / scale)``, added.
+    """Absolute difference of colours and number of different census bits, each brought to 0..1 by ``1 - exp(-cost / scale)``, weighted and added.
 
     Parameters
     ----------
@@ -50,6 +54,8 @@ def ad_census(
         Number of different bits at which the census part is 1 - 1/e.
     width, height : int
         Of the census windows in pixels.
+    difference_weight, census_weight : float
+        Factors of the two parts.
     steps : int, optional
         With it costs are whole numbers of 1/steps, as integer stages take them; null = float32.
     interpolation : {"linear", "cubic"}
@@ -58,15 +64,16 @@ def ad_census(
     Returns
     -------
     CostVolume
-        (rows, columns, levels); lower is better. Without unit, 0 to 2 as float32; or 0 to ``2 * steps`` as uint8 for up to 127 steps and uint16 for
-        more. Cells out of view cost half of the most.
+        (rows, columns, levels); lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that many steps, as uint8 where
+        they are up to 255 and uint16 where they are more. Cells out of view cost half of the most.
 
     Raises
     ------
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        A scale that is not above 0, a window that is not of 3, 5, ... 15 pixels, steps that are not 100 to 32767.
+        A scale or weight that is not above 0, a window that is not of 3, 5, ... 15 pixels, steps that are not 100 to 32767, or so many that
+        the largest cost exceeds 65535.
 
     Notes
     -----
@@ -93,18 +100,23 @@ def ad_census(
         census_scale=census_scale,
         width=width,
         height=height,
+        difference_weight=difference_weight,
+        census_weight=census_weight,
         steps=steps,
         interpolation=interpolation,
     )
+    unit, weights = 1 if steps is None else steps, difference_weight + census_weight
+    if steps is not None and weights * steps > _MOST:
+        raise ParameterError(f"ad_census.steps: {steps} times the weights, {weights:g}, is above {_MOST}")
     rows, columns = reference.shape[:2]
     cubic = interpolation == "cubic"
     left_strings = bit_strings(reference, width=width, height=height, form="plain")
     right_strings = bit_strings(match, width=width, height=height, form="plain", denominator=search.denominator, cubic=cubic)
     left, _ = pixels_of(reference)
     right, _ = pixels_of(match)
-    unit = 1 if steps is None else steps
     starts, stops, origins, clipped = positions(columns, search)
-    dtype: Any = np.float32 if steps is None else np.uint8 if 2 * steps <= 255 else np.uint16
+    dtype: Any = np.float32 if steps is None else np.uint8 if weights * steps <= 255 else np.uint16
+    outside = weights * unit / 2 if steps is None else round(weights * unit / 2)
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
@@ -122,16 +134,19 @@ def ad_census(
             search.direction > 0,
             np.float32(1 / (difference_scale * left.shape[2])),
             np.float32(1 / census_scale),
+            np.float32(difference_weight),
+            np.float32(census_weight),
             np.float32(unit),
             # Whole numbers are rounded by cutting off what follows them.
             np.float32(0 if steps is None else 0.5),
+            np.float32(outside),
             cubic,
             reference.dtype == np.uint8,
             costs[start:stop],
         )
 
     over_rows(run, rows, costs.size)
-    return CostVolume(costs, search, float(unit))
+    return CostVolume(costs, search, float(outside))
 
 
 @kernel
@@ -149,8 +164,11 @@ def _kernel(
     reverse: bool,
     difference_factor: float,
     bit_factor: float,
+    difference_weight: float,
+    bit_weight: float,
     unit: float,
     rounding: float,
+    outside: float,
     cubic: bool,
     whole: bool,
     costs: NDArray,
@@ -171,10 +189,20 @@ def _kernel(
         for w in range(left.shape[0]):
             arrange(right[w, y], reverse, stride, strings[w, levels : levels + fine])
         count_differences(left[:, y], strings, origins, bits)
-        _saturate(differences.reshape(-1), bits.reshape(-1), difference_factor, bit_factor, unit, rounding, costs[y].reshape(-1))
+        _saturate(
+            differences.reshape(-1),
+            bits.reshape(-1),
+            difference_factor,
+            bit_factor,
+            difference_weight,
+            bit_weight,
+            unit,
+            rounding,
+            costs[y].reshape(-1),
+        )
         for x in clipped:
-            costs[y, x, : starts[x]] = unit
-            costs[y, x, stops[x] :] = unit
+            costs[y, x, : starts[x]] = outside
+            costs[y, x, stops[x] :] = outside
 
 
 @kernel
@@ -183,11 +211,14 @@ def _saturate(
     bits: NDArray[np.uint8],
     difference_factor: float,
     bit_factor: float,
+    difference_weight: float,
+    bit_weight: float,
     unit: float,
     rounding: float,
     costs: NDArray,
 ) -> None:
-    most = np.float32(2)
+    most = difference_weight + bit_weight
     for i in range(costs.shape[0]):
-        kept = exponential(-differences[i] * difference_factor) + exponential(-np.float32(bits[i]) * bit_factor)
+        unlike = difference_weight * exponential(-differences[i] * difference_factor)
+        kept = unlike + bit_weight * exponential(-np.float32(bits[i]) * bit_factor)
         costs[i] = (most - kept) * unit + rounding

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.random_numbers import random_number
 
 _LAST = np.int32(0x7FFFFFFF)
 """A priority after all others, of which there are 2**30."""
@@ -126,18 +127,3 @@ def _sort(number: NDArray[np.uint8], order: NDArray[np.int32]) -> NDArray[np.int
         order[free[at]] = p
         free[at] += 1
     return bounds
-
-
-@kernel(inline="always")
-def random_number(counter: int, key: int, other: int) -> int:
-    """A random number 0 <= r < 2**32 for each counter below 2**32: two rounds of a multiply-and-shift hash."""
-    for word in (key, other):
-        counter = (counter ^ int(word)) & 0xFFFFFFFF
-        counter ^= counter >> 17
-        counter = (counter * 0xED5AD4BB) & 0xFFFFFFFF
-        counter ^= counter >> 11
-        counter = (counter * 0xAC4C1B51) & 0xFFFFFFFF
-        counter ^= counter >> 15
-        counter = (counter * 0x31848BAB) & 0xFFFFFFFF
-        counter ^= counter >> 14
-    return counter

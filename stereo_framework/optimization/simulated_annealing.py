@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
+from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
-from stereo_framework.optimization._visiting import fixed_rounds, random_number, random_rounds
+from stereo_framework.optimization._visiting import fixed_rounds, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
 from stereo_framework.parameters import require
 from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage

@@ -87,8 +87,6 @@ class Context:
         Runs at a time.
     quick : bool
         Only what takes seconds.
-    full : bool
-        Whatever it takes, nothing at reduced size.
     """
 
     paper: str
@@ -96,7 +94,6 @@ class Context:
     data: Path | None = None
     workers: int = 2
     quick: bool = False
-    full: bool = False
     missing: dict[str, str] = field(default_factory=dict)
     _runs: dict[tuple[str, tuple[str, ...]], list[Result]] = field(default_factory=dict)
 

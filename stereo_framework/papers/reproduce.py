@@ -87,7 +87,6 @@ def reproduce(
     data: Path | None = None,
     workers: int = 2,
     quick: bool = False,
-    full: bool = False,
 ) -> Reproduction:
     """Reproduce a paper or one of its items.
 
@@ -104,23 +103,19 @@ def reproduce(
         Runs at a time.
     quick : bool
         Only the items and scenes that take seconds.
-    full : bool
-        Nothing at reduced size, however long it takes.
 
     Raises
     ------
     ParameterError
-        No such item, or `quick` and `full` together.
+        No such item.
     DataError
         The folder cannot be written.
     """
     names = [i.name for i in paper.items]
     if item is not None and item not in names:
         raise ParameterError(f"{paper.name} has no item {item!r}; {nearest(item, names, kind='items')}")
-    if quick and full:
-        raise ParameterError("quick and full are two wishes; give one")
     chosen = [i for i in paper.items if (item is None and (i.quick or not quick)) or i.name == item]
-    context = Context(paper.name, out, data, workers, quick, full)
+    context = Context(paper.name, out, data, workers, quick)
     outcomes, sections = {}, []
     start = time.perf_counter()
     for one in chosen:
@@ -154,7 +149,7 @@ def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
     unjudged: dict[str, list[str]] = {}
     for c in done.comparisons:
         if c.published is not None and not c.judged:
-            reason = "not measured" if c.ours is None else c.reason
+            reason = c.reason if c.below is None and c.above is None else f"not measured, otherwise {c.tolerance}: {c.reason}"
             unjudged.setdefault(reason, []).append(f"{c.row} {c.column}")
     if unjudged:
         listed = "\n".join(f"{reason}: {', '.join(places)}" for reason, places in unjudged.items())

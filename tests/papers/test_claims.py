@@ -106,7 +106,7 @@ def test_the_page_tells_failures_first(tmp_path):
             "our own check: does not hold</strong> Our sums agree",
             "Published numbers: 1 of 1",
             "another scene: row shown",
-            "not measured: row absent",
+            "not measured, otherwise ±0.1: two digits: row absent",
             ">Table 1</h2>",
         )
     ]

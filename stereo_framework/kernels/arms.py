@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.per_image import per_image
-from stereo_framework.scene import Image, Search
 
 Arms = NDArray[np.uint8]
 """Pixels beside the pixel itself, to the left, to the right, up and down; (4, rows, positions)."""
@@ -17,8 +15,7 @@ LONGEST = 255
 """Arms are shorter, so that they fit into a byte."""
 
 
-@per_image
-def arms_of(image: Image, length: int, threshold: float, far: int, far_threshold: float) -> Arms:
+def arms(image: NDArray, length: int, threshold: float, far: int, far_threshold: float) -> Arms:
     """The arms of each pixel.
 
     Parameters
@@ -39,43 +36,13 @@ def arms_of(image: Image, length: int, threshold: float, far: int, far_threshold
     """
     rows, columns = image.shape[:2]
     pixels = np.ascontiguousarray(image).reshape(rows, columns, -1)
-    arms = np.empty((4, rows, columns), np.uint8)
+    found = np.empty((4, rows, columns), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(pixels, start, length, threshold, far, far_threshold, arms[:, start:stop])
+        _kernel(pixels, start, length, threshold, far, far_threshold, found[:, start:stop])
 
     over_rows(run, rows, 40 * rows * columns)
-    return arms
-
-
-def to_the_border(rows: int, columns: int) -> Arms:
-    """Arms that nothing but the image's left and right border ends."""
-    arms = np.full((4, rows, columns), LONGEST, np.uint8)
-    arms[0] = np.minimum(np.arange(columns), LONGEST)
-    arms[1] = arms[0][:, ::-1]
-    return arms
-
-
-def along_levels(arms: Arms, search: Search) -> Arms:
-    """The arms at all positions of the match image that levels reach, so that those that consecutive levels reach stand side by side.
-
-    (4, rows, positions). Between two pixels it is the shorter one of their arms.
-    """
-    n, columns = search.denominator, arms.shape[2]
-    fine = np.empty((*arms.shape[:2], (columns - 1) * n + 1), np.uint8)
-    for i in range(n):
-        fine[..., i::n] = arms if i == 0 else np.minimum(arms[..., :-1], arms[..., 1:])
-    if search.direction > 0:
-        fine = fine[..., ::-1]
-    return np.ascontiguousarray(np.concatenate([fine[..., i :: search.stride] for i in range(search.stride)], axis=2))
-
-
-def origins(columns: int, search: Search) -> NDArray[np.int64]:
-    """Where `along_levels` puts the arms that level 0 of each column reaches, were it in view."""
-    x = np.arange(columns) * search.denominator
-    places, residues = np.divmod((x[::-1] if search.direction > 0 else x) + search.first, search.stride)
-    fine = (columns - 1) * search.denominator + 1
-    return residues * (fine // search.stride) + np.minimum(residues, fine % search.stride) + places
+    return found
 
 
 @kernel

@@ -1,0 +1,137 @@
+"""Filling of pixels without an estimate by the votes of the region of like colour around them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from stereo_framework.artefacts import arms_of
+from stereo_framework.kernels.arms import LONGEST, Arms
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
+from stereo_framework.refinement._sizes import check_size
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.volume import Status
+
+_FILLED = int(Status.FILLED)
+
+
+def _halo(length: int, iterations: int) -> int:
+    return iterations * (length - 1)
+
+
+@stage("refinement", source="Mei et al. 2011, section 3.4", halo=_halo)
+def region_voting(
+    disparity: Disparity,
+    reference: Image,
+    search: Search,
+    status: NDArray[np.uint8],
+    *,
+    minimum_count: Annotated[NonNegativeInt, Unit("pixels")] = 20,
+    minimum_share: Annotated[float, Ge(0), Le(1)] = 0.4,
+    iterations: Annotated[PositiveInt, Unit("passes")] = 5,
+    length: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
+    threshold: Annotated[Positive, Unit("grey levels")] = 20.0,
+    far: Annotated[PositiveInt, Unit("pixels")] = 17,
+    far_threshold: Annotated[Positive, Unit("grey levels")] = 6.0,
+) -> tuple[Disparity, NDArray[np.uint8]]:
+    """Give pixels without an estimate the most frequent one in the region of like colour around them.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255, from which `cross_based` makes its regions: the horizontal arms of all pixels on a pixel's vertical ones.
+    search : Search
+        Its levels are what is voted for: estimates between two of them count for the nearer one, those beyond its ends not at all.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`. Invalid pixels get nothing.
+    minimum_count : int
+        In a region with no more estimates than this nothing is decided, in pixels.
+    minimum_share : float
+        Share of a region's estimates that the winning level must exceed, 0..1.
+    iterations : int
+        What was decided in one pass votes in the next, in passes.
+    length, threshold, far, far_threshold : int, float, int, float
+        Arms, as in `cross_based`.
+
+    Returns
+    -------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels. Of several most frequent levels the lowest is taken.
+    status : ndarray, uint8, (rows, columns)
+        Filled where a pixel was given a level.
+
+    Raises
+    ------
+    ParameterError
+        A share beyond 0..1, a negative count, no iterations, arms that `cross_based` would refuse.
+    DataError
+        An image or a status of another size than the disparities.
+
+    Notes
+    -----
+    Mei et al. 2011, section 3.4, which votes before sub-pixel positions are estimated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row, image = np.float32([[3, 3, np.nan, 5, 7]]), np.array([[80, 80, 80, 80, 200]], np.uint8)
+    >>> region_voting(row, image, Search(0, 7), np.uint8([[0, 0, 1, 0, 0]]), minimum_count=2)
+    (array([[3., 3., 3., 5., 7.]], dtype=float32), array([[0, 0, 3, 0, 0]], dtype=uint8))
+    """
+    require(region_voting, minimum_count=minimum_count, minimum_share=minimum_share, iterations=iterations)
+    require(region_voting, length=length, threshold=threshold, far=far, far_threshold=far_threshold)
+    check_size("region_voting", disparity, reference=reference, status=status)
+    arms = arms_of(reference, length, float(threshold), far, float(far_threshold))
+    minimum, step = float(search.minimum), float(search.step)
+    levels = np.rint((disparity - minimum) / step)
+    votes = np.where((levels >= 0) & (levels < search.levels), levels, -1).astype(np.int16)
+    empty = np.isnan(disparity) & (status != Status.INVALID)
+    filled, told = disparity.copy(), status.copy()
+    for _ in range(iterations):
+        open_, elected = np.flatnonzero(empty), np.full(disparity.shape, -1, np.int16)
+
+        def run(start: int, stop: int, chosen: NDArray = open_, elected: NDArray = elected) -> None:
+            _kernel(votes, arms, chosen[start:stop], search.levels, minimum_count, minimum_share, elected)
+
+        over_rows(run, open_.size, 100 * open_.size)
+        won = elected >= 0
+        if not won.any():
+            break
+        votes[won] = elected[won]
+        filled[won] = minimum + elected[won] * step
+        told[won] = _FILLED
+        empty &= ~won
+    return filled, told
+
+
+@kernel
+def _kernel(
+    votes: NDArray[np.int16],
+    arms: Arms,
+    chosen: NDArray[np.int64],
+    levels: int,
+    minimum_count: int,
+    minimum_share: float,
+    elected: NDArray[np.int16],
+) -> None:
+    """What the regions of the `chosen` pixels, counted in reading order, elect: a level, -1 = none."""
+    columns = votes.shape[1]
+    counts = np.zeros(levels, np.int32)
+    for pixel in chosen:
+        y, x = pixel // columns, pixel % columns
+        counts[:] = 0
+        for v in range(y - arms[2, y, x], y + arms[3, y, x] + 1):
+            for u in range(x - arms[0, v, x], x + arms[1, v, x] + 1):
+                if votes[v, u] >= 0:
+                    counts[votes[v, u]] += 1
+        total, best = counts.sum(), np.argmax(counts)
+        if total > minimum_count and counts[best] > minimum_share * total:
+            elected[y, x] = best

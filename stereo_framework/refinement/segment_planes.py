@@ -1,0 +1,213 @@
+"""Filling of pixels without an estimate by planes, one through the estimates of each segment of the image."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from stereo_framework.artefacts import segments_of
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.random_numbers import random_number
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
+from stereo_framework.refinement._sizes import check_size
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.volume import Status
+
+_FITS = 2
+"""How often a plane is fitted again to what lies near it."""
+
+
+@stage("refinement", source="Klaus, Sormann & Karner 2006, section 2.2; Felzenszwalb & Huttenlocher 2004")
+def segment_planes(
+    disparity: Disparity,
+    reference: Image,
+    search: Search,
+    status: NDArray[np.uint8],
+    *,
+    sigma: Annotated[NonNegative, Unit("pixels")] = 0.5,
+    scale: Annotated[Positive, Unit("grey levels")] = 150.0,
+    minimum_size: Annotated[PositiveInt, Unit("pixels")] = 60,
+    tolerance: Annotated[Positive, Unit("pixels")] = 1.0,
+    minimum_count: Annotated[PositiveInt, Unit("pixels")] = 20,
+    minimum_share: Annotated[float, Ge(0), Le(1)] = 0.5,
+    trials: PositiveInt = 200,
+    seed: NonNegativeInt = 0,
+) -> tuple[Disparity, NDArray[np.uint8]]:
+    """Put a plane through the estimates of each segment of the image, and the segment's pixels without one on it.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    search : Search
+        Nothing is put where a plane lies beyond its ends.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`. Invalid pixels get nothing.
+    sigma : float
+        Standard deviation in pixels of the Gaussian that the image is smoothed with before it is parted; 0 = none.
+    scale : float
+        The k of Felzenszwalb & Huttenlocher, in grey levels: the greater, the larger are the segments.
+    minimum_size : int
+        Smaller segments are joined with the most similar neighbour, in pixels.
+    tolerance : float
+        An estimate lies on a plane when it is nearer than this, in pixels.
+    minimum_count : int
+        Segments with fewer estimates get no plane, in pixels.
+    minimum_share : float
+        Share of a segment's estimates that must lie on its plane, 0..1.
+    trials : int
+        Number of planes tried for each segment, each through three of its estimates.
+    seed : int
+        Of the choice of the three.
+
+    Returns
+    -------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels.
+    status : ndarray, uint8, (rows, columns)
+        Filled where a pixel was put on a plane.
+
+    Raises
+    ------
+    ParameterError
+        A parameter beyond its bounds.
+    DataError
+        An image or a status of another size than the disparities.
+
+    Notes
+    -----
+    Klaus, Sormann & Karner 2006 (ICPR) describe segments by planes that they fit robustly; here planes serve for filling alone. A plane is rated by
+    the sum of 1 - (e / tolerance)^2 over the estimates that are off by e < tolerance. The first one tried is level, at the lower median of the estimates; others
+    are drawn as in RANSAC (Fischler & Bolles 1981), and left out where the disparity changes by a pixel or more from one column to the next, which no surface does that both views see.
+    The best one is then fitted twice by least squares to the estimates that lie on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y, x = np.mgrid[:8, :10]
+    >>> ramp = (x / 2 + y / 4).astype(np.float32)
+    >>> ramp[3:5, 4:] = np.nan
+    >>> status = np.where(np.isnan(ramp), 1, 0).astype(np.uint8)
+    >>> segment_planes(ramp, np.full((8, 10), 80, np.uint8), Search(0, 7), status)[0][3].round(2).tolist()
+    [0.75, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75, 4.25, 4.75, 5.25]
+    """
+    require(segment_planes, sigma=sigma, scale=scale, minimum_size=minimum_size, tolerance=tolerance)
+    require(segment_planes, minimum_count=minimum_count, minimum_share=minimum_share, trials=trials, seed=seed)
+    check_size("segment_planes", disparity, reference=reference, status=status)
+    filled, told = disparity.copy(), status.copy()
+    known = ~np.isnan(disparity)
+    wanted = ~known & (status != Status.INVALID)
+    if not wanted.any():
+        return filled, told
+    segments = segments_of(reference, float(sigma), float(scale), minimum_size)
+    count = int(segments.max()) + 1
+    # The estimates of one segment stand together, those of segment i from begins[i] on.
+    number = segments[known]
+    order = np.argsort(number, kind="stable")
+    begins = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
+    y, x = np.nonzero(known)
+    points = np.stack([y[order], x[order], disparity[known][order]], axis=1).astype(np.float64)
+    planes = np.full((count, 3), np.nan)
+    asked = np.flatnonzero(np.bincount(segments[wanted], minlength=count) > 0)
+    keys = (np.random.PCG64(seed).random_raw(2) >> 32).astype(np.int64)
+
+    def run(start: int, stop: int) -> None:
+        _fit(points, begins, asked[start:stop], keys, trials, tolerance, minimum_count, minimum_share, planes)
+
+    over_rows(run, asked.size, trials * points.shape[0])
+    y, x = np.nonzero(wanted)
+    level, down, right = planes[segments[wanted]].T
+    values = (level + down * y + right * x).astype(np.float32)
+    # False where a segment has no plane.
+    legal = (values >= search.minimum) & (values <= search.maximum)
+    filled[y[legal], x[legal]] = values[legal]
+    told[y[legal], x[legal]] = Status.FILLED
+    return filled, told
+
+
+@kernel
+def _fit(
+    points: NDArray[np.float64],
+    begins: NDArray[np.int64],
+    asked: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    trials: int,
+    tolerance: float,
+    minimum_count: int,
+    minimum_share: float,
+    planes: NDArray[np.float64],
+) -> None:
+    """Planes (level at row and column 0, change from row to row, from column to column) of the segments `asked` for; NaN stays where there is none."""
+    for segment in asked:
+        some = points[begins[segment] : begins[segment + 1]]
+        count = some.shape[0]
+        if count < minimum_count:
+            continue
+        level, down, right = np.sort(some[:, 2])[(count - 1) // 2], 0.0, 0.0
+        best = _rating(some, level, down, right, tolerance)
+        for trial in range(trials):
+            place = 3 * (int(segment) * trials + trial)
+            i = random_number(place, keys[0], keys[1]) % count
+            j = random_number(place + 1, keys[0], keys[1]) % count
+            k = random_number(place + 2, keys[0], keys[1]) % count
+            y1, x1, d1 = some[j] - some[i]
+            y2, x2, d2 = some[k] - some[i]
+            area = y1 * x2 - y2 * x1
+            # Three pixels of a line, or one twice.
+            if area == 0:
+                continue
+            v, u = (d1 * x2 - d2 * x1) / area, (y1 * d2 - y2 * d1) / area
+            if abs(u) >= 1:
+                continue
+            z = some[i, 2] - v * some[i, 0] - u * some[i, 1]
+            rating = _rating(some, z, v, u, tolerance)
+            if rating > best:
+                best, level, down, right = rating, z, v, u
+        for _ in range(_FITS):
+            level, down, right = _least_squares(some, level, down, right, tolerance)
+        near = 0
+        for p in range(count):
+            near += abs(level + down * some[p, 0] + right * some[p, 1] - some[p, 2]) < tolerance
+        if near >= minimum_share * count:
+            planes[segment, 0], planes[segment, 1], planes[segment, 2] = level, down, right
+
+
+@kernel
+def _rating(points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float) -> float:
+    total = 0.0
+    for p in range(points.shape[0]):
+        off = (level + down * points[p, 0] + right * points[p, 1] - points[p, 2]) / tolerance
+        total += max(1 - off * off, 0.0)
+    return total
+
+
+@kernel
+def _least_squares(
+    points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float
+) -> tuple[float, float, float]:
+    """The plane of least squares through the points on one; that one where they do not tell its slopes, or tell slopes that are not seen."""
+    count, y, x, d = 0, 0.0, 0.0, 0.0
+    for p in range(points.shape[0]):
+        if abs(level + down * points[p, 0] + right * points[p, 1] - points[p, 2]) < tolerance:
+            count, y, x, d = count + 1, y + points[p, 0], x + points[p, 1], d + points[p, 2]
+    if count == 0:
+        return level, down, right
+    y, x, d = y / count, x / count, d / count
+    yy = yx = xx = yd = xd = 0.0
+    for p in range(points.shape[0]):
+        if abs(level + down * points[p, 0] + right * points[p, 1] - points[p, 2]) < tolerance:
+            v, u, z = points[p, 0] - y, points[p, 1] - x, points[p, 2] - d
+            yy, yx, xx, yd, xd = yy + v * v, yx + v * u, xx + u * u, yd + v * z, xd + u * z
+    area = yy * xx - yx * yx
+    # Pixels of a line have an area of 0 but for rounding.
+    if area <= 1e-9 * yy * xx:
+        return level, down, right
+    v, u = (yd * xx - xd * yx) / area, (xd * yy - yd * yx) / area
+    return (d - v * y - u * x, v, u) if abs(u) < 1 else (level, down, right)

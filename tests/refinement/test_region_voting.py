@@ -1,0 +1,126 @@
+import naive_refinement
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, searches, shapes
+
+from stereo_framework import Search
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.refinement import region_voting
+from stereo_framework.volume import Status
+
+hole = np.nan
+matched, occluded, mismatched, full, invalid = map(int, Status)
+
+
+def run(disparity, status=None, image=None, search=Search(0, 9), **parameters):  # noqa: B008
+    disparity = np.array(disparity, np.float32)
+    status = np.where(np.isnan(disparity), occluded, matched) if status is None else np.array(status)
+    image = np.zeros(disparity.shape, np.uint8) if image is None else image
+    return region_voting(disparity, image, search, status.astype(np.uint8), **parameters)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    data=st.data(),
+    shape=shapes | st.just((6, 9)),
+    search=searches(),
+    minimum_count=st.sampled_from([2, 0, 5, 20]),
+    minimum_share=st.sampled_from([0.4, 0.5, 0, 1]),
+    iterations=st.integers(1, 3),
+    limits=st.sampled_from([(34, 20.0, 17, 6.0), (3, 20.0, 1, 6.0), (9, 300.0, 2, 30.0), (1, 20.0, 1, 6.0)]),
+    kind=st.sampled_from([np.uint8, np.float32]),
+    colour=st.booleans(),
+    threads=st.integers(1, 3),
+)
+def test_agrees_with_twin(data, shape, search, minimum_count, minimum_share, iterations, limits, kind, colour, threads):
+    # Levels, what lies a third of a level beside them, and what lies beyond the ends.
+    levels = np.arange(-1, search.levels + 1)
+    values = np.concatenate(
+        [[hole] * search.levels, search.minimum + levels * search.step, search.minimum + (levels + 1 / 3) * search.step]
+    )
+    disparity = data.draw(filled(shape, values)).astype(np.float32)
+    status = data.draw(filled(shape, np.array([occluded, matched, mismatched, full, invalid]))).astype(np.uint8)
+    image = data.draw(filled(shape + (3,) * colour, np.array([50, 55, 60, 90, 255]))).astype(kind)
+    before = disparity.copy(), image.copy(), status.copy()
+    names = dict(zip(("length", "threshold", "far", "far_threshold"), limits, strict=True))
+    parameters = {"minimum_count": minimum_count, "minimum_share": minimum_share, "iterations": iterations}
+    with in_threads(threads):
+        found = region_voting(disparity, image, search, status, **parameters, **names)
+    expected = naive_refinement.region_voting(disparity, image, search, status, *parameters.values(), limits)
+    for array, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(array, wanted, strict=True)
+    for array, copy in zip((disparity, image, status), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_count_and_share_must_be_exceeded():
+    row = [[4, 4, 6, 7, 5, hole]]
+    assert run(row, minimum_count=4, minimum_share=0.3)[0][0, 5] == 4
+    assert np.isnan(run(row, minimum_count=5, minimum_share=0.3)[0][0, 5])
+    # 2 of 5 estimates.
+    assert np.isnan(run(row, minimum_count=4, minimum_share=0.4)[0][0, 5])
+
+
+def test_of_equally_frequent_levels_the_lowest_wins():
+    assert run([[7, 3, hole, 3, 7]], minimum_count=0)[0][0, 2] == 3
+
+
+def test_what_one_pass_fills_votes_in_the_next():
+    # Arms of two pixels: the third hole meets estimates after the first ones are filled.
+    row = [[2, 2, hole, hole, hole, hole, hole, hole, hole]]
+    for passes, reached in ((1, 4), (2, 6), (3, 8)):
+        found, told = run(row, minimum_count=0, length=3, iterations=passes)
+        assert np.isfinite(found).sum() == reached
+        assert (told == full).sum() == reached - 2
+
+
+def test_regions_end_where_colours_change():
+    image = np.array([[10, 10, 10, 200, 200, 200, 200]], np.uint8)
+    found, _ = run([[1, hole, 1, hole, 8, 8, 8]], image=image, minimum_count=1)
+    assert found[0].tolist() == [1, 1, 1, 8, 8, 8, 8]
+
+
+def test_without_estimates_or_holes_nothing_changes():
+    nothing = np.full((3, 4), hole, np.float32)
+    found, told = run(nothing, minimum_count=0)
+    assert np.isnan(found).all()
+    assert (told == occluded).all()
+    dense = np.arange(12).reshape(3, 4).astype(np.float32)
+    np.testing.assert_array_equal(run(dense, minimum_count=0)[0], dense)
+
+
+def test_the_mirror_image_gives_the_mirrored_map():
+    rng = np.random.default_rng(3)
+    disparity = rng.integers(0, 9, (20, 30)).astype(np.float32)
+    disparity[rng.random(disparity.shape) < 0.6] = hole
+    image = rng.integers(0, 25, (20, 30, 3)).astype(np.uint8)
+    found, _ = run(disparity, image=image, minimum_count=3, minimum_share=0.2)
+    mirrored, _ = run(disparity[:, ::-1], image=image[:, ::-1], minimum_count=3, minimum_share=0.2)
+    assert np.isfinite(found).sum() > np.isfinite(disparity).sum()
+    np.testing.assert_array_equal(mirrored[:, ::-1], found)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"minimum_count": -1}, r"region_voting.minimum_count: -1"),
+        ({"minimum_share": 1.5}, r"region_voting.minimum_share: 1.5"),
+        ({"iterations": 0}, r"region_voting.iterations: 0"),
+        ({"length": 256}, r"region_voting.length: 256"),
+        ({"threshold": 0}, r"region_voting.threshold: 0"),
+        ({"far": 0}, r"region_voting.far: 0"),
+        ({"far_threshold": 0}, r"region_voting.far_threshold: 0"),
+    ],
+)
+def test_illegal_parameters(parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        run([[1]], **parameters)
+
+
+def test_refuses_other_sizes():
+    with pytest.raises(DataError, match=r"^region_voting: reference has shape \(1, 2\); \(1, 1\) fits the disparities$"):
+        run([[1]], image=np.zeros((1, 2), np.uint8))
+    with pytest.raises(DataError, match=r"^region_voting: status has shape \(2, 1\)"):
+        run([[1]], [[0], [0]])
