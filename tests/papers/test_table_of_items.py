@@ -11,10 +11,12 @@ ROOT = Path(__file__).parents[2]
 PARTS = dict(re.findall(r"^## (\w+):.*?\n(.*?)(?=^## |\Z)", (ROOT / "docs/papers.md").read_text(), re.DOTALL | re.MULTILINE))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name in PARTS])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_item_stands_in_the_table(name):
     told = set(re.findall(r"`([a-z][a-z0-9_]*)`", PARTS[name]))
-    assert told == {item.name for item in find_paper(name).items}
+    items = {item.name for item in find_paper(name).items}
+    assert items <= told
+    assert {word for word in told if re.match(r"(tables?|figure|experiment)\d", word)} <= items
 
 
 def test_every_file_is_there():
