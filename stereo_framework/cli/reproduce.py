@@ -15,12 +15,13 @@ def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER[/ITEM]")],
     out: Path | None = None,
     quick: bool = False,
-    full: bool = False,
     workers: int = 2,
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Run a paper's experiments again and print its numbers beside ours; the exit status is 1 if one is outside its tolerance or a statement is false.
+    """Run a paper's experiments again: its numbers beside ours, its statements, and checks of our own, which are in no total.
+
+    The exit status is 1 if a published number lies outside its tolerance or a statement of the paper does not hold, 3 if only checks of our own fail.
 
     Example: stereo-framework reproduce taxonomy2002/table5 --quick
 
@@ -32,8 +33,6 @@ def reproduce(
         Folder for the page, figures, tables and runs; default: reproduction/PAPER.
     quick
         Only what takes seconds: one scene, the fast items.
-    full
-        Nothing at reduced size, however long it takes.
     workers
         Runs at a time.
     """
@@ -41,16 +40,24 @@ def reproduce(
 
     from stereo_framework.kernels.compiling import told
     from stereo_framework.papers import find_paper
+    from stereo_framework.papers.claim import failures_first, verdict_word
     from stereo_framework.papers.comparison import HEADER
     from stereo_framework.papers.reproduce import reproduce as run_paper
 
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
     with told(_output.say_compiling):
-        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
+        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
+    kinds = {"statement": done.statements, "own check": done.checks}
     if json:
-        _output.print_json([dataclasses.asdict(c) | {"difference": c.difference, "outside": c.outside} for c in done.comparisons])
-        return 0 if done.holds else 1
+        numbers = [
+            {"kind": "published number"}
+            | dataclasses.asdict(c)
+            | {"difference": c.difference, "judged": c.judged, "outside": c.outside}
+            for c in done.comparisons
+        ]
+        _output.print_json(numbers + [{"kind": kind} | dataclasses.asdict(s) for kind, claims in kinds.items() for s in claims])
+        return done.status
     for title, outcome in done.outcomes.items():
         rows = [
             [
@@ -64,9 +71,13 @@ def reproduce(
         ]
         if rows:
             _output.print_table([*HEADER[:-1], ""], rows, title=title)
-    for s in done.statements:
-        print(f"{'not checked' if s.holds is None else 'holds' if s.holds else 'DOES NOT HOLD'}: {s.text} ({s.figures})")
+    for kind, claims in kinds.items():
+        for s in failures_first(claims):
+            verdict = "DOES NOT HOLD" if s.holds is False else verdict_word(s.holds)
+            print(f"{kind} {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, s.why)))})")
     for scene, reason in done.missing.items():
         print(f"missing: {scene}: {reason}")
+    for line in done.totals:
+        print(line)
     print(f"page: {done.page}")
-    return 0 if done.holds else 1
+    return done.status

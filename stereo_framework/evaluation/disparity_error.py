@@ -47,7 +47,7 @@ def bad_pixels(
 
     Notes
     -----
-    Scharstein & Szeliski 2002, equation 2; its programs have no missing estimates, counting them as bad is ours. Middlebury v3 counts them
+    Scharstein & Szeliski 2002, equation 9; its programs have no missing estimates, counting them as bad is ours. Middlebury v3 counts them
     apart. KITTI's Out-Noc and Out-All, and with 3 pixels and 0.05 its outliers D1 (Menze & Geiger 2015).
 
     Examples
@@ -81,7 +81,7 @@ def rms_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
 
     Notes
     -----
-    Scharstein & Szeliski 2002, equation 1. Squares are summed in float64.
+    Scharstein & Szeliski 2002, equation 8. Squares are summed in float64.
     """
     total, count = _squares_kernel(disparity, truth, mask)
     return math.sqrt(total / count) if count else math.nan

@@ -189,8 +189,8 @@ _MATCHED, _VIEW = "pixels inside the border that have an estimate", "squared dif
 _COVERAGE, _MISSED = "share of each HCI subset that was measured", "fine structures without an estimate of them"
 
 _TABLE = (
-    _per_region("rms_error", "px", _TAXONOMY + ", equation 1", rms_error, "rms"),
-    Metric("bad_pixels", "%", "lower", "region", _TAXONOMY + ", equation 2; KITTI: Out, D1", _bad_pixels, "mean"),
+    _per_region("rms_error", "px", _TAXONOMY + ", equation 8", rms_error, "rms"),
+    Metric("bad_pixels", "%", "lower", "region", _TAXONOMY + ", equation 9; KITTI: Out, D1", _bad_pixels, "mean"),
     Metric("invalid_pixels", "%", "lower", "region", _V3, lambda r: invalid_pixels(r.given, r.mask), "mean"),
     Metric("total_bad_pixels", "%", "lower", "region", _V3, _total_bad_pixels, "mean"),
     Metric("density", "%", "higher", "region", _KITTI + "ETH3D: coverage", lambda r: density(r.given, r.mask), "mean"),
@@ -204,7 +204,7 @@ _TABLE = (
     Metric("mean_sigma_z_error", "depth", "lower", "region", _SZE + ", per pixel", partial(_sigma_z, mean=True), "mean"),
     Metric("fraction_matched", "fraction", "higher", "map", _MATCHED, lambda r: fraction_matched(r.given, r.mask)),
     Metric("r_ssim", "-1..1", "higher", "map", "Malpica & Bovik 2009", lambda r: r_ssim(r.given, r.truth, r.mask)),
-    Metric("predict_err", "grey levels", "lower", "frame", _TAXONOMY + ", equations 6, 7", _predict_err),
+    Metric("predict_err", "grey levels", "lower", "frame", _TAXONOMY, _predict_err),
     Metric("view_mse", "grey levels^2", "lower", "frame", _VIEW, partial(_view, mean_squared_difference)),
     Metric("view_psnr", "dB", "higher", "frame", "10 log10(255^2 / view_mse)", partial(_view, peak_signal_to_noise)),
     Metric("view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)),

@@ -129,7 +129,7 @@ def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: f
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 5.1 (equations 6 and 7, with the partial shuffle of Szeliski 1999).
+    Scharstein & Szeliski 2002, section 5.1, with the partial shuffle of Szeliski 1999.
     """
     shape = (*prediction.visible.shape, -1)
     real, drawn = image.reshape(shape), prediction.image.reshape(shape)

@@ -24,7 +24,11 @@ _MARKERS = "osD^vPX*<>"
 
 
 def roc_figure(
-    methods: Mapping[str, Sequence[Point]], *, boundary: Sequence[Point] | Curve | None = None, title: str = ""
+    methods: Mapping[str, Sequence[Point]],
+    *,
+    boundary: Sequence[Point] | Curve | None = None,
+    cases: Mapping[str, Curve] | None = None,
+    title: str = "",
 ) -> Figure:
     """The ROC curves of several methods, with their feasibility boundary set off.
 
@@ -34,6 +38,8 @@ def roc_figure(
         All settings of every method; its ROC set is drawn with markers and joined by its curve, the other settings are pale.
     boundary : sequence of Point or Curve, optional
         Drawn as a broad band behind the curves. Default: none.
+    cases : mapping of str to Curve, optional
+        Named curves of their own, drawn in black.
     title : str
 
     Notes
@@ -59,6 +65,8 @@ def roc_figure(
             axes.plot(*rates.T, marker, color=colour, alpha=alpha, markersize=size, markeredgewidth=0, zorder=3, clip_on=False)
         axes.plot(*_path(roc_curve(best)), color=colour, linewidth=1.3, zorder=2)
         axes.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.3, label=name)
+    for (name, curve), dashes in zip((cases or {}).items(), ("--", "-.", "-"), strict=False):
+        axes.plot(*_path(curve), dashes, color="black", linewidth=1.5, label=name, zorder=4)
     # Outside: every corner of the axes is somebody's result.
     legend_beside(figure, axes.get_legend_handles_labels()[0])
     return figure

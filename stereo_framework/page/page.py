@@ -145,11 +145,17 @@ class Statement:
         None = could not be checked.
     figures : str
         The numbers that decide.
+    source : str
+        Where it is said; empty for a check of our own.
+    why : str
+        What is known of why it does not hold.
     """
 
     text: str
     holds: bool | None
     figures: str
+    source: str = ""
+    why: str = ""
     kind: ClassVar[str] = "statement"
 
 

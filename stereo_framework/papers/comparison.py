@@ -25,7 +25,7 @@ class Comparison:
     below, above : float or None
         How far ours may lie below and above the published number; None = not judged.
     reason : str
-        Why this far.
+        Why this far, or why it is not judged; never empty.
     """
 
     row: str
@@ -35,6 +35,10 @@ class Comparison:
     below: float | None
     above: float | None
     reason: str
+
+    def __post_init__(self) -> None:
+        if not self.reason:
+            raise ValueError(f"{self.row}, {self.column}: a tolerance needs its reason")
 
     @property
     def difference(self) -> float | None:
@@ -50,6 +54,11 @@ class Comparison:
         high = math.inf if self.above is None else self.above
         # Printed digits are decimal, ours binary.
         return not low - 1e-9 <= self.difference <= high + 1e-9
+
+    @property
+    def judged(self) -> bool:
+        """Whether there is a published number, ours and a tolerance."""
+        return self.difference is not None and not (self.below is None and self.above is None)
 
     @property
     def tolerance(self) -> str:

@@ -11,6 +11,7 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.page.page import Block, Details, Picture, Statement
 from stereo_framework.page.report_files import write_report
+from stereo_framework.papers.claim import Claim
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
@@ -29,7 +30,7 @@ class Outcome:
     comparisons : sequence of Comparison
         Published numbers and ours.
     statements : sequence of Statement
-        Claims of the paper, checked.
+        The paper's statements and our own checks, judged.
     files : mapping of str to str or bytes
         Figures and tables to write, by file name.
     """
@@ -63,12 +64,13 @@ class Item:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its name, its reference, a short description and its items in the paper's order."""
+    """A paper: its name, its reference, a short description, its items in the paper's order, and all that they may claim."""
 
     name: str
     reference: str
     description: str
     items: tuple[Item, ...]
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass
@@ -85,8 +87,6 @@ class Context:
         Runs at a time.
     quick : bool
         Only what takes seconds.
-    full : bool
-        Whatever it takes, nothing at reduced size.
     """
 
     paper: str
@@ -94,7 +94,6 @@ class Context:
     data: Path | None = None
     workers: int = 2
     quick: bool = False
-    full: bool = False
     missing: dict[str, str] = field(default_factory=dict)
     _runs: dict[tuple[str, tuple[str, ...]], list[Result]] = field(default_factory=dict)
 
@@ -159,8 +158,3 @@ def results_details(results: Sequence[Result]) -> Details:
     failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in results if r.error]
     lines = [f"{len(results)} results", *dict.fromkeys(r.protocol_text for r in results), *failed]
     return Details("Protocol and number of results", "\n".join(lines))
-
-
-def checked(text: str, cases: Sequence[tuple[str, bool]]) -> Statement:
-    """A claim that holds when all its cases do; each case with its figures. Without a case it is not checked."""
-    return Statement(text, all(v for _, v in cases) if cases else None, "; ".join(f for f, _ in cases) or "no data")

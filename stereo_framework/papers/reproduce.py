@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.errors import DataError, ParameterError, nearest
-from stereo_framework.page.page import Cell, Details, Page, PageTable, Section, Statement, Text
+from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Section, Statement, Text
+from stereo_framework.papers.claim import claims_table, failures_first
 from stereo_framework.papers.comparison import Comparison, exported
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.tables.environment import environment_text
@@ -39,13 +41,42 @@ class Reproduction:
 
     @property
     def statements(self) -> list[Statement]:
-        """Of all items."""
+        """What the paper says, of all items."""
+        return [s for s in self._claims if s.source]
+
+    @property
+    def checks(self) -> list[Statement]:
+        """Our own checks, of all items; they are in no total."""
+        return [s for s in self._claims if not s.source]
+
+    @property
+    def _claims(self) -> list[Statement]:
         return [s for outcome in self.outcomes.values() for s in outcome.statements]
 
     @property
-    def holds(self) -> bool:
-        """Whether no number is outside its tolerance and no statement false."""
-        return not any(c.outside for c in self.comparisons) and not any(s.holds is False for s in self.statements)
+    def status(self) -> int:
+        """Exit status: 1 if a published number lies outside its tolerance or a statement does not hold, 3 if only checks of our own fail, 0 otherwise."""
+        if any(c.outside for c in self.comparisons) or any(s.holds is False for s in self.statements):
+            return 1
+        return 3 if any(s.holds is False for s in self.checks) else 0
+
+    @property
+    def totals(self) -> list[str]:
+        """The counts, a line for each of the three kinds."""
+        judged, outside = [c for c in self.comparisons if c.judged], sum(c.outside for c in self.comparisons)
+        absent = sum(c.ours is None for c in self.comparisons)
+        unjudged = len(self.comparisons) - len(judged) - absent
+        return [
+            f"Published numbers: {outside} of {len(judged)} judged lie outside their tolerance, {len(judged) - outside} are met; "
+            f"{unjudged} are shown without a verdict, {absent} were not measured.",
+            f"The paper's statements: {_counts(self.statements)}.",
+            f"Our own checks, in no total: {_counts(self.checks)}.",
+        ]
+
+
+def _counts(statements: Sequence[Statement]) -> str:
+    count = {holds: sum(s.holds is holds for s in statements) for holds in (False, True, None)}
+    return f"{count[False]} of {len(statements)} do not hold, {count[True]} hold, {count[None]} were not checked"
 
 
 def reproduce(
@@ -56,7 +87,6 @@ def reproduce(
     data: Path | None = None,
     workers: int = 2,
     quick: bool = False,
-    full: bool = False,
 ) -> Reproduction:
     """Reproduce a paper or one of its items.
 
@@ -73,28 +103,26 @@ def reproduce(
         Runs at a time.
     quick : bool
         Only the items and scenes that take seconds.
-    full : bool
-        Nothing at reduced size, however long it takes.
 
     Raises
     ------
     ParameterError
-        No such item, or `quick` and `full` together.
+        No such item.
     DataError
         The folder cannot be written.
     """
     names = [i.name for i in paper.items]
     if item is not None and item not in names:
         raise ParameterError(f"{paper.name} has no item {item!r}; {nearest(item, names, kind='items')}")
-    if quick and full:
-        raise ParameterError("quick and full are two wishes; give one")
     chosen = [i for i in paper.items if (item is None and (i.quick or not quick)) or i.name == item]
-    context = Context(paper.name, out, data, workers, quick, full)
+    context = Context(paper.name, out, data, workers, quick)
     outcomes, sections = {}, []
     start = time.perf_counter()
     for one in chosen:
         outcomes[one.name] = outcome = one.build(context)
-        sections.append(Section(one.title, [*outcome.blocks, *outcome.statements]))
+        # What the paper says before our own checks, failures first.
+        told = sorted(failures_first(outcome.statements), key=lambda s: not s.source)
+        sections.append(Section(one.title, [*outcome.blocks, *told]))
         _write(out, one, outcome)
     done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
     lead = f"{paper.reference}. {paper.description}"
@@ -104,25 +132,30 @@ def reproduce(
 
 
 def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
-    outside = [c for c in done.comparisons if c.outside]
-    judged = [c for c in done.comparisons if c.difference is not None and (c.below is not None or c.above is not None)]
-    wrong = [s for s in done.statements if s.holds is False]
-    met = f"{len(judged) - len(outside)} of {len(judged)} published numbers are met within their tolerance"
-    text = (
-        f"{met if judged else 'Published numbers are shown without a verdict'}; "
-        f"{sum(s.holds is True for s in done.statements)} of {len(done.statements)} statements of the paper hold. "
-        f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."
-    )
-    blocks: list[Text | PageTable | Details] = [Text(text)]
-    blocks += [
-        Text(f"Outside its tolerance: {c.row}, {c.column}: {c.published:g} published, {c.ours:.2f} ours.") for c in outside
+    blocks: list[Block] = [
+        Text(
+            f"Outside its tolerance: {c.row}, {c.column}: {c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})."
+        )
+        for c in done.comparisons
+        if c.outside
     ]
-    blocks += [Text(f"Does not hold: {s.text}.") for s in wrong]
+    blocks += [s for s in done.statements if s.holds is False]
+    blocks += [s for s in done.checks if s.holds is False]
+    blocks += map(Text, done.totals)
+    blocks.append(Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."))
     if done.missing:
         rows = [[Cell(name), Cell(reason), Cell(_fetch(name))] for name, reason in done.missing.items()]
         blocks.append(PageTable("Scenes that are not there; their columns are empty", ["scene", "reason", "to get it"], rows))
+    unjudged: dict[str, list[str]] = {}
+    for c in done.comparisons:
+        if c.published is not None and not c.judged:
+            reason = c.reason if c.below is None and c.above is None else f"not measured, otherwise {c.tolerance}: {c.reason}"
+            unjudged.setdefault(reason, []).append(f"{c.row} {c.column}")
+    if unjudged:
+        listed = "\n".join(f"{reason}: {', '.join(places)}" for reason, places in unjudged.items())
+        blocks.append(Details("Published numbers without a verdict, by reason", listed))
     blocks.append(Details("Environment", environment_text()))
-    return Section("Summary", blocks)
+    return Section("Summary: failures first", blocks)
 
 
 def _fetch(scene: str) -> str:
@@ -137,9 +170,15 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
             (out / folder).mkdir(parents=True, exist_ok=True)
         for name, content in outcome.files.items():
             (out / "figures" / name).write_bytes(content.encode() if isinstance(content, str) else content)
-        if outcome.comparisons:
-            table = exported(item.title, outcome.comparisons)
+        statements, checks = ([s for s in outcome.statements if bool(s.source) is said] for said in (True, False))
+        tables = {
+            item.name: exported(item.title, outcome.comparisons),
+            f"{item.name}_statements": claims_table(f"{item.title}: the paper's statements", statements),
+            f"{item.name}_checks": claims_table(f"{item.title}: our own checks, in no total", checks),
+        }
+        for name, table in tables.items():
             for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
-                (out / "tables" / f"{item.name}.{ending}").write_text(to_text(table, form))
+                if table.rows:
+                    (out / "tables" / f"{name}.{ending}").write_text(to_text(table, form))
     except OSError as error:
         raise DataError(f"{out}: cannot be written: {error.strerror}") from None

@@ -11,7 +11,7 @@ from stereo_framework.scene import Image
 from stereo_framework.stage import PositiveInt, Unit, stage
 
 
-@stage("preprocessing", source="Scharstein & Szeliski 2002, section 5.2 (experiment on sub-pixel accuracy)")
+@stage("preprocessing", source="Scharstein & Szeliski 2002, section 6.4 (Experiment 7)")
 def binomial_blur(image: Image, *, iterations: Annotated[PositiveInt, Unit("passes")] = 1) -> Image:
     """Smooth an image with the kernel 1 2 1 along rows and columns.
 

@@ -536,11 +536,10 @@ def test_metrics(cli):
 def test_reproduce(cli, tmp_path):
     result = cli("reproduce", "taxonomy2002/table4", "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert "holds: The scripts ssd, dp, so, gc and bayesian hold the printed parameters" in result.stdout
+    assert "own check holds: The scripts ssd, dp, so, gc and bayesian hold the printed parameters" in result.stdout
     assert (tmp_path / "taxonomy2002.html").is_file()
     _one_line(cli("reproduce", "taxonomy2003"), "no paper 'taxonomy2003'", "did you mean 'taxonomy2002'?")
     _one_line(cli("reproduce", "taxonomy2002/tabel4", "--out", tmp_path), "did you mean 'table4'?")
-    _one_line(cli("reproduce", "boundary2007", "--quick", "--full", "--out", tmp_path), "quick and full are two wishes; give one")
 
 
 def test_report(cli, script, tmp_path):

@@ -1,15 +1,14 @@
 """Honauer et al. 2015: what is said of measures and methods, on numbers whose answers are known, and the whole page on made scenes."""
 
 import cv2
-import made_results
 import numpy as np
 import pytest
+from failing_hci2015 import made, printed_r2, ranks_as
 
 from stereo_framework.io import write_image, write_pfm
 from stereo_framework.papers import find_paper
-from stereo_framework.papers.hci2015 import figure5, figure11, orderings
-from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, dense
-from stereo_framework.papers.published import published_table
+from stereo_framework.papers.hci2015 import figure5, figure11, orderings, pictures, rankings, subset_errors
+from stereo_framework.papers.hci2015.runs import GEOMETRIC, dense
 from stereo_framework.papers.reproduce import reproduce
 
 ROWS, COLUMNS_OF_IMAGE, LEVELS = 100, 240, 24
@@ -56,19 +55,14 @@ def no_data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
 
 
-def made(scene, method, **values):
-    """A result with 0.5 in every column but those given by the paper's names."""
-    statistics = {name: values.get(column.replace(".", ""), 0.5) for column, name in COLUMNS.items()}
-    statistics["fraction_matched"] = values.get("matched", 1.0)
-    return made_results.result(FOLDER + scene, {}, statistics, method=method)
-
-
 def test_figure_5_without_data(tmp_path, no_data):
     done = reproduce(find_paper("hci2015"), tmp_path / "out", item="figure5")
-    assert [c.row for c in done.comparisons] == ["LCU", "LDSM", "IDR", "MeshS", "BSM", "Cens5"]
-    # The pieces that the numbers stand for, by the paper's own words: two, and three.
-    assert [c.column for c in done.comparisons if c.published] == ["F_frag, 2 found", "F_frag, 3 found"]
-    assert done.holds
+    # Other algorithms' numbers stand there, and nothing is made of them.
+    assert len(done.comparisons) == 24
+    assert all(c.ours is None and not c.judged for c in done.comparisons)
+    assert done.totals[0].endswith("0 are shown without a verdict, 24 were not measured.")
+    assert not done.statements
+    assert done.status == 0
     page = done.page.read_text()
     assert "33.86" in page  # the published rows stay
     assert "scenes fetch middlebury-v3" in page
@@ -81,61 +75,100 @@ def test_the_lowest_bar_that_can_be_so_porous(value):
     assert figure5._shortest(value) == max(height, 11)  # a structure has at least ten rows, and the search begins above
 
 
-def printed_r2():
-    table = published_table("hci2015", "figure11")
-    printed = {(row, column): value for row, values in table.rows.items() for column, value in values.items()}
-    return printed, printed | {(b, a): value for (a, b), value in printed.items()}
+def _claim(name):
+    [claim] = [c for c in find_paper("hci2015").claims if c.name == name]
+    return claim
 
 
-def test_what_is_said_of_r2_holds_in_the_published_numbers():
-    statements = figure11._statements(*printed_r2())
-    assert len(statements) == 6
-    assert all(s.holds for s in statements), statements
+def test_what_figure_11_shows_holds_in_the_published_numbers():
+    assert [c.asked(*printed_r2()).holds for c in figure11.CLAIMS] == [True] * 6
 
 
-@pytest.mark.parametrize(
-    ("pair", "statement"),
-    [(("RMS", "D_fat"), 0), (("RMS", "D_fat"), 1), (("D_fat", "D_thin"), 2), (("F_por", "P_off"), 3), (("P_bump", "F_fat"), 4)],
-)
-def test_what_is_said_of_r2_can_be_false(pair, statement):
-    printed, ours = printed_r2()
-    assert figure11._statements(printed, ours | {pair: 0.99})[statement].holds is False
-
-
-def test_what_is_said_of_r2_without_results():
+def test_figure_11_without_results():
     printed, _ = printed_r2()
-    assert [s.holds for s in figure11._statements(printed, {})] == [None] * 6
+    assert [c.asked(printed, {}).holds for c in figure11.CLAIMS] == [None] * 6
 
 
 def test_opposed_measures():
     def verdict(*pairs):
         found = [made("Pipes", f"m{i}", F_por=a, F_fat=b) for i, (a, b) in enumerate(pairs)]
-        return orderings._opposed(found, "Pipes", "F_por", "F_fat", "source")
+        return _claim("F_por_against_F_fat").asked(found)
 
     assert verdict((0.1, 0.3), (0.2, 0.2)).holds is True
-    assert "1 of 1 pairs of methods; m0 has F_por 0.1, F_fat 0.3; m1 has 0.2, 0.2" in verdict((0.1, 0.3), (0.2, 0.2)).figures
+    assert (
+        "1 of 1 pairs that both tell apart by a tenth; m0 has F_por 0.1, F_fat 0.3; m1 has 0.2, 0.2"
+        in verdict((0.1, 0.3), (0.2, 0.2)).figures
+    )
     assert verdict((0.1, 0.2), (0.2, 0.3)).holds is False
-    assert verdict((0.19, 0.3), (0.2, 0.2)).holds is False  # apart by less than a tenth
+    assert verdict((0.185, 0.3), (0.2, 0.2)).holds is None  # apart by less than a tenth
     assert verdict((0.0, 0.3), (0.2, 0.0)).holds is True
     assert verdict().holds is None
+    # A quarter: of the six pairs of four methods two are enough, one is not.
+    assert verdict((0.1, 0.1), (0.2, 0.3), (0.3, 0.2), (0.4, 0.4)).holds is False
+    assert verdict((0.1, 0.2), (0.2, 0.3), (0.3, 0.1), (0.4, 0.4)).holds is True
 
 
 def test_kinds_of_methods():
     found = [made("Pipes", "so", D_fuz=3.0), made("Pipes", "gc", D_fuz=2.0), made("Adirondack", "so", D_fuz=1.0)]
-    statement = orderings._kinds(found, ("Pipes", "Adirondack"), "D_fuz", ("so",), ("gc",), "text")
+    statement = _claim("rows_are_fuzzy").asked(found)
     assert (statement.holds, statement.figures) == (True, "Pipes: D_fuz 3 against 2")
     found.append(made("Adirondack", "gc", D_fuz=2.0))
-    assert orderings._kinds(found, ("Pipes", "Adirondack"), "D_fuz", ("so",), ("gc",), "text").holds is False
+    assert _claim("rows_are_fuzzy").asked(found).holds is False
 
 
 def test_flat_pieces_and_fractions():
     found = [made("Pipes", "window", P_bump=2.0, P_orient=20.0), made("Pipes", "gc", P_bump=0.5, P_orient=10.0)]
-    assert orderings._flat_pieces(found).holds is True
-    assert orderings._flat_pieces([found[0], made("Pipes", "gc", P_bump=1.5, P_orient=10.0)]).holds is False
+    assert _claim("flat_pieces").asked(found).holds is True
     fine = made("Pipes", "window_subpixel", P_bump=1.9, P_orient=15.0, P_off=0.4, D_fat=0.509)
-    assert orderings._fractions([found[0], fine]).holds is True
-    edges = made("Pipes", "window_subpixel", P_bump=1.9, P_orient=15.0, P_off=0.4, D_fat=0.52)
-    assert orderings._fractions([found[0], edges]).holds is False
+    assert _claim("fractions").asked([found[0], fine]).holds is True
+
+
+@pytest.mark.parametrize(("widths", "holds"), [(0.72, True), (0.771, False), (0.769, True), (0.669, False)])
+def test_the_second_unit_of_fuzziness(widths, holds):
+    assert _claim("fuzziness_in_bands").asked([made("Adirondack", "sgbm", D_fuz=7 * widths)]).holds is holds
+    table = orderings._text_values([made("Adirondack", "sgbm", D_fuz=7 * widths)])
+    units = {row[2].text: row[4].text for row in table.rows if row[1].text == "D_fuz"}
+    # The paper's equation as printed comes first.
+    assert list(units) == ["as printed", "widths of the band"]
+    assert units["widths of the band"].startswith(f"{widths:.2f}")
+    assert units["as printed"].startswith(f"{7 * widths:.2f}")
+
+
+def test_rankings():
+    found = [
+        made("Pipes", "a", RMS=1.0, D_fat=0.9),
+        made("Pipes", "b", RMS=2.0, D_fat=0.1),
+        made("Pipes", "c", RMS=3.0, D_fat=0.5),
+    ]
+    ranks = rankings._ranks(found)
+    assert ranks["RMS"] == {"a": 1, "b": 2, "c": 3}
+    assert ranks["D_fat"] == {"b": 1, "c": 2, "a": 3}
+    assert ranks["P_bump"] == {"a": 1, "b": 1, "c": 1}
+    # First by RMS, and first in four of nine metrics, or in five.
+    assert _claim("rms_is_limited").asked({"RMS": {"a": 1, "b": 2}} | _first_in(4)).holds is True
+    assert _claim("rms_is_limited").asked({"RMS": {"a": 1, "b": 2}} | _first_in(5)).holds is False
+    assert _claim("rankings_reveal").asked(ranks_as("abcd", "dabc")).holds is True
+    assert _claim("rankings_reveal").asked(ranks_as("abcd", "adbc")).holds is False
+
+
+def _first_in(count):
+    return {c: {"a": 1 if i < count else 2, "b": 2 if i < count else 1} for i, c in enumerate(GEOMETRIC)}
+
+
+def test_maps_of_the_same_rms():
+    scores = {"a": {"RMS": 10.0}, "b": {"RMS": 10.4}, "c": {"RMS": 10.2}, "d": {"RMS": 20.0}}
+    for name, value in {"a": 0.1, "b": 0.2, "c": 0.9, "d": 9.0}.items():
+        scores[name] |= dict.fromkeys(GEOMETRIC, value)
+    assert pictures._same_rms(scores) == ("a", "c")  # d differs more, but not at the same RMS
+    assert pictures._same_rms({"a": scores["a"], "d": scores["d"]}) is None
+
+
+def test_the_rms_of_a_subset():
+    truth = np.zeros((1, 4), np.float32)
+    disparity = np.float32([[3, 4, np.nan, 100]])
+    mask = np.array([[True, True, True, False]])
+    assert subset_errors._rms(disparity, truth, mask) == pytest.approx(12.5**0.5)
+    assert np.isnan(subset_errors._rms(disparity, truth, ~mask & False))
 
 
 def test_a_method_with_one_sparse_map_is_not_dense():
@@ -151,7 +184,7 @@ def test_the_whole_page_on_made_scenes(tmp_path, no_data):
         write_scene(tmp_path / "data/middlebury-v3/trainingQ" / name, seed)
     done = reproduce(find_paper("hci2015"), tmp_path / "out", data=tmp_path / "data")
     assert len(done.missing) == 7
-    by_text = {s.text.partition(" ")[0]: s for s in done.statements}
+    by_text = {s.text.partition(" ")[0]: s for s in done.checks}
     assert by_text["Scanline"].holds is not None
     results = done.outcomes["scores"].blocks[0].rows
     best = {row[0].text: row for row in results}
@@ -163,6 +196,9 @@ def test_the_whole_page_on_made_scenes(tmp_path, no_data):
     assert {p.name for p in (tmp_path / "out/figures").glob("figure2*")} == {
         f"figure2_Adirondack_{method}.png" for method in ("window", "so", "gc", "sgbm")
     }
+    errors = done.outcomes["subset_errors"].blocks[0].rows
+    assert [row[1].text for row in errors] == ["M_b", "M_f", "M_e", *["M_p"] * 3, "M_s", "M_s", "M_n"]
+    assert all(0 <= cell.value <= 1 for row in errors for cell in row[2:] if cell.value is not None)
     figure11_rows = done.outcomes["figure11"].blocks[-1].rows
     assert [row[1].text for row in figure11_rows] == ["published", "ours"] * 5
     assert all(0 <= cell.value <= 1 for row in figure11_rows for cell in row[2:] if cell.value is not None)

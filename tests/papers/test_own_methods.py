@@ -6,6 +6,7 @@ from made_results import result
 from stereo_framework.papers import groups2012, sigma_z2011
 from stereo_framework.papers.own_methods import scores, submission_scores
 from stereo_framework.papers.paper import Context
+from stereo_framework.papers.published import published_table
 from stereo_framework.script import load
 
 V2 = tuple(f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "cones"))
@@ -59,8 +60,6 @@ def test_submissions_that_are_not_there(tmp_path, monkeypatch):
 def test_groups_among_the_printed_rows(context):
     context.made = _made(1e5, 100, "bad")
     outcome = groups2012.tables.own_methods(context)
-    [statement] = outcome.statements
-    assert statement.holds, statement.figures
     table = outcome.blocks[1]
     groups = {row[0].text: (row[1].value, row[2].value) for row in table.rows}
     # Worse than everybody: after the chain of seven that Table 3 prints.
@@ -68,11 +67,43 @@ def test_groups_among_the_printed_rows(context):
     assert groups["PatchMatch"][1] == 1
     # Of seven and nine rows one stands in both tables, and PatchMatch is measured.
     assert "the 14 other rows" in table.note
-    # Better than everybody: the submissions fall behind.
-    context.made = _made(0, 0, "perfect")
-    [statement] = groups2012.tables.own_methods(context).statements
-    assert statement.holds is False
-    assert statement.figures == "PatchMatch: 1 printed, 2 here; ADCensus: 2 printed, 3 here"
+    # Neither kind of methods is there.
+    assert outcome.statements[0].holds is None
+
+
+def test_global_and_local_methods(context):
+    context.made = [*_made(1, 1, "window"), *_made(2, 1, "gc")]
+    [told] = groups2012.tables.own_methods(context).statements
+    assert told.holds is False
+    assert told.figures == "global: gc 2; local: window 1"
+    context.made = [*_made(2, 1, "window"), *_made(2, 1, "gc")]
+    assert groups2012.tables.own_methods(context).statements[0].holds is True
+
+
+def test_groups_of_the_submissions(data, tmp_path, monkeypatch):
+    outcome = groups2012.tables.submissions(Context("groups2012", tmp_path, data))
+    assert [(c.row, c.published, c.ours, c.outside) for c in outcome.comparisons] == [
+        ("PatchMatch", 1, 1, False),
+        ("ADCensus", 2, 2, False),
+    ]
+    # A map that is better than all printed rows moves both on, and another group is reported.
+    monkeypatch.setattr(groups2012.tables, "_printed_groups", lambda: {"PatchMatch": 2, "ADCensus": 1})
+    assert all(c.outside for c in groups2012.tables.submissions(Context("groups2012", tmp_path, data)).comparisons)
+    monkeypatch.setattr(groups2012.tables, "submission_scores", lambda *_: {})
+    assert [c.ours for c in groups2012.tables.submissions(Context("groups2012", tmp_path, data)).comparisons] == [None, None]
+
+
+@pytest.mark.parametrize(("difference", "outside"), [(-0.049, False), (-0.051, True), (0.099, False), (0.101, True)])
+@pytest.mark.parametrize("column", ["tsukuba_all", "teddy_disc"])
+def test_tolerances_of_patch_match(column, difference, outside):
+    assert groups2012.tables._patch_match(column, 66.0, 66.0 + difference).outside is outside
+
+
+@pytest.mark.parametrize(("difference", "outside"), [(0.00049, False), (0.00051, True), (-0.00051, True)])
+def test_tolerances_of_the_sigma_z_error(difference, outside):
+    published = published_table("sigma_z2011", "table2")
+    [c] = sigma_z2011.tables._judged(published, ["SZE_all"], {("inaccurate", "SZE_all"): 218.905 + difference}, ["inaccurate"])
+    assert c.outside is outside
 
 
 def test_ranks_by_either_measure(context):
@@ -97,5 +128,17 @@ def test_measures_that_agree(context, monkeypatch):
 def test_without_scenes(context):
     for paper in (groups2012, sigma_z2011):
         outcome = paper.tables.own_methods(context)
-        assert not outcome.statements
+        assert [s.holds for s in outcome.statements] == [None]
         assert "None of the benchmark's scenes is there" in outcome.blocks[0].text
+
+
+def test_identities_are_no_published_numbers(data, tmp_path):
+    context = Context("sigma_z2011", tmp_path, data)
+    first, second = sigma_z2011.tables.table1(context), sigma_z2011.tables.table2(context)
+    judged = [(c.row, c.column) for c in (*first.comparisons, *second.comparisons) if c.judged]
+    errors = [("inaccurate", f"SZE_{region}") for region in ("nonocc", "all", "disc")]
+    assert judged == [(name, "MAPE_all") for name in ("tsukuba", "venus", "teddy", "cones")] + errors
+    assert not any(c.outside for c in (*first.comparisons, *second.comparisons))
+    # Bad pixels and MSE of four maps; the truth's own errors, and bad pixels of the other map.
+    assert [s.figures.count("printed") for s in (first.statements[0], second.statements[0])] == [8, 9]
+    assert all(not s.source and s.holds for s in (*first.statements, *second.statements))

@@ -29,9 +29,9 @@ def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
 
     Notes
     -----
-    Honauer et al. 2015, equation 10: a pixel that is not found counts with ``log(1 + distance)`` to the nearest one of its structure that is, a found one
-    with 0. In a structure of which nothing is found the distance is the diagonal of its bounding box: finite, and larger than any
-    distance within.
+    Honauer et al. 2015, equation 10: a pixel that is not found counts with ``log(1 + distance)`` to the nearest one that is, a found one with 0. A departure
+    of ours: the equation takes the nearest found pixel of any structure, this one of the pixel's own, since a found neighbour fills no hole. In a structure
+    of which nothing is found the distance is the diagonal of its bounding box: finite, and larger than any distance within.
     """
     check_sizes(subsets, disparity=disparity, truth=truth)
     contributions = np.full(truth.shape, np.nan, np.float32)
@@ -52,8 +52,9 @@ def fragmentation(disparity: Disparity, truth: Disparity, subsets: Subsets) -> S
 
     Notes
     -----
-    Honauer et al. 2015, equation 11, with 8-connected pieces of found pixels. A structure of which nothing is found has no piece, for which
-    the equation has no value: it is left out and counted by `missed_structures`. A pixel without an estimate is not found.
+    Honauer et al. 2015, equation 11, with 8-connected pieces of found pixels. A departure of ours: the equation divides by the number of all structures, this
+    by that of those of which something is found. One of which nothing is found has no piece, for which the equation has no value; it is counted by
+    `missed_structures`. A pixel without an estimate is not found.
     """
     check_sizes(subsets, disparity=disparity, truth=truth)
     contributions = np.full(truth.shape, np.nan, np.float32)

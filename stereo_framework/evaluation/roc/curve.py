@@ -73,7 +73,7 @@ def roc_curve(points: Sequence[Point]) -> Curve:
 
     Notes
     -----
-    Kostliva, Cech & Sara 2007, section 3, footnote 2: the points are united with those of the zero-algorithm, all of whose matches
+    Kostliva, Cech & Sara 2007, section 2.2, footnote 2: the points are united with those of the zero-algorithm, all of whose matches
     are wrong, however many it returns.
 
     Examples
@@ -151,7 +151,7 @@ def efficiency(curve: Curve) -> float:
 
     Notes
     -----
-    Kostliva, Cech & Sara 2007, section 3. The efficiency of the mean ROC curve is their "expected" one; it is not the mean of efficiencies.
+    Kostliva, Cech & Sara 2007, section 2.3. The efficiency of the mean ROC curve is their "expected" one; it is not the mean of efficiencies.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def improvement(curve: Curve, other: Curve) -> float:
 
     Notes
     -----
-    Kostliva, Cech & Sara 2007, section 3.
+    Kostliva, Cech & Sara 2007, section 2.3.
     """
     x = np.unique(np.concatenate([curve.x, other.x]))
     a, b = curve._refined(x), other._refined(x)

@@ -64,7 +64,7 @@ def minimal_points(points: Iterable[Point]) -> list[Point]:
 
     Notes
     -----
-    u is better than v when it is nowhere worse and they differ (Kostliva, Cech & Sara 2007, section 3).
+    u is better than v when it is nowhere worse and they differ (Kostliva, Cech & Sara 2007, section 2.2).
 
     Examples
     --------

@@ -7,8 +7,9 @@ import os
 import statistics
 from collections.abc import Sequence
 
-from stereo_framework.page.page import Block, Cell, PageTable, Statement, Text
-from stereo_framework.papers.boundary2007.sweeps import HALVED, METHODS, SCENES, measured, results, short
+from stereo_framework.page.page import Block, Cell, PageTable, Text
+from stereo_framework.papers.boundary2007.sweeps import METHODS, SCENES, measured, results, short
+from stereo_framework.papers.claim import Claim, Verdict
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.published import PublishedTable, published_table
@@ -39,10 +40,9 @@ def table1(context: Context) -> Outcome:
         "E is what a method gains over the zero-algorithm, 0..1, higher is better: 1 for a perfect result, (1 - SR - ER)^2 for a curve of a single "
         "point. Expected: of the mean curve over the scenes that are there, not the mean of the row."
     )
-    half = "" if context.full else f" Graph cuts match and are measured on {' and '.join(HALVED)} at half size."
     everything = results(context)
     blocks: list[Block] = [
-        Text(text + half),
+        Text(text),
         comparison_table("Efficiency, published and ours", comparisons, 3),
         _seconds(context, everything),
         results_details(everything),
@@ -83,15 +83,16 @@ def table2(context: Context) -> Outcome:
         "of them our own."
     )
     blocks: list[Block] = [Text(text), comparison_table("Expected improvement, published and ours", comparisons, 3)]
-    return Outcome(blocks, comparisons, [_identity(expected, published)])
+    return Outcome(blocks, comparisons, [IDENTITY.asked(expected, published)])
 
 
-def _identity(efficiencies: PublishedTable, improvements: PublishedTable) -> Statement:
+def _identity(efficiencies: PublishedTable, improvements: PublishedTable) -> Verdict:
     """E(A) - E(B) = I(A|B) - I(B|A), for all pairs, from the printed numbers."""
     e, gain = {name: row["Expected"] for name, row in efficiencies.rows.items()}, improvements.rows
     gaps = [abs(e[a] - e[b] - (gain[a][b] - gain[b][a])) for a, b in itertools.combinations(e, 2)]
-    return Statement(
-        "The printed tables agree: E(A) - E(B) = I(A|B) - I(B|A) for every pair of methods",
-        max(gaps) <= _ROUNDING,
-        f"{sum(gap <= _ROUNDING for gap in gaps)} of {len(gaps)} pairs; at most {max(gaps):.4f} apart",
+    return Verdict(
+        max(gaps) <= _ROUNDING, f"{sum(gap <= _ROUNDING for gap in gaps)} of {len(gaps)} pairs; at most {max(gaps):.4f} apart"
     )
+
+
+IDENTITY = Claim("identity", "The printed tables agree: E(A) - E(B) = I(A|B) - I(B|A) for every pair of methods", _identity)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.figures.correlation import told_counts
-from stereo_framework.page.page import Cell, PageTable, Statement, Text
+from stereo_framework.page.page import Cell, PageTable, Text
+from stereo_framework.papers.claim import Claim, Verdict, cases
 from stereo_framework.papers.comparison import Comparison
-from stereo_framework.papers.hci2015.runs import COLUMNS, dense, results
-from stereo_framework.papers.paper import Context, Outcome, checked
+from stereo_framework.papers.hci2015.runs import COLUMNS, GEOMETRIC, dense, results
+from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.ranking import r_squared
@@ -24,8 +25,6 @@ R2 = Mapping[tuple[str, str], float]
 
 _NEAR = 2.0
 """Pixels."""
-
-_GEOMETRIC = tuple(metric.symbol for metric in HCI_METRICS.values())
 
 
 def figure11(context: Context) -> Outcome:
@@ -48,7 +47,7 @@ def figure11(context: Context) -> Outcome:
     comparisons = [
         Comparison(row, column, value, ours.get((row, column)), None, None, reason) for (row, column), value in printed.items()
     ]
-    return Outcome([*map(Text, texts), _table(published, ours)], comparisons, _statements(printed, ours))
+    return Outcome([*map(Text, texts), _table(published, ours)], comparisons, [c.asked(printed, ours) for c in CLAIMS])
 
 
 def _differences(found: Sequence[Result]) -> str:
@@ -79,46 +78,73 @@ def _table(published: PublishedTable, ours: R2) -> PageTable:
     return PageTable("r^2 of linear fits between scores", ["measure", "", *published.columns], rows)
 
 
-def _statements(printed: R2, ours: R2) -> list[Statement]:
-    return [
-        _most("RMS", ("D_fuz",), "RMS says most about fuzziness, of the nine metrics", printed, ours),
-        _weak(printed, ours),
-        _most("D_fat", ("F_fat",), "Foreground fattening goes most, of the nine, with detail fattening", printed, ours),
-        _most("F_por", ("F_frag",), "Porosity goes most, of the nine, with fragmentation", printed, ours),
-        _most(
-            "P_bump",
-            ("P_off", "P_orient"),
-            "Bumpiness goes most, of the nine, with the other two measures of planes",
-            printed,
-            ours,
-        ),
-        _redundant(printed, ours),
-    ]
-
-
-def _most(row: str, columns: Sequence[str], text: str, printed: R2, ours: R2) -> Statement:
+def _most(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Verdict:
     """In a row of the table, these columns have the largest numbers."""
-    others = [name for name in _GEOMETRIC if name != row and name not in columns]
+    others = [name for name in GEOMETRIC if name != row and name not in columns]
     if any((row, name) not in ours for name in (*columns, *others)):
-        return checked(text, [])
+        return cases([])
     largest = max(others, key=lambda name: ours[row, name])
     told = ", ".join(f"{name} {ours[row, name]:.2f} (published {printed[row, name]:.2f})" for name in columns)
     least = min(ours[row, name] for name in columns)
-    return checked(
-        text, [(f"{row}: {told}; of the others at most {largest} {ours[row, largest]:.2f}", least > ours[row, largest])]
+    return cases([(f"{row}: {told}; of the others at most {largest} {ours[row, largest]:.2f}", least > ours[row, largest])])
+
+
+def _little(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Verdict:
+    """In a row of the table, these columns are below a half."""
+    return cases(
+        [
+            (
+                f"{name} {ours[row, name]:.2f} (published {printed.get((row, name), printed.get((name, row))):.2f})",
+                ours[row, name] < 0.5,
+            )
+            for name in columns
+            if (row, name) in ours
+        ]
     )
 
 
-def _weak(printed: R2, ours: R2) -> Statement:
-    names = [name for name in _GEOMETRIC if name != "D_fuz" and ("RMS", name) in ours]
-    top = max((printed["RMS", name] for name in names), default=math.nan)
-    text = f"RMS tells less than half of every metric but fuzziness (r^2 below 0.5; published at most {top:.2f})"
-    return checked(text, [(f"{name} {ours['RMS', name]:.2f}", ours["RMS", name] < 0.5) for name in names])
+_GROSS = "our methods err grossly on plain surfaces, which RMS and the offset of planes both count"
+_LOST = "structures that are lost altogether are porous and have no pieces to count"
 
-
-def _redundant(printed: R2, ours: R2) -> Statement:
-    """No metric follows from the share of bad pixels."""
-    names = [name for name in ("D_fat", "F_por", "P_bump") if ("Bad4.0", name) in ours]
-    published = ", ".join(f"{name} {printed[name, 'Bad4.0']:.2f}" for name in names)
-    text = f"Bad4.0 tells less than half of fattening, porosity and bumpiness (r^2 below 0.5; published {published})"
-    return checked(text, [(f"{name} {ours['Bad4.0', name]:.2f}", ours["Bad4.0", name] < 0.5) for name in names])
+CLAIMS = (
+    Claim(
+        "rms_and_fuzziness",
+        "Of the nine metrics fuzziness goes most with RMS",
+        partial(_most, "RMS", ("D_fuz",)),
+        "Figure 11",
+        why=_GROSS,
+    ),
+    Claim(
+        "rms_tells_little",
+        "RMS tells little (r^2 below 0.5) of every metric but fuzziness",
+        partial(_little, "RMS", [name for name in GEOMETRIC if name != "D_fuz"]),
+        "Figure 11",
+        why=_GROSS,
+    ),
+    Claim(
+        "fattening_of_both_kinds",
+        "Foreground fattening goes most, of the nine, with detail fattening",
+        partial(_most, "D_fat", ("F_fat",)),
+        "Figure 11",
+    ),
+    Claim(
+        "porosity_and_fragmentation",
+        "Porosity goes most, of the nine, with fragmentation",
+        partial(_most, "F_por", ("F_frag",)),
+        "Figure 11",
+        why=_LOST,
+    ),
+    Claim(
+        "planes_go_together",
+        "Bumpiness goes most, of the nine, with the other two measures of planes",
+        partial(_most, "P_bump", ("P_off", "P_orient")),
+        "Figure 11",
+    ),
+    Claim(
+        "bad_pixels_tell_little",
+        "Bad4.0 tells little (r^2 below 0.5) of fattening, porosity and bumpiness",
+        partial(_little, "Bad4.0", ("D_fat", "F_por", "P_bump")),
+        "Figure 11",
+    ),
+)
+"""What the figure shows, in our words; each is asked with the published and our r^2."""

@@ -1,12 +1,16 @@
-"""What Figures 2, 4 and 5 and their text say about kinds of faults, checked on our own methods."""
+"""Kinds of faults in the manner of Figures 2, 4 and 5, as checks of our own methods, beside the numbers of the paper's text."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from stereo_framework.page.page import Cell, PageTable, Statement, Text
-from stereo_framework.papers.hci2015.runs import COLUMNS, dense, on, results
-from stereo_framework.papers.paper import Context, Outcome, checked
+from stereo_framework.page.page import Cell, PageTable, Text
+from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.comparison import Comparison
+from stereo_framework.papers.hci2015.runs import BAND, COLUMNS, dense, on, results
+from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import raw_table
 from stereo_framework.sweep import Result
 
@@ -33,78 +37,44 @@ _UNCHECKED = (
 
 
 def orderings(context: Context) -> Outcome:
-    """Which faults go together, and which kinds of methods have them."""
+    """Which faults go together, and which kinds of methods have them: what we expect, and no sentence of the paper."""
     found = dense(results(context))
-    statements = [
-        _opposed(found, "Adirondack", "D_thin", "D_fuz", "text on Figure 2: LDSM thins less than SNCC and is fuzzier"),
-        _opposed(
-            found,
-            "PlaytableP",
-            "P_bump",
-            "P_orient",
-            "Figure 4: TSGO is smoother than LPS and its planes are turned further away",
-        ),
-        _opposed(found, "Pipes", "F_por", "F_fat", "Figure 5: Cens5 loses nothing and fattens, LCU the reverse"),
-        _opposed(found, "Pipes", "RMS", "F_por", "Figure 5: BSM has a lower RMS than Cens5 and is more porous"),
-        _kinds(
-            found,
-            ("Adirondack", "Pipes", "Jadeplant"),
-            "D_fat",
-            ("window", "ssd", "bayesian"),
-            ("dp", "so", "bp", "gc", "gco"),
-            "Methods that add costs up over windows fatten the foreground more than those that weigh the costs of single pixels (means of both kinds)",
-        ),
-        _kinds(
-            found,
-            ("Adirondack", "Pipes", "Jadeplant", "PlaytableP"),
-            "D_fuz",
-            ("so",),
-            ("gc",),
-            "Scanline optimization, which smooths along rows alone, is fuzzier at edges than graph cuts on the same costs",
-        ),
-        _kinds(
-            found,
-            ("Pipes", "Jadeplant", "PlaytableP"),
-            "F_por",
-            ("ssd",),
-            ("window",),
-            "Large windows (ssd, 21x21) lose more of fine structures than small ones (window, 9x9), although they may shift",
-        ),
-        _flat_pieces(found),
-        _fractions(found),
+    published = raw_table("hci2015", "text_values")
+    reason = "the algorithm's map is not to be had"
+    comparisons = [
+        Comparison(name, f"{scene} {column}", value, None, None, None, reason)
+        for key, scene, column in _TEXT
+        for name, value in published[key].items()
     ]
-    return Outcome([Text(_UNCHECKED), _text_values(found)], statements=statements)
+    return Outcome([Text(_UNCHECKED), _text_values(found)], comparisons, [c.asked(found) for c in CLAIMS])
 
 
-def _opposed(found: Sequence[Result], scene: str, first: str, second: str, source: str) -> Statement:
-    """Some method is clearly better than another in one measure and clearly worse in the other."""
+def _opposed(scene: str, first: str, second: str, found: Sequence[Result]) -> Verdict:
+    """Of the pairs of methods that both measures tell apart, a quarter is ordered the other way round by the other one."""
     of = {name: (r.statistics[COLUMNS[first]], r.statistics[COLUMNS[second]]) for name, r in on(found, scene).items()}
-    # How far two methods are apart in the measure that tells them apart less.
-    apart = {
-        (a, b): min(1 - of[a][0] / of[b][0], 1 - of[b][1] / of[a][1])
-        for a in of
-        for b in of
-        if of[a][0] < of[b][0] and of[b][1] < of[a][1]
-    }
-    pairs = [pair for pair, gap in apart.items() if gap >= _MARGIN]
-    told = [f"{len(pairs)} of {len(of) * (len(of) - 1) // 2} pairs of methods"]
-    if pairs:
-        a, b = max(pairs, key=apart.__getitem__)
-        told.append(f"{a} has {first} {of[a][0]:.3g}, {second} {of[a][1]:.3g}; {b} has {of[b][0]:.3g}, {of[b][1]:.3g}")
-    text = f"{scene}: a method can be clearly better than another in {first} and clearly worse in {second} ({source})"
-    return checked(text, [("; ".join(told), bool(pairs))] if of else [])
+    apart = [(a, b) for a, b in itertools.combinations(of, 2) if all(_apart(x, y) for x, y in zip(of[a], of[b], strict=True))]
+    opposed = [(a, b) for a, b in apart if (of[a][0] < of[b][0]) != (of[a][1] < of[b][1])]
+    if not apart:
+        return Verdict(None, "no two methods are told apart by both")
+    told = f"{len(opposed)} of {len(apart)} pairs that both tell apart by a tenth"
+    if opposed:
+        a, b = opposed[0]
+        told += f"; {a} has {first} {of[a][0]:.3g}, {second} {of[a][1]:.3g}; {b} has {of[b][0]:.3g}, {of[b][1]:.3g}"
+    return Verdict(4 * len(opposed) >= len(apart), told)
 
 
-def _kinds(
-    found: Sequence[Result], scenes: Sequence[str], column: str, more: Sequence[str], less: Sequence[str], text: str
-) -> Statement:
+def _apart(a: float, b: float) -> bool:
+    return abs(a - b) >= _MARGIN * max(a, b) > 0
+
+
+def _kinds(scenes: Sequence[str], column: str, more: Sequence[str], less: Sequence[str], found: Sequence[Result]) -> Verdict:
     """One kind of methods has a larger mean score than the other, on every scene."""
-    cases = []
+    told = []
     for scene in scenes:
         means = [_mean(on(found, scene), kind, COLUMNS[column]) for kind in (more, less)]
         if means[0] is not None and means[1] is not None:
-            cases.append((f"{scene}: {column} {means[0]:.3g} against {means[1]:.3g}", means[0] > means[1]))
-    return checked(text, cases)
+            told.append((f"{scene}: {column} {means[0]:.3g} against {means[1]:.3g}", means[0] > means[1]))
+    return cases(told)
 
 
 def _mean(of: Mapping[str, Result], methods: Sequence[str], statistic: str) -> float | None:
@@ -114,36 +84,37 @@ def _mean(of: Mapping[str, Result], methods: Sequence[str], statistic: str) -> f
     return sum(of[name].statistics[statistic] for name in methods) / len(methods)
 
 
-def _flat_pieces(found: Sequence[Result]) -> Statement:
+def _flat_pieces(found: Sequence[Result]) -> Verdict:
     """Potts models against windows on planes."""
-    cases = []
+    told = []
     for scene in _PLANAR:
         if ratios := _times(on(found, scene), "gc", "window", ("P_bump", "P_orient")):
             bump, turn = ratios
-            cases.append((f"{scene}: P_bump {bump:.2f} and P_orient {turn:.2f} times the window's", bump < turn < 1))
-    text = (
-        "Graph cuts, whose surfaces are pieces of a single disparity, improve on windows more in bumpiness than in orientation (Figure 4: a surface may be "
-        "smooth and wrongly turned)"
-    )
-    return checked(text, cases)
+            told.append((f"{scene}: P_bump {bump:.2f} and P_orient {turn:.2f} times the window's", bump < turn < 1))
+    return cases(told)
 
 
-def _fractions(found: Sequence[Result]) -> Statement:
+def _fractions(found: Sequence[Result]) -> Verdict:
     """Fractional disparities change planes and leave edges alone."""
-    cases = []
+    told = []
     for scene in _PLANAR:
         of = on(found, scene)
         for name in ("window", "ssd"):
             fine = f"{name}_subpixel"
             if ratios := _times(of, fine, name, ("P_bump", "P_off", "P_orient")):
                 edges = max(abs(of[fine].statistics[COLUMNS[c]] - of[name].statistics[COLUMNS[c]]) for c in ("D_fat", "D_thin"))
-                told = f"{scene}, {name}: planes {', '.join(f'{ratio:.3f}' for ratio in ratios)} times, edges by {edges:.3f}"
-                cases.append((told, max(ratios) < 1 and edges < 0.01))
-    text = (
-        "The measures tell faults apart: fractional disparities make all three measures of planes better and change those of edges, D_fat and D_thin, by less "
-        "than 0.01"
-    )
-    return checked(text, cases)
+                figures = f"{scene}, {name}: planes {', '.join(f'{ratio:.3f}' for ratio in ratios)} times, edges by {edges:.3f}"
+                told.append((figures, max(ratios) < 1 and edges < 0.01))
+    return cases(told)
+
+
+def _fuzziness_in_bands(found: Sequence[Result]) -> Verdict:
+    """In widths of the band, SGBM is about as fuzzy as the paper's SGM."""
+    published = raw_table("hci2015", "text_values")["Adirondack_D_fuz"]["SGM"]
+    if "sgbm" not in (of := on(found, "Adirondack")):
+        return cases([])
+    ours = of["sgbm"].statistics[COLUMNS["D_fuz"]] / BAND
+    return Verdict(abs(ours - published) <= 0.05, f"{ours:.3f} widths of {BAND} pixels, published {published:g}")
 
 
 def _times(of: Mapping[str, Result], method: str, base: str, columns: Sequence[str]) -> list[float]:
@@ -157,15 +128,74 @@ def _text_values(found: Sequence[Result]) -> PageTable:
     published = raw_table("hci2015", "text_values")
     rows = []
     for key, scene, column in _TEXT:
-        ours = sorted((r.statistics[COLUMNS[column]], name) for name, r in on(found, scene).items())
-        told = f"{ours[0][0]:.2f} ({ours[0][1]}) to {ours[-1][0]:.2f} ({ours[-1][1]})" if ours else "-"
-        rows.append(
-            [Cell(scene), Cell(column), Cell(", ".join(f"{name} {v:.2f}" for name, v in published[key].items())), Cell(told)]
-        )
+        printed = Cell(", ".join(f"{name} {v:.2f}" for name, v in published[key].items()))
+        rows.append([Cell(scene), Cell(column), Cell("as printed"), printed, Cell(_range(found, scene, column, 1))])
+        if column == "D_fuz":
+            rows.append(
+                [Cell(scene), Cell(column), Cell("widths of the band"), printed, Cell(_range(found, scene, column, BAND))]
+            )
     note = (
-        "Ours: the best and the worst of the dense methods, in pixels of a quarter of the size. Thinning and the measures of planes are of the published size. Fuzziness is "
-        "about ten times it: the paper's distances seem to have another unit, such as widths of the band, 7 pixels here."
+        "Ours: the best and the worst of the dense methods, in pixels of a quarter of the size. Thinning and the measures of planes are of the published size. "
+        f"Fuzziness by equations 5 and 6 as printed is about ten times it; with distances in widths of the band, {BAND} pixels here, it is of the published "
+        "size. That second unit was found by comparing with the published numbers and stands in no equation, so only a check of our own counts it."
     )
-    return PageTable(
-        "Numbers of the paper's text, of which the claims are taken", ["image", "measure", "published", "ours"], rows, note
-    )
+    header = ["image", "measure", "unit", "published", "ours"]
+    return PageTable("Numbers of the paper's text", header, rows, note)
+
+
+def _range(found: Sequence[Result], scene: str, column: str, unit: float) -> str:
+    """The best and the worst of our methods."""
+    ours = sorted((r.statistics[COLUMNS[column]] / unit, name) for name, r in on(found, scene).items())
+    return f"{ours[0][0]:.2f} ({ours[0][1]}) to {ours[-1][0]:.2f} ({ours[-1][1]})" if ours else "-"
+
+
+_EDGES = ("Adirondack", "Pipes", "Jadeplant")
+_OPPOSED = (
+    ("Adirondack", "D_thin", "D_fuz"),
+    ("PlaytableP", "P_bump", "P_orient"),
+    ("Pipes", "F_por", "F_fat"),
+    ("Pipes", "RMS", "F_por"),
+)
+
+CLAIMS = (
+    *(
+        Claim(
+            f"{first}_against_{second}",
+            f"{scene}: of the pairs of methods that {first} and {second} both tell apart, a quarter or more is ordered the other way round by the other",
+            partial(_opposed, scene, first, second),
+        )
+        for scene, first, second in _OPPOSED
+    ),
+    Claim(
+        "windows_fatten",
+        "Methods that add costs up over windows fatten the foreground more than those that weigh the costs of single pixels (means of both kinds)",
+        partial(_kinds, _EDGES, "D_fat", ("window", "ssd", "bayesian"), ("dp", "so", "bp", "gc", "gco")),
+    ),
+    Claim(
+        "rows_are_fuzzy",
+        "Scanline optimization, which smooths along rows alone, is fuzzier at edges than graph cuts on the same costs",
+        partial(_kinds, (*_EDGES, "PlaytableP"), "D_fuz", ("so",), ("gc",)),
+    ),
+    Claim(
+        "large_windows_lose_structures",
+        "Large windows (ssd, 21x21) lose more of fine structures than small ones (window, 9x9), although they may shift",
+        partial(_kinds, ("Pipes", "Jadeplant", "PlaytableP"), "F_por", ("ssd",), ("window",)),
+    ),
+    Claim(
+        "flat_pieces",
+        "Graph cuts, whose surfaces are pieces of a single disparity, improve on windows more in bumpiness than in orientation",
+        _flat_pieces,
+    ),
+    Claim(
+        "fractions",
+        "The measures tell faults apart: fractional disparities make all three measures of planes better and change those of edges, D_fat and D_thin, "
+        "by less than 0.01",
+        _fractions,
+    ),
+    Claim(
+        "fuzziness_in_bands",
+        "In widths of the band, SGBM on Adirondack is as fuzzy as the paper's SGM, within 0.05 (another implementation; the unit was found by comparing)",
+        _fuzziness_in_bands,
+    ),
+)
+"""Checks of our own."""

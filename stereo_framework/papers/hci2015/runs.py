@@ -13,6 +13,9 @@ FOLDER = "middlebury-v3/trainingQ/"
 _DENSE = 0.99
 """Fraction of the pixels that a map estimates at least to count as dense: after filling, only rows without any estimate stay empty."""
 
+BAND = 7
+"""Pixels that the bands beside discontinuities are wide: 0.01 of the width of images of a quarter of the size, some 700 pixels."""
+
 COLUMNS = {
     "RMS": "rms_error_nonocc",
     "Bad1.0": "bad1_nonocc",
@@ -20,6 +23,10 @@ COLUMNS = {
     **{metric.symbol: name for name, metric in HCI_METRICS.items()},
 }
 """The paper's names of the measures, and our statistics."""
+
+
+GEOMETRIC = tuple(metric.symbol for metric in HCI_METRICS.values())
+"""The paper's names of the nine."""
 
 
 def results(context: Context) -> list[Result]:

@@ -1,65 +1,132 @@
-"""Tables 1, 2 and 5."""
+"""Tables 1 to 5 and Figure 1."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from stereo_framework.evaluation import evaluate
-from stereo_framework.page.page import Block, Cell, PageTable, Statement, Text
+from stereo_framework.figures.layers import disparity_colours
+from stereo_framework.io.images import encode_png
+from stereo_framework.page.page import Block, Cell, PageTable, Text, Viewer
+from stereo_framework.papers.claim import Claim, Verdict, cases
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
-from stereo_framework.papers.published import published_table
+from stereo_framework.papers.published import PublishedTable, published_table
+from stereo_framework.scene import Scene
 from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
 
+Found = Mapping[tuple[str, str], float]
+"""Measured numbers by row and column of a published table."""
+
 _PRINTED = "half a unit of the last printed digit"
+_LOST = "the map is not to be had"
+_VIEWS = "how the views were rendered is not told, and no rendering tried gives these numbers"
+_REGIONS = ("nonocc", "all", "disc")
 
 
 def table1(context: Context) -> Outcome:
-    """Bad pixels, MSE and MAPE of the true disparities minus one pixel."""
+    """MAPE of the true disparities minus one pixel; their bad pixels and MSE say themselves."""
     published = published_table("sigma_z2011", "table1")
-    comparisons = []
-    for name, printed in published.rows.items():
-        found: dict[str, float] = {}
-        for scene in context.scenes([f"middlebury-v2/{name}"]):
-            assert scene.truth is not None
-            measures = {"base": "middlebury-v2", "measures": ["bad_pixels", "mse", "mape"], "regions": ["all"]}
-            found = evaluate(scene.truth - 1, scene, measures)
-        for column, statistic in (("BMP_all", "bad_pixels_all"), ("MSE_all", "mse_all"), ("MAPE_all", "mape_all")):
-            comparisons.append(Comparison(name, column, printed[column], found.get(statistic), 0.0005, 0.0005, _PRINTED))
-    text = "The views of this table (MSSIM, MSE, PSNR) are left out: how they were rendered is not told, and no rendering tried gives their numbers."
-    return Outcome([Text(text), comparison_table("Published and ours", comparisons, 3)], comparisons)
+    found: dict[tuple[str, str], float] = {}
+    statistics = {"BMP_all": "bad_pixels_all", "MSE_all": "mse_all", "MAPE_all": "mape_all"}
+    for scene in _scenes(context, list(published.rows)):
+        assert scene.truth is not None
+        measures = {"base": "middlebury-v2", "measures": ["bad_pixels", "mse", "mape"], "regions": ["all"]}
+        values = evaluate(scene.truth - 1, scene, measures)
+        found |= {(scene.name.rpartition("/")[2], column): values[name] for column, name in statistics.items()}
+    comparisons = [
+        *_judged(published, ["MAPE_all"], found),
+        *_shown(published, ["MSSIM", "MSE_rendered", "PSNR_rendered"], _VIEWS),
+    ]
+    text = "Maps that are one pixel off everywhere have no bad pixels and a mean squared error of 1, whatever the truth: that is checked and not counted."
+    identities = {place: value for place, value in found.items() if place[1] != "MAPE_all"}
+    checks = [SHIFTED.asked(published, identities), PSNR.asked(published)]
+    return Outcome([Text(text), comparison_table("Published and ours", comparisons, 3)], comparisons, checks)
 
 
 def table2(context: Context) -> Outcome:
-    """Sigma-Z-Errors of the truth and of the truth minus one pixel on cones, with depth 1 / disparity."""
+    """Sigma-Z-Errors of the truth minus one pixel on cones, with depth 1 / disparity; those of the truth itself say themselves."""
     published = published_table("sigma_z2011", "table2")
-    comparisons = []
-    found: dict[str, dict[str, float]] = {"ground-truth": {}, "inaccurate": {}}
-    measures = {"base": "middlebury-v2", "measures": ["sigma_z_error", "bad_pixels"]}
-    for scene in context.scenes(["middlebury-v2/cones"]):
+    found: dict[tuple[str, str], float] = {}
+    for scene in _scenes(context, ["cones"]):
         assert scene.truth is not None
-        found = {"ground-truth": evaluate(scene.truth, scene, measures), "inaccurate": evaluate(scene.truth - 1, scene, measures)}
-    for row, statistics in found.items():
-        for region in ("nonocc", "all", "disc"):
-            for column, statistic in ((f"SZE_{region}", f"sigma_z_error_{region}"), (f"BMP_{region}", f"bad_pixels_{region}")):
-                value = statistics.get(statistic)
-                comparisons.append(Comparison(row, column, published.rows[row][column], value, 0.0005, 0.0005, _PRINTED))
-    text = "The map with artefacts is not to be had."
-    return Outcome([Text(text), comparison_table("Published and ours", comparisons, 3)], comparisons)
+        for row, disparity in (("ground-truth", scene.truth), ("inaccurate", scene.truth - 1)):
+            values = evaluate(disparity, scene, {"base": "middlebury-v2", "measures": ["sigma_z_error", "bad_pixels"]})
+            for region in _REGIONS:
+                found[row, f"SZE_{region}"] = values[f"sigma_z_error_{region}"]
+                found[row, f"BMP_{region}"] = values[f"bad_pixels_{region}"]
+    errors = [f"SZE_{region}" for region in _REGIONS]
+    measures = [c for c in published.columns if c not in ("PSNR", "MSSIM")]
+    comparisons = [
+        *_judged(published, errors, found, ["inaccurate"]),
+        *_shown(published, measures, _LOST, ["artefacts"]),
+        *_shown(published, ["PSNR", "MSSIM"], _VIEWS),
+    ]
+    text = "The map with artefacts is not to be had. That the truth has no error against itself is checked and not counted."
+    identities = {(row, column): value for (row, column), value in found.items() if row == "ground-truth" or column not in errors}
+    blocks: list[Block] = [Text(text), comparison_table("Published and ours", comparisons, 3)]
+    return Outcome(blocks, comparisons, [TRUTH.asked(published, identities)])
+
+
+def figure1(context: Context) -> Outcome:
+    """The true disparities, those one pixel off, and the error in depth that each pixel then has."""
+    blocks: list[Block] = []
+    for scene in _scenes(context, ["cones"]):
+        truth = scene.truth
+        assert truth is not None
+        shown = (float(np.nanmin(truth)), float(np.nanmax(truth)))
+        depth_error = np.abs(1 / truth - 1 / (truth - 1))
+        layers = [
+            ("true disparities", encode_png(disparity_colours(truth, shown))),
+            ("one pixel off", encode_png(disparity_colours(truth - 1, shown))),
+            ("error in depth", encode_png(disparity_colours(depth_error, (0, float(np.nanmax(depth_error)))))),
+        ]
+        note = "No pixel is bad by the usual threshold, and the far ones are off by most: depth is 1 / disparity here."
+        blocks.append(Viewer(scene.name, layers, note))
+    return Outcome(blocks or [Text("cones is not there.")])
+
+
+def tables3_and_4(context: Context) -> Outcome:
+    """Printed errors of seven maps, and how the measures order them."""
+    blocks: list[Block] = [
+        Text(
+            "The maps of these algorithms are not to be had: the numbers are the paper's, and what is asked of them is their order."
+        )
+    ]
+    comparisons = []
+    for name, caption in (("table3", "Table 3: venus, all pixels"), ("table4", "Table 4: tsukuba, non-occluded pixels")):
+        published = published_table("sigma_z2011", name)
+        # Both tables have a row CoopRegion.
+        comparisons += [
+            replace(c, row=f"{c.row} ({caption.partition(':')[0]})") for c in _shown(published, published.columns, _LOST)
+        ]
+        rows = [
+            [
+                Cell(method),
+                *(Cell.number(values[c], ".3f", hint=f"rank {_order(published, c)[method]}") for c in published.columns),
+            ]
+            for method, values in published.rows.items()
+        ]
+        orders = "; ".join(f"{c} {' < '.join(_ordered(published, c))}" for c in published.columns if c != "MSSIM")
+        blocks.append(PageTable(caption, ["method", *published.columns], rows, f"From best to worst: {orders}."))
+    return Outcome(blocks, comparisons, [AGREES.asked(published_table("sigma_z2011", "table4"))])
 
 
 def table5(context: Context) -> Outcome:
-    """The printed ranks follow from the printed average ranks."""
+    """The printed ranks of fifteen methods, and that they follow from the printed average ranks."""
     published = published_table("sigma_z2011", "table5")
-    statements = []
-    for measure in ("SZE", "BMP"):
-        averages = [row[f"{measure}_avg_rank"] for row in published.rows.values()]
-        ranks = [row[f"{measure}_rank"] for row in published.rows.values()]
-        same = competition_ranks(averages).tolist() == ranks
-        text = f"The printed ranks by {measure} are those of the printed averages"
-        statements.append(Statement(text, same, f"15 methods, averages sum to {sum(averages):.2f}"))
-    return Outcome([], statements=statements)
+    rows = [[Cell(method), *(_printed_cell(value) for value in row.values())] for method, row in published.rows.items()]
+    table = PageTable("As printed; the maps are not to be had", ["method", *published.columns], rows)
+    return Outcome([table], statements=[RANKS.asked(published)])
+
+
+def _printed_cell(value: float) -> Cell:
+    return Cell("yes" if value else "no") if isinstance(value, bool) else Cell.number(value, "g")
 
 
 def own_methods(context: Context) -> Outcome:
@@ -67,7 +134,9 @@ def own_methods(context: Context) -> Outcome:
     by_measure = {"SZE": scores(context, "sigma_z_error"), "BMP": scores(context, "bad_pixels")}
     names = list(by_measure["SZE"])
     if not names:
-        return Outcome([Text("None of the benchmark's scenes is there.")])
+        return Outcome(
+            [Text("None of the benchmark's scenes is there.")], statements=[DIFFERENT_RANKS.unasked("no scene is there")]
+        )
     columns = list(by_measure["SZE"][names[0]])
     values = {m: np.array([[rows[n][c] for c in columns] for n in names]) for m, rows in by_measure.items()}
     average = {m: average_ranks(table) for m, table in values.items()}
@@ -82,12 +151,103 @@ def own_methods(context: Context) -> Outcome:
         f"{len(columns)} columns: {', '.join(columns)}."
     )
     header = ["method", *(f"{m} {what}" for m in by_measure for what in ("average rank", "rank", "in A*"))]
-    moved = [f"{n}: {a} by SZE, {b} by BMP" for n, a, b in zip(names, rank["SZE"], rank["BMP"], strict=True) if a != b]
-    holds, figures = None if context.quick else bool(moved), "; ".join(moved) or "the same ranks"
-    statement = Statement("The two measures rank methods differently", holds, figures)
+    ranks = {m: dict(zip(names, places, strict=True)) for m, places in rank.items()}
+    told = DIFFERENT_RANKS.unasked("one scene only") if context.quick else DIFFERENT_RANKS.asked(ranks)
     blocks: list[Block] = [
         Text(text),
         PageTable("Ranks by either measure", header, cells),
         results_details(context.run("own_methods")),
     ]
-    return Outcome(blocks, statements=[statement])
+    return Outcome(blocks, statements=[told])
+
+
+def _scenes(context: Context, names: Sequence[str]) -> list[Scene]:
+    return context.scenes([f"middlebury-v2/{name}" for name in names])
+
+
+def _judged(
+    published: PublishedTable, columns: Sequence[str], found: Found, rows: Sequence[str] | None = None
+) -> list[Comparison]:
+    """Published numbers beside ours, which must agree in all printed digits."""
+    return [
+        Comparison(row, column, published.rows[row][column], found.get((row, column)), 0.0005, 0.0005, _PRINTED)
+        for row in rows or published.rows
+        for column in columns
+    ]
+
+
+def _shown(published: PublishedTable, columns: Sequence[str], reason: str, rows: Sequence[str] | None = None) -> list[Comparison]:
+    """Published numbers without ours, and why."""
+    return [
+        Comparison(row, column, published.rows[row][column], None, None, None, reason)
+        for row in rows or published.rows
+        for column in columns
+    ]
+
+
+def _identical(published: PublishedTable, found: Found) -> Verdict:
+    """Numbers that follow from what was measured, as printed."""
+    printed = {place: published.rows[place[0]][place[1]] for place in found}
+    return cases([(f"{' '.join(at)} {v:.4f}, printed {printed[at]:g}", abs(v - printed[at]) < 0.0005) for at, v in found.items()])
+
+
+def _psnr(published: PublishedTable) -> Verdict:
+    """10 log10(255^2 / MSE), from the printed MSE."""
+    told = []
+    for name, row in published.rows.items():
+        value = 10 * math.log10(255**2 / row["MSE_rendered"])
+        told.append((f"{name} {value:.3f}, printed {row['PSNR_rendered']:g}", abs(value - row["PSNR_rendered"]) < 0.0006))
+    return cases(told)
+
+
+def _printed_ranks(published: PublishedTable) -> Verdict:
+    told = []
+    for measure in ("SZE", "BMP"):
+        averages = [row[f"{measure}_avg_rank"] for row in published.rows.values()]
+        same = competition_ranks(averages).tolist() == [row[f"{measure}_rank"] for row in published.rows.values()]
+        told.append((f"{measure}: averages sum to {sum(averages):.2f}", same))
+    return cases(told)
+
+
+def _ordered(published: PublishedTable, column: str) -> list[str]:
+    """Methods from best to worst."""
+    return sorted(published.rows, key=lambda method: published.rows[method][column])
+
+
+def _order(published: PublishedTable, column: str) -> dict[str, int]:
+    sign = -1 if column == "MSSIM" else 1
+    ranks = competition_ranks([sign * row[column] for row in published.rows.values()]).tolist()
+    return dict(zip(published.rows, ranks, strict=True))
+
+
+def _agrees(published: PublishedTable) -> Verdict:
+    """SZE orders methods as MAE, MSE and MAPE do, and not as BMP does."""
+    of = {column: _order(published, column) for column in ("SZE", "MAE", "MSE", "MAPE", "BMP")}
+    return cases(
+        [(f"{c}: {' < '.join(_ordered(published, c))}", (ranks == of["SZE"]) == (c != "BMP")) for c, ranks in of.items()]
+    )
+
+
+def _different_ranks(ranks: Mapping[str, Mapping[str, int]]) -> Verdict:
+    moved = [f"{n}: {a} by SZE, {b} by BMP" for n in ranks["SZE"] if (a := ranks["SZE"][n]) != (b := ranks["BMP"][n])]
+    return Verdict(bool(moved), "; ".join(moved) or "the same ranks")
+
+
+SHIFTED = Claim(
+    "one_pixel_off", "Maps one pixel off have no bad pixels and a mean squared error of 1, as printed in Table 1", _identical
+)
+PSNR = Claim("psnr", "The printed PSNR of Table 1 are those of the printed MSE", _psnr)
+TRUTH = Claim(
+    "truth_against_itself",
+    "The truth has no error against itself, and no pixel of the map one pixel off is bad, as printed in Table 2",
+    _identical,
+)
+RANKS = Claim("printed_ranks", "The printed ranks of Table 5 are those of the printed averages", _printed_ranks)
+AGREES = Claim(
+    "agrees_with_averages",
+    "SZE agrees with MAE, MSE and MAPE on which map is better, and contradicts BMP (asked of the printed numbers of Table 4)",
+    _agrees,
+    "Table 4",
+)
+DIFFERENT_RANKS = Claim("different_ranks", "SZE and BMP rank methods differently", _different_ranks, "Table 5")
+CLAIMS = (SHIFTED, PSNR, TRUTH, RANKS, AGREES, DIFFERENT_RANKS)

@@ -1,21 +1,54 @@
-"""Figures 4 to 7, 17 and 18: regions, warped images, scenes and disparity maps."""
+"""Figures 1, 4 to 7, 17 and 18: the disparity space, regions, warped images, scenes and disparity maps."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.evaluate import predictions
+from stereo_framework.evaluation.prediction import prediction_error
 from stereo_framework.evaluation.protocols import derive
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures.layers import disparity_colours, grey_levels, scene_layers
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import rendered
-from stereo_framework.io import read_disparity
 from stereo_framework.io.images import encode_png
-from stereo_framework.page.page import Block, Picture, Text, Viewer
+from stereo_framework.matching_cost.absolute_difference import absolute_difference
+from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text, Viewer
+from stereo_framework.papers.claim import Claim, Verdict, cases
 from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.papers.taxonomy2002.readings import told
 from stereo_framework.papers.taxonomy2002.table5 import METHODS, SCENES
+
+_SLICES, _ROW = (10, 16, 21), 151
+"""Levels and row that Figure 1 shows. Bookshelves, table and head lie at these levels if they are half pixels, which the paper leaves open."""
+
+
+def figure1(context: Context) -> Outcome:
+    """Slices of the disparity space of tsukuba: three of all pixels at one level, one of all levels in one row."""
+    blocks: list[Block] = []
+    for scene in context.scenes(["tsukuba"]):
+        assert scene.search is not None
+        volume = absolute_difference(scene.reference, scene.match, replace(scene.search, step=0.5))
+        # The median cost is a middle grey.
+        grey = np.clip(128 * volume.costs / max(float(np.median(volume.costs)), 1), 0, 255).astype(np.uint8)
+        slices = [(f"{level / 2:g} px", encode_png(grey[:, :, level])) for level in _SLICES]
+        layers = [("image", encode_png(grey_levels(scene.reference))), *slices]
+        note = "Absolute differences of single pixels, dark = alike: at 5 px the bookshelves, at 8 px the table, at 10.5 px the head."
+        blocks.append(Viewer(f"{scene.name}: slices of one disparity", layers, note))
+        row = np.repeat(grey[_ROW].T[::-1], 6, axis=0)
+        blocks.append(
+            Picture(
+                encode_png(row),
+                "costs of a row by disparity",
+                f"Row {_ROW} of {scene.name}: disparity upwards, column to the right.",
+            )
+        )
+    return Outcome(blocks)
 
 
 def figure4(context: Context) -> Outcome:
@@ -51,13 +84,22 @@ def figure6(context: Context) -> Outcome:
 def _warps(context: Context, kind: str, text: str) -> Outcome:
     blocks: list[Block] = [Text(text)]
     files: dict[str, str | bytes] = {}
+    gaps: list[list[Cell]] = []
     for scene in context.scenes(SCENES):
         assert scene.truth is not None
         views = predictions(scene, scene.truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
         name = f"{'figure5' if kind == 'forward' else 'figure6'}_{scene.name.replace('/', '-')}.png"
         files[name] = encode_png(rendered(prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")))
         blocks.append(Picture(files[name], f"{scene.name}: real frames above, {kind} predictions below", scene.name))
-    return Outcome(blocks, files=files)
+        for place, (prediction, real) in views.items():
+            error = Cell.number(prediction_error(prediction, real))
+            gaps.append([Cell(scene.name), Cell(place), error, Cell.number(100 * float(np.mean(~prediction.visible)))])
+    header = ["scene", "frame", "prediction error (grey levels)", "gaps (%)"]
+    note = (
+        "Gaps, where nothing is drawn or visible, are left out of the error (section 5.1): the two numbers belong together. Tsukuba has no truth in a border of "
+        "18 pixels, which draws nothing."
+    )
+    return Outcome([*blocks, PageTable("Prediction errors of the truth, and the share of gaps", header, gaps, note)], files=files)
 
 
 def figure7(context: Context) -> Outcome:
@@ -80,12 +122,34 @@ def figure17(context: Context) -> Outcome:
     """Disparity maps of the five methods on the four scenes, with truth and errors to blink between."""
     results = context.run("table5", maps=True)
     blocks: list[Block] = []
+    changes: dict[str, dict[str, float]] = {}
     for scene in context.scenes(SCENES):
         for method in METHODS:
-            found = [r for r in results if r.method == method and r.scene == scene.name and r.map is not None]
-            if not found or found[0].map is None:
+            found = [r for r in results if r.method == method and r.scene == scene.name and r.disparity is not None]
+            if not found:
                 continue
-            layers = scene_layers(scene, read_disparity(found[0].map), resolve("taxonomy2002"))
-            bad = found[0].statistics["bad_pixels_nonocc"]
+            disparity, bad = found[0].disparity, found[0].statistics["bad_pixels_nonocc"]
+            assert disparity is not None
+            layers = scene_layers(scene, disparity, resolve("taxonomy2002"))
             blocks.append(Viewer(f"{scene.name}, {method}", layers, f"{bad:.2f} % of the non-occluded pixels are bad."))
-    return Outcome(blocks)
+            changes.setdefault(scene.name, {})[method] = row_changes(disparity)
+    return Outcome(blocks, statements=[_STREAKS.asked(changes)])
+
+
+def row_changes(disparity: NDArray) -> float:
+    """Percent of pixels whose disparity differs from that of the pixel below."""
+    return 100 * float(np.mean(disparity[1:] != disparity[:-1]))
+
+
+def _streaks(changes: Mapping[str, Mapping[str, float]]) -> Verdict:
+    return cases([(f"{scene}: {told(own.items())}", min(own["dp"], own["so"]) > own["gc"]) for scene, own in changes.items()])
+
+
+_STREAKS = Claim(
+    "streaks",
+    "Dynamic programming and scanline optimization leave streaks, for their rows are not linked (judged: disparities change from row to row at more pixels "
+    "than those of graph cuts)",
+    _streaks,
+    "section 6.3, Figures 17 and 18",
+)
+CLAIMS = (_STREAKS,)

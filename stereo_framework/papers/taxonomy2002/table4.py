@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stereo_framework.page.page import Cell, PageTable, Statement
+from stereo_framework.page.page import Cell, PageTable
+from stereo_framework.papers.claim import Claim, Verdict
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_parameters, raw_table
 from stereo_framework.script import load
+
+_SAME = Claim(
+    "printed_parameters",
+    "The scripts ssd, dp, so, gc and bayesian hold the parameters that Table 4 prints",
+    lambda different: Verdict(not different, "; ".join(different) or "all are equal"),
+)
+CLAIMS = (_SAME,)
 
 _METHODS = {"ssd": "SSD", "dp": "DP", "so": "SO", "gc": "GC", "bayesian": "Bay"}
 
@@ -30,12 +38,7 @@ def table4(context: Context) -> Outcome:
     table = PageTable(
         "Parameters of our scripts; a value that differs from the printed one is marked", ["parameter", *_METHODS.values()], rows
     )
-    statement = Statement(
-        "The scripts ssd, dp, so, gc and bayesian hold the printed parameters",
-        not different,
-        "; ".join(different) or "all are equal",
-    )
-    return Outcome([table], statements=[statement])
+    return Outcome([table], statements=[_SAME.asked(different)])
 
 
 def _ours(name: str, parameters: Mapping[str, Any], ours_of: Mapping[str, Mapping[str, str]]) -> Any:

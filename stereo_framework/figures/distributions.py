@@ -1,0 +1,45 @@
+"""Histograms of the values of maps, as curves that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def distributions_figure(panels: Mapping[str, Mapping[str, NDArray]], bin_width: float, *, title: str = "") -> Figure:
+    """Draw a panel for each quantity and in it a curve for each map: percent of the map's values by bin.
+
+    Parameters
+    ----------
+    panels : mapping of str to mapping of str to ndarray
+        By quantity with its unit, such as ``"error (px)"``, and by what the curve shows; arrays of any shape, what is not finite is left out.
+    bin_width : float
+        In the quantity's unit; bins are centred on its multiples.
+    title : str
+
+    Notes
+    -----
+    As the histograms in Figure 15 of Scharstein & Szeliski (2002).
+    """
+    drawn = [
+        Panel(0, i, "", quantity, "pixels (%)", tuple(Line((name,), _marks(values, bin_width)) for name, values in maps.items()))
+        for i, (quantity, maps) in enumerate(panels.items())
+    ]
+    names = dict.fromkeys(name for maps in panels.values() for name in maps)
+    return curves_figure(drawn, {(name,): name for name in names}, title=title, footnote=f"bins of {bin_width:g}")
+
+
+def _marks(values: NDArray, width: float) -> tuple[Mark, ...]:
+    bins = np.rint(values[np.isfinite(values)] / width).astype(int)
+    if not bins.size:
+        return ()
+    counts = np.bincount(bins - bins.min())
+    return tuple(Mark((bins.min() + i) * width, 100 * count / bins.size) for i, count in enumerate(counts.tolist()))

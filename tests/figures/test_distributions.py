@@ -1,0 +1,30 @@
+"""Histograms of maps as curves."""
+
+import numpy as np
+import pytest
+from figure_parts import check_layout
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from stereo_framework.figures.distributions import distributions_figure
+
+
+def test_shares_by_bin():
+    values = np.array([[0.0, 0.05, 0.26], [np.nan, -0.24, 0.24]])
+    figure = distributions_figure({"error (px)": {"fitted": values, "none": np.array([np.nan])}}, 0.25, title="t")
+    [axes] = figure.axes
+    [line, *_] = [line for line in axes.lines if len(line.get_xdata()) == 3]
+    np.testing.assert_allclose(line.get_xdata(), [-0.25, 0, 0.25])
+    np.testing.assert_allclose(line.get_ydata(), [20, 40, 40])
+    assert axes.get_xlabel() == "error (px)"
+    assert axes.get_ylabel() == "pixels (%)"
+
+
+def test_layout():
+    maps = {name: np.random.default_rng(i).normal(5, 1, 500) for i, name in enumerate(("whole pixels", "half pixels"))}
+    figure = distributions_figure({"disparity (px)": maps, "error (px)": maps}, 1 / 8, title="Figure 15")
+    FigureCanvasAgg(figure).draw()  # which lays it out
+    check_layout(figure)
+    assert len(figure.axes) == 2
+    for axes in figure.axes:
+        for line in axes.lines:
+            assert sum(line.get_ydata()) == pytest.approx(100)
