@@ -158,8 +158,3 @@ def results_details(results: Sequence[Result]) -> Details:
     failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in results if r.error]
     lines = [f"{len(results)} results", *dict.fromkeys(r.protocol_text for r in results), *failed]
     return Details("Protocol and number of results", "\n".join(lines))
-
-
-def checked(text: str, cases: Sequence[tuple[str, bool]]) -> Statement:
-    """A claim that holds when all its cases do; each case with its figures. Without a case it is not checked."""
-    return Statement(text, all(v for _, v in cases) if cases else None, "; ".join(f for f, _ in cases) or "no data")
