@@ -100,7 +100,7 @@ def geometry(columns: int, search: Search) -> Geometry:
     return Geometry(start, stop, origins, clipped, search.levels, samples, search.stride, search.direction > 0)
 
 
-@kernel
+@kernel(inline="always")
 def close_view(geometry: Geometry, outside: float, costs: NDArray) -> None:
     """Give the levels out of view of a row of costs ``(columns, levels)`` the cost `outside`."""
     for x in geometry.clipped:
