@@ -23,6 +23,7 @@ from stereo_framework.scene import Scene
 REPEAT, SECONDS = 3, 2.0
 """Least repetitions, and how long short methods are repeated."""
 METHODS: dict[str, Any] = {name: name for name in ("ssd", "window", "csm", "stratified", "cox", "bp", "gc", "gco")}
+METHODS |= {name: name for name in ("census", "sgm", "cost_filter", "ad_census", "support_weights")}
 METHODS["ncc"] = {"matching_cost": "normalized_cross_correlation", "optimization": "winner_take_all"}
 
 

@@ -146,18 +146,16 @@ def support_weights(costs, search, outside, reference, match, is_open, *, radius
 def spanning_tree(image):
     """Prim's algorithm on an image whose differences are all unlike each other: by pixel, its neighbours in the tree and the differences to them."""
     rows, columns = image.shape[:2]
-
-    def difference(p, q):
-        return np.abs(colour(image, *p) - colour(image, *q)).max()
-
-    def around(y, x):
-        return [q for q in ((y, x + 1), (y + 1, x), (y, x - 1), (y - 1, x)) if 0 <= q[0] < rows and 0 <= q[1] < columns]
-
+    far = {}
+    for y, x in np.ndindex(rows, columns):
+        for q in ((y, x + 1), (y + 1, x)):
+            if q[0] < rows and q[1] < columns:
+                far[(y, x), q] = far[q, (y, x)] = np.abs(colour(image, y, x) - colour(image, *q)).max()
     tree = {(0, 0): {}}
     while len(tree) < rows * columns:
-        _, p, q = min((difference(p, q), p, q) for p in tree for q in around(*p) if q not in tree)
-        tree[q] = {p: difference(p, q)}
-        tree[p][q] = difference(p, q)
+        p, q = min((pair for pair in far if pair[0] in tree and pair[1] not in tree), key=far.get)
+        tree[q] = {p: far[p, q]}
+        tree[p][q] = far[p, q]
     return tree
 
 

@@ -60,8 +60,12 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
 def _kernel(disparity: NDArray[np.float32], start: int, size: int, filtered: NDArray[np.float32]) -> None:
     rows, columns = disparity.shape
     before, after = (size - 1) // 2, size // 2
-    values = np.empty(size * size, np.float32)
+    values, columns_sorted = np.empty(size * size, np.float32), np.empty((3, columns + 2), np.float32)
     for y in range(filtered.shape[0]):
+        if size == 3:
+            above, row, below = disparity[max(start + y - 1, 0)], disparity[start + y], disparity[min(start + y + 1, rows - 1)]
+            if _nine(above, row, below, columns_sorted, filtered[y]):
+                continue
         for x in range(columns):
             filtered[y, x] = np.nan
             if np.isnan(disparity[start + y, x]):
@@ -75,6 +79,52 @@ def _kernel(disparity: NDArray[np.float32], start: int, size: int, filtered: NDA
                         values[count] = value
                         count += 1
             filtered[y, x] = _selected(values[:count], (count - 1) // 2)
+
+
+@kernel
+def _nine(
+    above: NDArray[np.float32],
+    row: NDArray[np.float32],
+    below: NDArray[np.float32],
+    columns_sorted: NDArray[np.float32],
+    filtered: NDArray[np.float32],
+) -> bool:
+    """Medians of 3x3 values, unless some are missing; then False, and nothing is written.
+
+    The median of nine is that of three: the greatest of the columns' least, the middle of their middle ones, the least of their greatest.
+    """
+    columns = row.shape[0]
+    low, middle, high = columns_sorted[0], columns_sorted[1], columns_sorted[2]
+    total = np.float32(0)
+    for x in range(columns):
+        a, b, c = above[x], row[x], below[x]
+        # 0 but for what is missing, which makes it NaN.
+        total += (a - a) + (b - b) + (c - c)
+        least, most = (a, b) if a < b else (b, a)
+        low[x + 1] = least if least < c else c
+        high[x + 1] = most if most > c else c
+        middle[x + 1] = _middle(a, b, c)
+    if np.isnan(total):
+        return False
+    for line in (low, middle, high):
+        line[0], line[columns + 1] = line[1], line[columns]
+    for x in range(columns):
+        a, b, c = low[x], low[x + 1], low[x + 2]
+        greatest = a if a > b else b
+        greatest = greatest if greatest > c else c
+        d, e, f = high[x], high[x + 1], high[x + 2]
+        least = d if d < e else e
+        least = least if least < f else f
+        filtered[x] = _middle(greatest, _middle(middle[x], middle[x + 1], middle[x + 2]), least)
+    return True
+
+
+@kernel(inline="always")
+def _middle(a: float, b: float, c: float) -> float:
+    """The second of three values."""
+    low, high = (a, b) if a < b else (b, a)
+    above = low if low > c else c
+    return above if above < high else high
 
 
 @kernel

@@ -12,9 +12,9 @@ from stereo_framework.refinement import median
 
 
 @settings(max_examples=80, deadline=None)
-@given(data=st.data(), shape=shapes, size=st.integers(1, 6), threads=st.integers(1, 3))
-def test_agrees_with_twin(data, shape, size, threads):
-    values = st.sampled_from([np.nan, 3, -2, 0.5, 7, 7.25, 9, 11]).map(np.float32)
+@given(data=st.data(), shape=shapes, size=st.integers(1, 6), holes=st.booleans(), threads=st.integers(1, 3))
+def test_agrees_with_twin(data, shape, size, holes, threads):
+    values = st.sampled_from([np.nan] * holes + [3, -2, 0.5, 7, 7.25, 9, 11]).map(np.float32)
     disparity = data.draw(hnp.arrays(np.float32, shape, elements=values))
     before = disparity.copy()
     with in_threads(threads):

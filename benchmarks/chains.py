@@ -1,0 +1,126 @@
+"""Time whole chains beside those of others on a grey pair, in one run: ``python benchmarks/chains.py [--scene SCENE] [--data DIR]``.
+
+Peers: cv2.StereoSGBM with as many threads as ours (MODE_HH for eight paths; the faster of MODE_SGBM and MODE_HH4 for four; for the whole of `sgm` MODE_HH on both
+views, cv2.filterSpeckles and cv2.medianBlur) and, where the extra ``oracles`` is installed, Pandora on one thread: its cross-based
+aggregation with our length and threshold, and its census with winners. Support arms are computed anew each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+from kernels import best
+from rich.console import Console
+from rich.table import Table
+
+from stereo_framework import Bound, CostVolume, Pipeline, Search, load_scene, threads
+from stereo_framework.aggregation import cross_based
+from stereo_framework.matching_cost import census
+from stereo_framework.optimization import semi_global, winner_take_all
+from stereo_framework.pair import Pair
+from stereo_framework.script import load
+
+LEVELS = 64
+REQUIRED = {"8 paths": 0.8, "4 paths": 1.0, "sgm": 1.0, "cross_based": 0.2}
+WANTED = {"8 paths": 0.5, "4 paths": 0.7, "sgm": 0.7, "cross_based": 0.1}
+Call = Callable[[], object]
+
+
+def ours(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
+    """Our chains: from images to disparities, but for cross_based, which is one pass alone."""
+    search = Search(0, LEVELS - 1)
+    pair = Pair(left, right, search)
+    volume = CostVolume(census(left, right, search).costs.astype(np.float32), search, 31.0)
+    whole = load("sgm").runs[0].pipeline
+    eight, four = (Pipeline(Bound(census, {}), Bound(semi_global, {"paths": paths})) for paths in (8, 4))
+    return {
+        "8 paths": lambda: eight(pair),
+        "4 paths": lambda: four(pair),
+        "sgm": lambda: whole(pair),
+        "cross_based": lambda: cross_based(volume, left, right, iterations=1),
+        "census 9x9, winners": lambda: Pipeline(Bound(census, {"width": 9, "height": 9}), winner_take_all)(pair),
+    }
+
+
+def opencv(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
+    """StereoSGBM's."""
+
+    def matcher(mode: int) -> Call:
+        made = cv2.StereoSGBM_create(0, LEVELS, 3, 72, 288, mode=mode)
+        return lambda: made.compute(left, right)
+
+    back = cv2.StereoSGBM_create(1 - LEVELS, LEVELS, 3, 72, 288, mode=cv2.STEREO_SGBM_MODE_HH)
+    eight = matcher(cv2.STEREO_SGBM_MODE_HH)
+
+    def whole() -> None:
+        found = eight()
+        back.compute(right, left)
+        cv2.filterSpeckles(found, -16, 100, 16)
+        cv2.medianBlur(found, 3)
+
+    four = [matcher(mode) for mode in (cv2.STEREO_SGBM_MODE_SGBM, cv2.STEREO_SGBM_MODE_HH4)]
+    return {"8 paths": eight, "4 paths": min(four, key=lambda call: best(call, 0.2)), "sgm": whole}
+
+
+def pandora(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
+    """Pandora's, where it is installed."""
+    if importlib.util.find_spec("pandora") is None:
+        return {}
+    import xarray as xr
+    from pandora.aggregation import AbstractAggregation
+    from pandora.matching_cost import AbstractMatchingCost
+
+    def dataset(image: np.ndarray) -> xr.Dataset:
+        rows, columns = image.shape
+        found = xr.Dataset(
+            {"im": (["row", "col"], image.astype(np.float32))}, coords={"row": np.arange(rows), "col": np.arange(columns)}
+        )
+        found.attrs = {"no_data_img": -9999, "valid_pixels": 0, "no_data_mask": 1, "crs": None, "transform": None}
+        return found
+
+    reference, match = dataset(left), dataset(right)
+    cost = AbstractMatchingCost(matching_cost_method="census", window_size=9, subpix=1)
+    ends = tuple(np.full(left.shape, end) for end in (1 - LEVELS, 0))
+
+    def volume() -> xr.Dataset:
+        return cost.compute_cost_volume(reference, match, cost.allocate_cost_volume(reference, ends))
+
+    costs = volume()
+    regions = AbstractAggregation(aggregation_method="cbca", cbca_intensity=20.0, cbca_distance=34)
+    # It works in place; what it works on does not change its time.
+    return {
+        "cross_based": lambda: regions.cost_volume_aggregation(reference, match, costs),
+        "census 9x9, winners": lambda: np.nanargmin(np.nan_to_num(volume()["cost_volume"].data, nan=255), axis=2),
+    }
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scene", default="cones")
+    parser.add_argument("--data", type=Path)
+    arguments = parser.parse_args()
+    scene = load_scene(arguments.scene, data=arguments.data)
+    left, right = (np.rint(image.astype(float).mean(axis=2)).astype(np.uint8) for image in (scene.reference, scene.match))
+    table = Table("chain", "threads", "ours, ms", "peer, ms", "peer", "ratio", "required", "wanted", title=scene.name)
+    calls, theirs = ours(left, right), {"OpenCV": opencv(left, right), "Pandora": pandora(left, right)}
+    for count in (1, 2):
+        cv2.setNumThreads(count)
+        for name, call in calls.items():
+            with threads(count):
+                time = best(call)
+            for peer, chains in theirs.items():
+                if name in chains:
+                    other = best(chains[name])
+                    limits = (str(REQUIRED.get(name, "")), str(WANTED.get(name, "")))
+                    table.add_row(name, str(count), f"{time:.1f}", f"{other:.1f}", peer, f"{time / other:.2f}", *limits)
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Run the methods of configs/comparison and write docs/results.md's tables: ``python scripts/method_tables.py [--data DIR] [--out DIR] [TABLE ...]``.
+
+Stages use one thread; what lies in DIR is not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import mean
+
+from stereo_framework import run, threads
+from stereo_framework.sweep.result import Result
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "results.md"
+Column = tuple[str, Callable[[dict[str, Result]], float]]
+"""What stands above, and what a method's results by scene give."""
+
+
+def errors(names: Sequence[str], *statistics: str) -> Callable[[dict[str, Result]], float]:
+    """Mean of some statistics over some scenes."""
+    return lambda results: mean(results[name].statistics[statistic] for name in names for statistic in statistics)
+
+
+def seconds(names: Sequence[str]) -> Callable[[dict[str, Result]], float]:
+    """Mean time over some scenes."""
+    return lambda results: mean(results[name].matching_seconds or 0 for name in names)
+
+
+def photographs(scenes: list[str]) -> list[Column]:
+    """Errors above 1 pixel, and of all ten scenes those above 0.5 and 2 too."""
+    ten = [scene for scene in scenes if "trainingQ" in scene]
+    found: list[Column] = [("mean, 1 px", errors(ten, "bad4_nonocc"))]
+    found += [("0.5 px", errors(ten, "bad2_nonocc")), ("2 px", errors(ten, "bad8_nonocc")), ("seconds", seconds(ten))]
+    return found + [(scene.rpartition("/")[2], errors([scene], "bad4_nonocc")) for scene in scenes]
+
+
+def middlebury_v2(scenes: list[str]) -> list[Column]:
+    """The benchmark's mean of twelve percentages, and visible pixels by scene."""
+    regions = [f"bad_pixels_{region}" for region in ("nonocc", "all", "disc")]
+    found: list[Column] = [("mean of 12", errors(scenes, *regions)), ("seconds", seconds(scenes))]
+    return found + [(scene.rpartition("/")[2], errors([scene], "bad_pixels_nonocc")) for scene in scenes]
+
+
+def taxonomy2002(scenes: list[str]) -> list[Column]:
+    """Visible pixels."""
+    found: list[Column] = [("mean", errors(scenes, "bad_pixels_nonocc")), ("seconds", seconds(scenes))]
+    return found + [(scene.rpartition("/")[2], errors([scene], "bad_pixels_nonocc")) for scene in scenes]
+
+
+TABLES = {function.__name__: function for function in (photographs, middlebury_v2, taxonomy2002)}
+
+
+def table(results: list[Result], columns: Callable[[list[str]], list[Column]]) -> str:
+    """A row for each method without a fault, the best one first."""
+    scenes = list(dict.fromkeys(r.scene for r in results))
+    methods: dict[str, dict[str, Result]] = {}
+    for r in results:
+        if r.error:
+            print(f"{r.method} on {r.scene}: {r.error}")
+        else:
+            methods.setdefault(r.method, {})[r.scene] = r
+    made = columns(scenes)
+    rows = [(name, [value(found) for _, value in made]) for name, found in methods.items() if len(found) == len(scenes)]
+    lines = [["method", *(title for title, _ in made)], ["---"] * (len(made) + 1)]
+    for name, values in sorted(rows, key=lambda row: row[1][0]):
+        cells = (f"{v:.2f}" if title == "seconds" else f"{v:.1f}" for v, (title, _) in zip(values, made, strict=True))
+        lines.append([f"`{name}`", *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Write all tables, or some."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default: all")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--out", type=Path, help="folder that keeps the results")
+    arguments = parser.parse_args()
+    for name in arguments.tables or TABLES:
+        script = ROOT / "configs" / "comparison" / f"{name}.yaml"
+        out = arguments.out / name if arguments.out else None
+        with threads(1):
+            results = run(script, data=arguments.data, out=out, workers=1, maps=False)
+        text, found = re.subn(
+            rf"(?<=<!-- {name} -->\n).*?(?=<!-- end -->)", table(results, TABLES[name]) + "\n", PAGE.read_text(), flags=re.DOTALL
+        )
+        assert found == 1, name
+        PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
