@@ -55,6 +55,7 @@ def plane_choice(
     status: NDArray[np.uint8],
     alternatives: Mapping[str, View],
     *,
+    first: str | None = None,
     second: str | None = None,
     radius: Annotated[PositiveInt, Unit("pixels")] = 21,
     spacing: Annotated[PositiveInt, Unit("pixels")] = 3,
@@ -68,7 +69,7 @@ def plane_choice(
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate; fine detail where it is right.
+        Pixels, NaN = no estimate; the first map, fine detail where it is right.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : Search
@@ -78,9 +79,11 @@ def plane_choice(
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. Only what is matched counts as an estimate.
     alternatives : mapping of str to View
-        The second map, robust where there is little texture, is one of them.
+        The second map, robust where there is little texture, is one of them, and the first may be.
+    first : str, optional
+        Name of the alternative that is the first map; null: the method's own map is.
     second : str, optional
-        Name of that alternative; null: the only one.
+        Name of the alternative that is the second map; null: the only one.
     radius : int
         Costs are averaged over windows of this radius, in pixels.
     spacing : int
@@ -131,9 +134,12 @@ def plane_choice(
     >>> plane_choice(first, image, image, Search(0, 4), CostVolume(costs, Search(0, 4), 0.5), matched, {"robust": robust})[0].max().round(2)
     np.float32(1.0)
     """
-    require(plane_choice, second=second, radius=radius, spacing=spacing, colour_scale=colour_scale)
+    require(plane_choice, first=first, second=second, radius=radius, spacing=spacing, colour_scale=colour_scale)
     require(plane_choice, preference=preference, loyalty=loyalty, contrast=contrast)
     other = one_of("plane_choice.second", alternatives, second)
+    if first is not None:
+        chosen_first = one_of("plane_choice.first", alternatives, first)
+        disparity, status = chosen_first.disparity, np.where(status == Status.INVALID, status, chosen_first.status)
     check_size("plane_choice", disparity, reference=reference, match=match, status=status, raw=raw.costs, second=other.disparity)
     unsure = np.isnan(disparity) | (status != Status.MATCHED)
     ours = _planes(np.where(unsure, other.disparity, disparity), reference, colour_scale)
