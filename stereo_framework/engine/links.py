@@ -95,10 +95,12 @@ def in_lock_step(steps: Sequence[tuple[str, Any]], *, both: bool) -> list[Link]:
     plain = [Link(address, work) for address, work in steps]
     across = [i for i, link in enumerate(plain) if "other" in link.data]
     last = len(plain) if both else across[-1] if across else 0
+    # Images are prepared by what the reference view of alternatives shows.
+    asked = any("alternatives" in link.data and link.slot != "preprocessing" for link in plain)
     found: list[Link] = []
     start = 0
     for end in [*(i for i in across if i <= last), *([last] if both else [])]:
-        found += _between(plain[start:end])
+        found += _between(plain[start:end], BOTH if asked else REFERENCE)
         if end < len(plain):
             # The last one that looks across changes the wanted view alone.
             found.append(Link(plain[end].address, plain[end].work, BOTH if both or end < last else REFERENCE))
@@ -106,10 +108,10 @@ def in_lock_step(steps: Sequence[tuple[str, Any]], *, both: bool) -> list[Link]:
     return found + plain[start:]
 
 
-def _between(links: Sequence[Link]) -> Iterator[Link]:
-    """Steps between two stages that look across, for both views. Images are prepared once for both."""
+def _between(links: Sequence[Link], alternatives: int) -> Iterator[Link]:
+    """Steps between two stages that look across, for both views. Images are prepared once for both; `alternatives`: the views of those that are needed."""
     images = [link for link in links if link.slot in ("alternatives", "preprocessing")]
-    yield from (Link(link.address, link.work, BOTH) if link.slot == "alternatives" else link for link in images)
+    yield from (Link(link.address, link.work, alternatives) if link.slot == "alternatives" else link for link in images)
     links = links[len(images) :]
     volumes = max((i + 1 for i, link in enumerate(links) if link.touches_volume or link.slot in ("matcher", "scheme")), default=0)
     for view in (REFERENCE, MATCH):

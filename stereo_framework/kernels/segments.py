@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 
+_DIGIT = 11
+"""Bits of a digit when differences are sorted: its counts are to stay in the first cache."""
 # To the right, downwards and along both diagonals: each pair of the eight neighbours once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
@@ -42,7 +44,9 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
     _differences(smooth, differences)
     first = np.empty(rows * columns, np.int32)
-    _join(np.argsort(differences, axis=None, kind="stable"), differences.reshape(-1), columns, scale, minimum, first)
+    flat = differences.reshape(-1)
+    order = _order(flat.view(np.uint64), np.arange(flat.size, dtype=np.uint32), np.empty(flat.size, np.uint32))
+    _join(order, flat, columns, scale, minimum, first)
     # A segment is numbered by how many of the pixels up to its first one are the first of theirs.
     numbers = np.cumsum(first == np.arange(first.size), dtype=np.int32) - np.int32(1)
     return numbers[first].reshape(rows, columns)
@@ -64,8 +68,31 @@ def _differences(image: NDArray[np.float64], differences: NDArray[np.float64]) -
 
 
 @kernel
+def _order(bits: NDArray[np.uint64], order: NDArray[np.uint32], scratch: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The places of numbers that are not negative, given by their bits, the least first, equal ones as they stand: digit by digit, the last first."""
+    counts = np.empty(1 << _DIGIT, np.int64)
+    for digit in range(-(-64 // _DIGIT)):
+        shift = np.uint64(digit * _DIGIT)
+        mask = np.uint64((1 << _DIGIT) - 1)
+        counts[:] = 0
+        for i in range(bits.shape[0]):
+            counts[(bits[i] >> shift) & mask] += 1
+        if counts[(bits[0] >> shift) & mask] == bits.shape[0]:
+            continue
+        place = 0
+        for i in range(counts.shape[0]):
+            place, counts[i] = place + counts[i], place
+        for i in range(bits.shape[0]):
+            key = (bits[order[i]] >> shift) & mask
+            scratch[counts[key]] = order[i]
+            counts[key] += 1
+        order, scratch = scratch, order
+    return order
+
+
+@kernel
 def _join(
-    order: NDArray[np.int64],
+    order: NDArray[np.uint32],
     differences: NDArray[np.float64],
     columns: int,
     scale: float,
@@ -84,7 +111,7 @@ def _join(
             if difference == np.inf:
                 break
             down, right = _STEPS[place % len(_STEPS)]
-            pixel = place // len(_STEPS)
+            pixel = int(place) // len(_STEPS)
             a, b = _first(first, pixel), _first(first, pixel + down * columns + right)
             if a == b:
                 continue

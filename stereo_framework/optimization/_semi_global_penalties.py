@@ -13,6 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.per_image import per_image
 from stereo_framework.scene import Image, Search
 
 STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -67,19 +70,44 @@ def by_gradient(reference: Image, steps: int, p1: float, p2: float) -> Penalties
 
 def by_edges(reference: Image, match: Image, steps: int, p1: float, p2: float, threshold: float) -> Penalties:
     """Mei et al. 2011: a quarter of the penalties where one image has an edge, a tenth where both have one."""
-
-    def is_edge(a: NDArray, b: NDArray) -> NDArray:
-        return np.abs(a - b).max(axis=2) >= threshold
-
-    left, right = (
-        image.reshape(*image.shape[:2], -1).astype(np.int16 if image.dtype == np.uint8 else np.float32)
-        for image in (reference, match)
-    )
-    classes = _between(left, steps, lambda a, b: np.where(is_edge(a, b), EDGE, FLAT))
+    left, right = (_edges(image, steps, float(threshold)) for image in (reference, match))
+    inside = _between(np.ones(reference.shape[:2], np.uint8), steps, lambda a, b: a).astype(np.uint8)
+    classes = inside * (np.uint8(FLAT) + left * np.uint8(EDGE - FLAT))
     pair = np.array([p1, p2], float)
     prices = np.zeros((3, 4))
     prices[FLAT], prices[EDGE] = np.append(pair, pair / 4), np.append(pair / 4, pair / 10)
-    return Penalties(prices, classes.astype(np.uint8), _between(right, steps, is_edge).astype(bool))
+    return Penalties(prices, classes, right)
+
+
+@per_image
+def _edges(image: Image, steps: int, threshold: float) -> NDArray[np.bool_]:
+    """Where an image has edges, as in `Penalties.match_edges`; read-only to whoever gets it: both views of a pair use it."""
+    rows, columns = image.shape[:2]
+    found = np.zeros((steps, rows + 1, columns + 2), np.bool_)
+    pixels = np.ascontiguousarray(image).reshape(rows, columns, -1)
+
+    def run(start: int, stop: int) -> None:
+        _edge_rows(pixels, np.float32(threshold), start, stop, found)
+
+    over_rows(run, rows, steps * image.size)
+    return found
+
+
+@kernel
+def _edge_rows(image: NDArray, threshold: float, start: int, stop: int, edges: NDArray[np.bool_]) -> None:
+    _, columns, channels = image.shape
+    most = np.empty(columns, np.float32)
+    for step in range(edges.shape[0]):
+        down, right = STEPS[step]
+        first, last = max(right, 0), columns + min(right, 0)
+        for y in range(max(start, down), stop):
+            most[:] = 0
+            for c in range(channels):
+                for x in range(first, last):
+                    apart = abs(np.float32(image[y, x, c]) - np.float32(image[y - down, x - right, c]))
+                    most[x] = max(most[x], apart)
+            for x in range(first, last):
+                edges[step, y, x + 1] = most[x] >= threshold
 
 
 def _between(image: NDArray, steps: int, measure: Callable[[NDArray, NDArray], NDArray]) -> NDArray:

@@ -33,6 +33,10 @@ _SAME, _SAME_SLOPE = 0.3, 0.05
 _NEAR, _STEEPNESS, _MOST_NEAR = 0.3, 8.0, 1.5
 """A candidate departs from the second map by more than the smaller of the last and the sum of the first and so many times the slopes."""
 _LEAST_WEIGHT = 0.02
+_PIECE = 16
+"""Samples after which it is asked whether a candidate can still win."""
+_SURE = 1.001
+"""What rounding may hide."""
 
 
 class _Costs(NamedTuple):
@@ -55,6 +59,7 @@ def plane_choice(
     status: NDArray[np.uint8],
     alternatives: Mapping[str, View],
     *,
+    first: str | None = None,
     second: str | None = None,
     radius: Annotated[PositiveInt, Unit("pixels")] = 21,
     spacing: Annotated[PositiveInt, Unit("pixels")] = 3,
@@ -68,7 +73,7 @@ def plane_choice(
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate; fine detail where it is right.
+        Pixels, NaN = no estimate; the first map, fine detail where it is right.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : Search
@@ -78,9 +83,11 @@ def plane_choice(
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. Only what is matched counts as an estimate.
     alternatives : mapping of str to View
-        The second map, robust where there is little texture, is one of them.
+        The second map, robust where there is little texture, is one of them, and the first may be.
+    first : str, optional
+        Name of the alternative that is the first map; null: the method's own map is.
     second : str, optional
-        Name of that alternative; null: the only one.
+        Name of the alternative that is the second map; null: the only one.
     radius : int
         Costs are averaged over windows of this radius, in pixels.
     spacing : int
@@ -131,14 +138,19 @@ def plane_choice(
     >>> plane_choice(first, image, image, Search(0, 4), CostVolume(costs, Search(0, 4), 0.5), matched, {"robust": robust})[0].max().round(2)
     np.float32(1.0)
     """
-    require(plane_choice, second=second, radius=radius, spacing=spacing, colour_scale=colour_scale)
+    require(plane_choice, first=first, second=second, radius=radius, spacing=spacing, colour_scale=colour_scale)
     require(plane_choice, preference=preference, loyalty=loyalty, contrast=contrast)
     other = one_of("plane_choice.second", alternatives, second)
+    if first is not None:
+        chosen_first = one_of("plane_choice.first", alternatives, first)
+        disparity, status = chosen_first.disparity, np.where(status == Status.INVALID, status, chosen_first.status)
     check_size("plane_choice", disparity, reference=reference, match=match, status=status, raw=raw.costs, second=other.disparity)
     unsure = np.isnan(disparity) | (status != Status.MATCHED)
     ours = _planes(np.where(unsure, other.disparity, disparity), reference, colour_scale)
     theirs = _planes(other.disparity, reference, colour_scale)
-    chosen = np.flatnonzero(_doubtful(ours, theirs, unsure) & ~np.isnan(ours.value))
+    # With a single level there is nothing to choose.
+    doubtful = _doubtful(ours, theirs, unsure) & ~np.isnan(ours.value) & (search.levels > 1)
+    chosen = np.flatnonzero(doubtful)
     value = ours.value.copy()
     share = np.clip(((contrast_of(reference) + contrast_of(match)) / 2 / contrast - 0.5) / 0.5, 0, 1)
     costs = _Costs(
@@ -230,7 +242,8 @@ def _kernel(
     minimum = np.float32(costs.minimum)
     room = (2 * (radius // spacing) + 1) ** 2
     weights, places, columns_of = np.empty(room, np.float32), np.empty(room, np.int64), np.empty(room, np.int64)
-    across, along = np.empty(room, np.float32), np.empty(room, np.float32)
+    across, along, rest = np.empty(room, np.float32), np.empty(room, np.float32), np.empty(room + 1, np.float32)
+    below, parts, shifts = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.int32)
     tried = np.empty((2 * offsets.shape[0], 3), np.float32)
     reach = radius // spacing * spacing
     for pixel in chosen:
@@ -244,6 +257,9 @@ def _kernel(
                     weights[count], places[count], columns_of[count] = weight, place, x + dx
                     across[count], along[count] = dx, dy
                     count += 1
+        rest[count] = 0
+        for i in range(count):
+            rest[count - 1 - i] = rest[count - i] + weights[count - 1 - i]
         usual, slopes = theirs.value[y, x], abs(theirs.right[y, x]) + abs(theirs.down[y, x])
         limit = min(np.float32(_MOST_NEAR), np.float32(_NEAR) + np.float32(_STEEPNESS) * slopes)
         known, least, best = 0, np.float32(np.inf), value[y, x]
@@ -277,8 +293,24 @@ def _kernel(
             # False where the second map has no estimate.
             if abs(level - usual) > limit:
                 factor *= penalty
+            _follow(level, right, down, costs, across[:count], along[:count], below[:count], parts[:count], shifts[:count])
+            bound = np.float32(_SURE) * least / factor
             cost = factor * _along(
-                level, right, down, x, pixel, columns, costs, match, alike, weights, places, columns_of, across, along, count
+                level,
+                x,
+                pixel,
+                columns,
+                costs,
+                match,
+                alike,
+                weights[:count],
+                rest,
+                places,
+                columns_of,
+                below,
+                parts,
+                shifts,
+                bound,
             )
             if cost < least:
                 least, best = cost, level
@@ -286,20 +318,42 @@ def _kernel(
 
 
 @kernel
-def _unlike(image: NDArray[np.uint8], a: int, b: int) -> np.int32:
+def _unlike(image: NDArray[np.uint8], a: int, b: int) -> np.uint64:
     """The largest difference of a channel of two pixels."""
     p, q = np.uint64(a), np.uint64(b)
     red = abs(np.int32(image[p, np.uint64(0)]) - np.int32(image[q, np.uint64(0)]))
     green = abs(np.int32(image[p, np.uint64(1)]) - np.int32(image[q, np.uint64(1)]))
     blue = abs(np.int32(image[p, np.uint64(2)]) - np.int32(image[q, np.uint64(2)]))
-    return max(red, max(green, blue))
+    return np.uint64(max(red, max(green, blue)))
+
+
+@kernel
+def _follow(
+    level: float,
+    right: float,
+    down: float,
+    costs: _Costs,
+    across: NDArray[np.float32],
+    along: NDArray[np.float32],
+    below: NDArray[np.int32],
+    parts: NDArray[np.float32],
+    shifts: NDArray[np.int32],
+) -> None:
+    """For each sample of a plane the level below it, how far above that it is, and how far to the side its match lies."""
+    levels = costs.costs.shape[1]
+    minimum, step, inverse = np.float32(costs.minimum), np.float32(costs.step), np.float32(1 / costs.step)
+    last, direction = np.float32(levels - 1), np.int32(costs.direction)
+    for i in range(across.shape[0]):
+        place = min(max((level + right * across[i] + down * along[i] - minimum) * inverse, np.float32(0)), last)
+        # Truncated, which is downwards.
+        under = min(np.int32(place), np.int32(levels - 2))
+        below[i], parts[i] = under, place - np.float32(under)
+        shifts[i] = direction * np.int32(np.floor(place * step + minimum + np.float32(0.5)))
 
 
 @kernel
 def _along(
     level: float,
-    right: float,
-    down: float,
     x: int,
     pixel: int,
     columns: int,
@@ -307,37 +361,33 @@ def _along(
     match: NDArray[np.uint8],
     alike: NDArray[np.float32],
     weights: NDArray[np.float32],
+    rest: NDArray[np.float32],
     places: NDArray[np.int64],
     columns_of: NDArray[np.int64],
-    across: NDArray[np.float32],
-    along: NDArray[np.float32],
-    count: int,
+    below: NDArray[np.int32],
+    parts: NDArray[np.float32],
+    shifts: NDArray[np.int32],
+    limit: float,
 ) -> np.float32:
-    """Mean cost along a plane."""
-    levels = costs.costs.shape[1]
-    minimum, inverse, last = np.float32(costs.minimum), np.float32(1 / costs.step), np.float32(levels - 1)
-    half = np.float32(0.5)
-    target = x - costs.direction * int(np.floor(level + half))
+    """Mean cost along a plane; infinite where it is above `limit` whatever the last samples cost. `rest`: the weights from each sample on, at most."""
+    levels, flat = costs.costs.shape[1], costs.costs.reshape(-1)
+    outside = np.float32(costs.outside)
+    target = x - costs.direction * int(np.floor(level + np.float32(0.5)))
     in_view = 0 <= target < columns
     centre = pixel - x + target
     total, whole = np.float32(0), np.float32(1e-6)
-    for i in range(count):
-        disparity = level + right * across[i] + down * along[i]
-        place = min(max((disparity - minimum) * inverse, np.float32(0)), last)
-        below = int(place)
-        above = min(below + 1, levels - 1)
-        part = place - np.float32(below)
-        weight = weights[i]
-        shift = costs.direction * int(np.floor(place / inverse + minimum + half))
-        u = columns_of[i] - shift
-        if 0 <= u < columns:
-            if in_view:
-                weight *= alike[_unlike(match, centre, places[i] - shift)]
-            line = np.uint64(places[i])
-            low = np.float32(costs.costs[line, np.uint64(below)])
-            high = np.float32(costs.costs[line, np.uint64(above)])
-            total += weight * (low + part * (high - low))
-        else:
-            total += weight * np.float32(costs.outside)
-        whole += weight
+    for start in range(0, weights.shape[0], _PIECE):
+        if total > limit * (whole + rest[start]):
+            return np.float32(np.inf)
+        for i in range(start, min(start + _PIECE, weights.shape[0])):
+            weight, u = weights[i], columns_of[i] - shifts[i]
+            if 0 <= u < columns:
+                if in_view:
+                    weight *= alike[_unlike(match, centre, places[i] - shifts[i])]
+                at = np.uint64(places[i] * levels + below[i])
+                low, high = np.float32(flat[at]), np.float32(flat[at + np.uint64(1)])
+                total += weight * (low + parts[i] * (high - low))
+            else:
+                total += weight * outside
+            whole += weight
     return total / whole

@@ -96,7 +96,8 @@ def region_voting(
     empty = np.isnan(disparity) & (status != Status.INVALID)
     filled, told = disparity.copy(), status.copy()
     for _ in range(iterations):
-        open_, elected = np.flatnonzero(empty), np.full(disparity.shape, -1, np.int16)
+        # Column by column: regions of neighbours in a column share most rows.
+        open_, elected = np.flatnonzero(empty.T), np.full(disparity.shape, -1, np.int16)
 
         def run(start: int, stop: int, chosen: NDArray = open_, elected: NDArray = elected) -> None:
             _kernel(votes, arms, chosen[start:stop], search.levels, minimum_count, minimum_share, elected)
@@ -122,16 +123,31 @@ def _kernel(
     minimum_share: float,
     elected: NDArray[np.int16],
 ) -> None:
-    """What the regions of the `chosen` pixels, counted in reading order, elect: a level, -1 = none."""
-    columns = votes.shape[1]
+    """What the regions of the `chosen` pixels, counted down the columns, elect: a level, -1 = none."""
+    rows = votes.shape[0]
     counts = np.zeros(levels, np.int32)
+    # The rows of the region that is counted, and its column.
+    top, bottom, column = 0, 0, -1
     for pixel in chosen:
-        y, x = pixel // columns, pixel % columns
-        counts[:] = 0
-        for v in range(y - arms[2, y, x], y + arms[3, y, x] + 1):
-            for u in range(x - arms[0, v, x], x + arms[1, v, x] + 1):
-                if votes[v, u] >= 0:
-                    counts[votes[v, u]] += 1
+        x, y = pixel // rows, pixel % rows
+        first, end = y - arms[2, y, x], y + arms[3, y, x] + 1
+        if x != column or first >= bottom or end <= top:
+            counts[:] = 0
+            top, bottom, column = first, first, x
+        _count(votes, arms, x, first, top, 1, counts)
+        _count(votes, arms, x, top, first, -1, counts)
+        _count(votes, arms, x, bottom, end, 1, counts)
+        _count(votes, arms, x, end, bottom, -1, counts)
+        top, bottom = first, end
         total, best = counts.sum(), np.argmax(counts)
         if total > minimum_count and counts[best] > minimum_share * total:
             elected[y, x] = best
+
+
+@kernel
+def _count(votes: NDArray[np.int16], arms: Arms, x: int, start: int, stop: int, by: int, counts: NDArray[np.int32]) -> None:
+    """Add `by` for each vote on the horizontal arms of the rows `start` to `stop` - 1 of a column."""
+    for v in range(start, stop):
+        for u in range(x - arms[0, v, x], x + arms[1, v, x] + 1):
+            if votes[v, u] >= 0:
+                counts[votes[v, u]] += by

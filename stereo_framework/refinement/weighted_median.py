@@ -91,9 +91,13 @@ def weighted_median(
     # By how much the exponent of a weight falls, for each distance along an axis and for each square of a difference.
     far = np.square(np.arange(radius + 1) / sigma_space) / 2
     unlike = 0.5 / sigma_colour**2
+    # Squares of whole differences are whole: those whose weight is not 0 have a table.
+    whole = reference.dtype == np.uint8
+    table = np.exp(-np.arange(min(_LEAST / unlike + 1, 3 * 255**2 + 1) if whole else 0) * unlike)
+    near = np.exp(-(far[:, None] + far)) * _WHOLE
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, colours, chosen, far, unlike, start, filtered[start:stop])
+        _kernel(disparity, colours, chosen, far, unlike, table, near, start, filtered[start:stop])
 
     over_rows(run, disparity.shape[0], (2 * radius + 1) ** 2 * int(np.count_nonzero(chosen)))
     return filtered
@@ -106,6 +110,8 @@ def _kernel(
     chosen: Mask,
     far: NDArray[np.float64],
     unlike: float,
+    table: NDArray[np.float64],
+    near: NDArray[np.float64],
     start: int,
     filtered: Disparity,
 ) -> None:
@@ -128,7 +134,8 @@ def _kernel(
                     fall = far[abs(j - y)] + far[abs(i - x)] + difference * unlike
                     # Less weighs less than half a unit.
                     if fall < _LEAST:
-                        values[count], weights[count] = disparity[j, i], round(np.exp(-fall) * _WHOLE)
+                        alike = table[int(difference)] if table.size > 0 else np.exp(-difference * unlike)
+                        values[count], weights[count] = disparity[j, i], round(alike * near[abs(j - y), abs(i - x)])
                         count += 1
             filtered[y - start, x] = _lower_median(values[:count], weights[:count])
 

@@ -1,5 +1,6 @@
 """Schemes: what makes the pairs that a method is run on."""
 
+from stereo_framework.scheme.coarse import coarse
 from stereo_framework.scheme.pyramid import pyramid
 
-__all__ = ["pyramid"]
+__all__ = ["coarse", "pyramid"]

@@ -104,6 +104,19 @@ def test_loyalty_holds_to_the_second_map_where_costs_say_nothing():
     np.testing.assert_allclose(plane_choice(*given, contrast=400.0, preference=1.0)[0], 5, atol=1e-4)
 
 
+def test_the_first_map_may_be_an_alternative():
+    rng = np.random.default_rng(3)
+    shape, images = (9, 20), rng.integers(0, 60, (2, 9, 20), dtype=np.uint8)
+    raw = CostVolume(rng.random((*shape, 8)).astype(np.float32), Search(0, 7), 0.5)
+    first, second, status = surfaces(rng, shape), surfaces(rng, shape), rng.choice(np.uint8([0, 3]), shape)
+    robust, given = View(second, np.zeros(shape, np.uint8), Search(0, 7)), (*images, Search(0, 7), raw)
+    expected, _ = plane_choice(first, *given, status, {"robust": robust})
+    others = {"robust": robust, "fine": View(first, status, Search(0, 7))}
+    nothing = np.full(shape, hole, np.float32)
+    found, _ = plane_choice(nothing, *given, np.ones(shape, np.uint8), others, first="fine", second="robust")
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_what_has_no_estimate_anywhere_stays_without():
     status = np.uint8([[4, 1, 2, 0]])
     nothing = np.full((1, 4), hole, np.float32)

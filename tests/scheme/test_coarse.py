@@ -1,0 +1,42 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stereo_framework import Bound, Pipeline, Search
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.pair import Pair
+from stereo_framework.refinement import left_right_check, parabola
+from stereo_framework.scheme import coarse
+
+PLAIN = Pipeline(absolute_difference, winner_take_all, refinement=[parabola, left_right_check])
+
+
+def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008
+    rng = np.random.default_rng(4)
+    return Pair(*rng.integers(0, 256, (2, *shape, 3), dtype=np.uint8), search)
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_each_pixel_has_what_its_block_has(factor, direction):
+    whole = pair(search=Search(-2, 5, direction=direction))
+    small = PLAIN(whole.reduced(factor))
+    match = replace(PLAIN, scheme=[Bound(coarse, {"factor": factor})])(whole)
+    assert match.search == whole.search
+    assert match.labels is None
+    for y, x in np.ndindex(whole.shape):
+        block = y // factor, x // factor
+        np.testing.assert_array_equal(match.disparity[y, x], small.disparity[block] * np.float32(factor))
+        assert match.status[y, x] == small.status[block]
+    assert np.isnan(match.disparity).any()
+    assert not np.isnan(match.disparity).all()
+
+
+def test_a_factor_of_1_is_the_pair_itself():
+    match, expected = replace(PLAIN, scheme=[Bound(coarse, {"factor": 1})])(pair()), PLAIN(pair())
+    np.testing.assert_array_equal(match.disparity, expected.disparity)
+    with pytest.raises(ParameterError, match=r"^coarse.factor: 0 is not a whole number >= 1"):
+        coarse(PLAIN, pair(), factor=0)
