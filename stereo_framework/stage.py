@@ -138,7 +138,7 @@ def stage(
 
     def register(function: F) -> F:
         data = _data(slot, resume, function)
-        # Without a word the volumes are kept that the function itself asks for, as those that know no declaration rely on.
+        # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
         named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
         needs = frozenset(named if other_needs is None else other_needs)
         found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs)

@@ -29,7 +29,7 @@ RESTORE = "restore_outside"
 
 @dataclass(frozen=True)
 class Link:
-    """One step of a method.
+    """What runs at one place of a method, and for which view.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Link:
         return bool(self.names) or self.slot == "matching_cost"
 
 
-def in_lock_step(steps: Sequence[tuple[str, Any]], *, both: bool) -> list[Link]:
+def running_order(steps: Sequence[tuple[str, Any]], *, both: bool) -> list[Link]:
     """The steps of a method in the order in which they run.
 
     Parameters

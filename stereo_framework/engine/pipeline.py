@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
-from stereo_framework.engine.links import MATCH, RESTORE, Link, in_lock_step
+from stereo_framework.engine.links import MATCH, RESTORE, Link, running_order
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, holds_volume, peak_memory
 from stereo_framework.engine.steps import Step
@@ -136,7 +136,7 @@ class Pipeline:
         return (*others, *self.own_stages())
 
     def links(self, *, both: bool = False) -> list[Link]:
-        """The steps in running order, for one view or for both; see `in_lock_step`."""
+        """The steps in running order, for one view or for both; see `running_order`."""
         return self._links(both=True) if both else self._usual_links
 
     @functools.cached_property
@@ -159,7 +159,7 @@ class Pipeline:
         if self.matching_cost is not None:
             at = sum(address == "alternatives" or address.startswith("preprocessing") for address, _ in steps)
             steps.insert(at, ("matching_cost", self.matching_cost))
-        return in_lock_step(steps, both=both)
+        return running_order(steps, both=both)
 
     def __call__(
         self,

@@ -40,7 +40,7 @@ _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One link of a chain as it runs.
+    """A link with the function that runs it, and the rows that it needs around each row.
 
     Parameters
     ----------

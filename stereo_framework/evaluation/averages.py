@@ -60,7 +60,7 @@ def average(
 
 
 def mean(values: Sequence[float]) -> float:
-    """Of a statistic's values on scenes, and with settings, that count alike."""
+    """The plain mean: every value, of whatever scene or setting, counts the same."""
     return math.fsum(values) / len(values)
 
 

@@ -47,7 +47,7 @@ class Comparison:
 
     @property
     def outside(self) -> bool:
-        """Whether ours lies outside its tolerance."""
+        """Whether ours lies outside its tolerance; False too where there is nothing to judge, see `judged`."""
         if self.difference is None:
             return False
         low = -math.inf if self.below is None else -self.below

@@ -1,4 +1,7 @@
-"""What makes a run the same run: its scene's content, its parameters and the code that computes."""
+"""What makes a run the same run: its scene's content, its search range, its parameters and the code that computes.
+
+Results are stored under this identity together with method and protocol, see `plan.Task.keys`.
+"""
 
 from __future__ import annotations
 

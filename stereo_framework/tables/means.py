@@ -1,8 +1,7 @@
 """Means over what is not asked for: scenes, seeds, other parameters.
 
-Which results make a mean over scenes is decided here, for every table, chart and page: a scene on which nobody has a value (it lacks what is
-measured) is left out for all; one whose own value is missing on any other scene has no mean, since it would be over fewer scenes than its
-neighbours'. The sums themselves stand in `evaluation.averages`, as does the average that a benchmark publishes of the scenes of one submission, with
+Which results make a mean over scenes is decided here, for every table, chart and page. A scene on which no method has a value is left out for all
+methods. A method that lacks a value on any of the remaining scenes gets no mean: it would be over fewer scenes than its neighbours'. The sums themselves stand in `evaluation.averages`, as does the average that a benchmark publishes of the scenes of one submission, with
 weights or over pixels.
 """
 
