@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.scene import Disparity, Search
 from stereo_framework.volume import CostVolume
 
@@ -57,6 +57,32 @@ class View:
         """The same for the rows `top` to `bottom` - 1, without volumes."""
         confidence = {name: values[top:bottom] for name, values in self.confidence.items()}
         return View(self.disparity[top:bottom], self.status[top:bottom], self.search, confidence)
+
+
+def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -> View:
+    """The alternative of a name; without one the only one.
+
+    Parameters
+    ----------
+    parameter : str
+        As messages name it, ``radiometric_field.look``.
+    alternatives : mapping of str to View
+    name : str or None
+
+    Raises
+    ------
+    ParameterError
+        There is no such alternative, or `name` is None and there are several.
+    """
+    if name is None and len(alternatives) == 1:
+        return next(iter(alternatives.values()))
+    if name is None:
+        raise ParameterError(
+            f"{parameter}: names no alternative, and there are several; legal: {', '.join(sorted(alternatives))}"
+        )
+    if name not in alternatives:
+        raise ParameterError(f"{parameter}: no alternative {name!r}; {nearest(name, alternatives, kind='alternatives')}")
+    return alternatives[name]
 
 
 class Views(NamedTuple):

@@ -48,8 +48,18 @@ def over_cells(reference, match, search, outside, cost):
     return costs
 
 
-def census(reference, match, search, *, width=9, height=7, form="plain", interpolation="cubic"):
+def luma(image):
+    """Grey values of a colour image; whole numbers, halves rounded up, of uint8."""
+    values = np.array([float(np.dot(colour, (0.299, 0.587, 0.114))) for colour in image.reshape(-1, 3).astype(float)])
+    # A thousandth is the least difference of two values of whole channels.
+    whole = np.floor(values + 0.5 + 1e-6) if image.dtype == np.uint8 else values
+    return whole.astype(image.dtype).reshape(image.shape[:2])
+
+
+def census(reference, match, search, *, width=9, height=7, form="plain", grey="mean", interpolation="cubic"):
     """Costs and the cost of cells out of view."""
+    if grey == "luma" and reference.ndim == 3:
+        reference, match = luma(reference), luma(match)
     bits = (width * height - 1) // (1 if form == "plain" else 2)
     n = search.denominator
     left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
@@ -108,17 +118,30 @@ def gradient_difference(reference, match, search, *, share=0.89, truncation=7.0,
 
 
 def ad_census(
-    reference, match, search, *, difference_scale=10.0, census_scale=30.0, width=9, height=7, steps=None, interpolation="cubic"
+    reference,
+    match,
+    search,
+    *,
+    difference_scale=10.0,
+    census_scale=30.0,
+    width=9,
+    height=7,
+    grey="mean",
+    difference_weight=1.0,
+    census_weight=1.0,
+    steps=None,
+    interpolation="cubic",
 ):
     """Costs, not rounded, and the cost of cells out of view."""
     colour = colour_difference(reference, match, search.denominator, interpolation == "cubic")
-    bits, _ = census(reference, match, search, width=width, height=height, interpolation=interpolation)
+    bits, _ = census(reference, match, search, width=width, height=height, grey=grey, interpolation=interpolation)
     unit = steps or 1
 
     def cost(y, x, i):
-        return 1 - math.exp(-float(colour(y, x, i)) / difference_scale)
+        return difference_weight * (1 - math.exp(-float(colour(y, x, i)) / difference_scale))
 
-    result = over_cells(reference, match, search, 0, cost) + 1 - np.exp(-bits / census_scale)
-    columns = reference.shape[1]
-    result[:, ~naive.inside(columns, search)] = 1
-    return unit * result, unit
+    result = over_cells(reference, match, search, 0, cost) + census_weight * (1 - np.exp(-bits / census_scale))
+    columns, half = reference.shape[1], (difference_weight + census_weight) / 2
+    outside = unit * half if steps is None else round(unit * half)
+    result[:, ~naive.inside(columns, search)] = outside / unit
+    return unit * result, outside

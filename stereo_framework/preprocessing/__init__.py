@@ -1,5 +1,6 @@
-"""Preprocessing stages: image to image, applied to both frames."""
+"""Preprocessing stages: image to image, applied to both frames, or pair to pair."""
 
 from stereo_framework.preprocessing.binomial_blur import binomial_blur
+from stereo_framework.preprocessing.radiometric_field import radiometric_field
 
-__all__ = ["binomial_blur"]
+__all__ = ["binomial_blur", "radiometric_field"]

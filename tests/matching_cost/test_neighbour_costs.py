@@ -30,6 +30,7 @@ PARAMETERS = {
             "width": lengths,
             "height": lengths,
             "form": st.sampled_from(["plain", "centre_symmetric"]),
+            "grey": st.sampled_from(["mean", "luma"]),
             "interpolation": interpolations,
         }
     ),
@@ -48,6 +49,9 @@ PARAMETERS = {
             "census_scale": st.sampled_from([30.0, 5.0]),
             "width": lengths,
             "height": lengths,
+            "grey": st.sampled_from(["mean", "luma"]),
+            "difference_weight": st.sampled_from([1.0, 0.5, 0.001]),
+            "census_weight": st.sampled_from([1.0, 0.3]),
             "steps": st.sampled_from([None, 100, 127, 128, 32767]),
             "interpolation": interpolations,
         }
@@ -72,7 +76,8 @@ def test_agrees_with_twin(cost, step, data, images, threads):
         np.testing.assert_array_equal(volume.costs, expected)
         return
     steps = parameters.get("steps")
-    assert volume.costs.dtype == (np.float32 if steps is None else np.uint8 if steps <= 127 else np.uint16)
+    most = (steps or 0) * (parameters.get("difference_weight", 0) + parameters.get("census_weight", 0))
+    assert volume.costs.dtype == (np.float32 if steps is None else np.uint8 if most <= 255 else np.uint16)
     assert volume.outside == pytest.approx(outside, rel=1e-6)
     # Differences up to 510 and slopes are rounded to float32, of which the exponential loses a few units in the last place more; whole
     # numbers are rounded once.
@@ -217,6 +222,9 @@ def test_cells_out_of_view_cost_what_is_best_for_the_left_border(scene, data):
         (rank, {}, 31),
         (ad_census, {}, 1),
         (ad_census, {"steps": 127}, 127),
+        (ad_census, {"difference_weight": 0.5}, 0.75),
+        # A whole number, the nearest to 75.75.
+        (ad_census, {"difference_weight": 0.5, "steps": 101}, 76),
         # 0.11 * 7 + 0.89 * 2
         (gradient_difference, {}, 2.55),
         (gradient_difference, {"share": 0.5, "truncation": 1000.0, "gradient_truncation": 45.0}, 150),
@@ -251,6 +259,13 @@ def test_the_worst_costs_fit_the_type():
         (census, {"form": "centre"}, ParameterError, r"^census.form: 'centre' is not one of .*centre_symmetric"),
         (ad_census, {"steps": 99}, ParameterError, r"^ad_census.steps: 99 is not a whole number >= 100 and <= 32767 or null$"),
         (ad_census, {"difference_scale": 0.0}, ParameterError, r"^ad_census.difference_scale: 0.0 is not a number > 0"),
+        (ad_census, {"census_weight": 0.0}, ParameterError, r"^ad_census.census_weight: 0.0 is not a number > 0"),
+        (
+            ad_census,
+            {"steps": 30000, "census_weight": 1.2},
+            ParameterError,
+            r"^ad_census.steps: 30000 times the weights, 2.2, is above 65535$",
+        ),
         (ad_census, {"census_scale": -1.0}, ParameterError, r"^ad_census.census_scale: -1.0 is not a number > 0"),
         (gradient_difference, {"truncation": 0.0}, ParameterError, r"^gradient_difference.truncation: 0.0 is not a number > 0"),
         (

@@ -1,0 +1,121 @@
+"""Unlike exposure, vignetting and haze taken out of a pair, by what a first look at it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.parameters import require
+from stereo_framework.scene import Image, Search
+from stereo_framework.stage import Positive, Unit, stage
+from stereo_framework.view import View, one_of
+from stereo_framework.volume import Status
+
+_FINE = 6.0
+"""Blocks of this part of a standard deviation change the field by far less than a grey level."""
+_PULL = np.float32(1e-3)
+"""Weight of the median of all differences: where no match is near, the field is that."""
+
+
+@stage("preprocessing", source="ours, unpublished; Knutsson & Westin 1993 for normalized convolution")
+def radiometric_field(
+    reference: Image,
+    match: Image,
+    search: Search,
+    alternatives: Mapping[str, View],
+    *,
+    sigma: Annotated[Positive, Unit("pixels")] = 30.0,
+    look: str | None = None,
+) -> tuple[Image, Image]:
+    """Subtract from the reference image what it is brighter than the match image, as a smooth field in each channel.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    search : Search
+        Its direction says where the match frame lies.
+    alternatives : mapping of str to View
+        The first look is one of them. Pixels count that have an estimate and were not filled.
+    sigma : float
+        Standard deviation of the Gaussian that averages the differences of matched pixels, in pixels.
+    look : str, optional
+        Name of the alternative that is the first look; null: the only one.
+
+    Returns
+    -------
+    reference, match : ndarray
+        Same shapes and type; the reference image corrected, uint8 rounded and cut off to 0..255. Without a matched pixel both stay.
+
+    Raises
+    ------
+    ParameterError
+        `sigma` is not above 0, there is no such alternative, or none is named and there are several.
+
+    Notes
+    -----
+    Ours, unpublished. Differences of matched pixels are cut off at 4 mean absolute deviations and 4 grey levels from their median, so that wrong matches and
+    highlights count little; the deviation is the median of the pixels' means over channels. The average is taken over the matched pixels around
+    (normalized convolution), and where hardly any are near it goes to the median of all. Blocks of a sixth of `sigma` are averaged first. On pairs
+    of one exposure the field is next to nothing; on photographs of unlike light it brings back the absolute difference as a cost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left, right = np.full((2, 4), 90, np.uint8), np.full((2, 4), 80, np.uint8)
+    >>> look = View(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.uint8), Search(0, 3))
+    >>> radiometric_field(left, right, Search(0, 3), {"look": look})[0].tolist()
+    [[80, 80, 80, 80], [80, 80, 80, 80]]
+    """
+    require(radiometric_field, sigma=sigma, look=look)
+    seen = one_of("radiometric_field.look", alternatives, look)
+    matched, differences = _differences(reference, match, search, seen)
+    if not matched.any():
+        return reference, match
+    values = differences[matched]
+    middle = np.median(values, axis=0)
+    spread = np.median(np.abs(values - middle).mean(axis=1))
+    limit = np.float32(4 * spread + 4)
+    field = _average(np.clip(differences, middle - limit, middle + limit), matched, middle, sigma)
+    corrected = np.clip(reference.reshape(field.shape) - field, 0, 255)
+    whole = np.rint(corrected) if reference.dtype == np.uint8 else corrected
+    return whole.astype(reference.dtype).reshape(reference.shape), match
+
+
+def _differences(reference: Image, match: Image, search: Search, look: View) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    """Which pixels are matched with one in view, and by how much each is brighter than that; float32 (rows, columns, channels)."""
+    known = ~np.isnan(look.disparity) & (look.status == Status.MATCHED)
+    columns = np.arange(reference.shape[1])
+    places = columns - search.direction * np.rint(np.where(known, look.disparity, 0)).astype(np.int64)
+    known &= (places >= 0) & (places < columns.size)
+    left, right = (image.reshape(*image.shape[:2], -1) for image in (reference, match))
+    met = np.take_along_axis(right, np.clip(places, 0, columns[-1])[..., None], axis=1)
+    return known, left.astype(np.float32) - met.astype(np.float32)
+
+
+def _average(
+    differences: NDArray[np.float32], matched: NDArray[np.bool_], middle: NDArray[np.float32], sigma: float
+) -> NDArray[np.float32]:
+    """The Gaussian average of the differences of matched pixels around each pixel."""
+    import cv2
+
+    rows, columns, channels = differences.shape
+    side = max(1, int(sigma / _FINE))
+    weighted = np.concatenate([differences * matched[..., None], matched[..., None]], axis=2)
+    around = ((0, -rows % side), (0, -columns % side), (0, 0))
+    blocks = np.pad(weighted, around).reshape(-(-rows // side), side, -(-columns // side), side, channels + 1)
+    means = blocks.mean(axis=(1, 3), dtype=np.float32)
+    blurred = np.stack(
+        [
+            cv2.GaussianBlur(np.ascontiguousarray(means[..., c]), (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT)
+            for c in range(channels + 1)
+        ],
+        axis=2,
+    )
+    small = (blurred[..., :-1] + _PULL * middle) / (blurred[..., -1:] + _PULL)
+    size = blocks.shape[2] * side, blocks.shape[0] * side
+    field = cv2.resize(small, size, interpolation=cv2.INTER_LINEAR).reshape(size[1], size[0], channels)
+    return np.ascontiguousarray(field[:rows, :columns])

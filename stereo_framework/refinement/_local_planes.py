@@ -1,0 +1,242 @@
+"""The plane of the disparities around each pixel, as far as colours are alike and no step comes between."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.exponential import exponential
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.scene import Disparity, Image
+
+Values = NDArray[np.float32]
+
+_WIDER = 0.2
+"""By so many pixels the gate is wider at first, when nothing is known of the slopes."""
+_STEEPEST = (1.0, 1.5)
+"""Largest slopes along rows and along columns."""
+_LEAST = 1e-3
+"""Weight of the pixel's own value, so that a pixel alone keeps it."""
+_WIDTH = 128
+"""Pixels of a row that are done at a time: their sums are to stay in the first cache."""
+
+
+class Planes(NamedTuple):
+    """Disparity and its change by a pixel to the right and by one down; float32 (rows, columns), NaN and 0 where there is no estimate."""
+
+    value: Disparity
+    right: Values
+    down: Values
+
+
+def local_planes(
+    disparity: Disparity, image: Image, radii: tuple[int, ...], gate: float, colour_scale: float, ridge: float
+) -> Planes:
+    """Robust planes by moving least squares, in windows of one radius after the other.
+
+    The weight of a neighbour is ``exp(-difference / colour_scale) (1 - (e / gate)^2)^2``, 0 beyond the gate: difference = the largest of a channel in grey
+    levels, e = its distance from the plane so far in pixels. The plane at first is level, with a gate wider by 0.2; it is fitted twice in
+    the first windows and once in the others. `ridge` times the squared radius holds slopes back at what they were. Larger windows
+    are looked through in steps of a quarter of their radius.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        NaN = no estimate; left out.
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+    radii : tuple of int
+    gate, colour_scale, ridge : float
+    """
+    rows, columns = disparity.shape
+    colours = np.ascontiguousarray(np.moveaxis(image.reshape(rows, columns, -1), 2, 0), np.float32)
+    planes = Planes(*(np.empty_like(disparity) for _ in range(3)))
+    sizes = np.array(radii, np.int64)
+
+    def run(start: int, stop: int) -> None:
+        _kernel(disparity, colours, sizes, np.float32(gate), np.float32(1 / colour_scale), ridge, start, stop, *planes)
+
+    over_rows(run, rows, 100 * disparity.size)
+    return planes
+
+
+@kernel
+def _kernel(
+    disparity: Disparity,
+    colours: Values,
+    radii: NDArray[np.int64],
+    gate: float,
+    factor: float,
+    ridge: float,
+    start: int,
+    stop: int,
+    value: Disparity,
+    right: Values,
+    down: Values,
+) -> None:
+    columns = disparity.shape[1]
+    most = 0
+    for r in radii:
+        most = max(most, 2 * (r // max(1, r // 4)) + 1)
+    weights = np.zeros((most * most, _WIDTH), np.float32)
+    # Slopes and value of each pixel's plane; sums of a row of the window and of all of it.
+    plane = np.empty(3 * _WIDTH, np.float32)
+    across, sums = np.empty(5 * _WIDTH, np.float32), np.empty(9 * _WIDTH, np.float32)
+    for y in range(start, stop):
+        for left in range(0, columns, _WIDTH):
+            width = min(_WIDTH, columns - left)
+            plane[: 2 * _WIDTH] = 0
+            plane[2 * _WIDTH : 2 * _WIDTH + width] = disparity[y, left : left + width]
+            for k in range(radii.shape[0]):
+                radius = radii[k]
+                step = max(1, radius // 4)
+                _alike(colours, y, left, width, radius, step, factor, weights)
+                for i in range(2 if k == 0 else 1):
+                    tolerance = gate + np.float32(_WIDER) if k == 0 and i == 0 else gate
+                    _add_up(disparity, weights, y, left, width, radius, step, np.float32(1) / tolerance, plane, across, sums)
+                    _solve(sums, ridge * radius * radius, width, plane)
+            value[y, left : left + width] = plane[2 * _WIDTH : 2 * _WIDTH + width]
+            right[y, left : left + width] = plane[:width]
+            down[y, left : left + width] = plane[_WIDTH : _WIDTH + width]
+
+
+@kernel
+def _alike(
+    colours: Values, y: int, left: int, width: int, radius: int, step: int, factor: float, weights: NDArray[np.float32]
+) -> None:
+    """Weights by colour of all neighbours of the pixels from `left` on, a line for each place in the window."""
+    channels, rows, columns = colours.shape
+    line = 0
+    for dy in range(-(radius // step) * step, radius + 1, step):
+        for dx in range(-(radius // step) * step, radius + 1, step):
+            if 0 <= y + dy < rows:
+                first, last = max(left, -dx), min(left + width, columns - dx)
+                if first < last:
+                    # Slices of a line are contiguous, as vectors need them.
+                    alike = weights[line, first - left : last - left]
+                    alike[:] = 0
+                    for c in range(channels):
+                        _unlike(colours[c, y, first:last], colours[c, y + dy, first + dx : last + dx], alike)
+                    _weigh(factor, alike)
+            line += 1
+
+
+@kernel
+def _unlike(own: Values, other: Values, most: Values) -> None:
+    for i in range(most.shape[0]):
+        most[i] = max(most[i], abs(own[i] - other[i]))
+
+
+@kernel
+def _weigh(factor: float, most: Values) -> None:
+    for i in range(most.shape[0]):
+        most[i] = exponential(-most[i] * factor)
+
+
+@kernel
+def _add_up(
+    disparity: Disparity,
+    weights: NDArray[np.float32],
+    y: int,
+    left: int,
+    width: int,
+    radius: int,
+    step: int,
+    inverse: float,
+    plane: Values,
+    across: Values,
+    sums: Values,
+) -> None:
+    """The sums of weights and of weighted heights above the planes' values that the normal equations consist of."""
+    rows, columns = disparity.shape
+    sums[:] = 0
+    line = 0
+    for dy in range(-(radius // step) * step, radius + 1, step):
+        if not 0 <= y + dy < rows:
+            line += 2 * (radius // step) + 1
+            continue
+        across[:] = 0
+        for dx in range(-(radius // step) * step, radius + 1, step):
+            first, last = max(left, -dx), min(left + width, columns - dx)
+            if first < last:
+                at = first - left
+                _add(
+                    disparity[y + dy, first + dx : last + dx],
+                    weights[line, at : at + last - first],
+                    plane[at:],
+                    np.float32(dx),
+                    np.float32(dy),
+                    inverse,
+                    across[at:],
+                )
+            line += 1
+        _add_row(across, np.float32(dy), sums)
+
+
+@kernel
+def _add(values: Values, weights: Values, plane: Values, dx: float, dy: float, inverse: float, across: Values) -> None:
+    second, third = np.uint64(_WIDTH), np.uint64(2 * _WIDTH)
+    fourth, fifth = np.uint64(3 * _WIDTH), np.uint64(4 * _WIDTH)
+    for n in range(values.shape[0]):
+        i = np.uint64(n)
+        z = values[i] - plane[i + third]
+        e = (z - (plane[i] * dx + plane[i + second] * dy)) * inverse
+        gate = np.float32(1) - e * e
+        # Comparisons with NaN are false.
+        near = gate > np.float32(0)
+        q = weights[i] * gate * gate if near else np.float32(0)
+        qz = q * z if near else np.float32(0)
+        across[i] += q
+        across[i + second] += q * dx
+        across[i + third] += q * dx * dx
+        across[i + fourth] += qz
+        across[i + fifth] += qz * dx
+
+
+@kernel
+def _add_row(across: Values, dy: float, sums: Values) -> None:
+    """Add the sums of a row of the windows, `dy` below the pixels, to those of the windows."""
+    w = np.uint64(_WIDTH)
+    for n in range(_WIDTH):
+        i = np.uint64(n)
+        ones, x, z = across[i], across[i + w], across[i + np.uint64(3) * w]
+        sums[i] += across[i + np.uint64(2) * w]
+        sums[i + w] += dy * x
+        sums[i + np.uint64(2) * w] += x
+        sums[i + np.uint64(3) * w] += dy * dy * ones
+        sums[i + np.uint64(4) * w] += dy * ones
+        sums[i + np.uint64(5) * w] += ones
+        sums[i + np.uint64(6) * w] += across[i + np.uint64(4) * w]
+        sums[i + np.uint64(7) * w] += dy * z
+        sums[i + np.uint64(8) * w] += z
+
+
+@kernel
+def _solve(sums: Values, hold: float, width: int, plane: Values) -> None:
+    for i in range(width):
+        if np.isnan(plane[i + 2 * _WIDTH]):
+            continue
+        before_right, before_down = np.float64(plane[i]), np.float64(plane[i + _WIDTH])
+        xx, xy, x = sums[i] + hold, np.float64(sums[i + _WIDTH]), np.float64(sums[i + 2 * _WIDTH])
+        yy, y, ones = sums[i + 3 * _WIDTH] + hold, np.float64(sums[i + 4 * _WIDTH]), sums[i + 5 * _WIDTH] + _LEAST
+        xz, yz = sums[i + 6 * _WIDTH] + hold * before_right, sums[i + 7 * _WIDTH] + hold * before_down
+        z = np.float64(sums[i + 8 * _WIDTH])
+        right, down, rise = solve(xx, xy, x, yy, y, ones, xz, yz, z)
+        plane[i] = min(max(right, -_STEEPEST[0]), _STEEPEST[0])
+        plane[i + _WIDTH] = min(max(down, -_STEEPEST[1]), _STEEPEST[1])
+        plane[i + 2 * _WIDTH] += rise
+
+
+@kernel
+def solve(
+    xx: float, xy: float, x: float, yy: float, y: float, ones: float, xz: float, yz: float, z: float
+) -> tuple[float, float, float]:
+    """Slopes along x and y, and value at 0, of the plane of least squares, from weighted sums of products; they form a positive definite matrix."""
+    # Cramer's rule.
+    a, b, c = yy * ones - y * y, x * y - xy * ones, xy * y - x * yy
+    d, e, f = xx * ones - x * x, xy * x - xx * y, xx * yy - xy * xy
+    determinant = xx * a + xy * b + x * c
+    right, down, value = a * xz + b * yz + c * z, b * xz + d * yz + e * z, c * xz + e * yz + f * z
+    return right / determinant, down / determinant, value / determinant

@@ -1,0 +1,160 @@
+"""Filling of the border that the match image does not show, by the surfaces next to it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
+from stereo_framework.refinement._local_planes import solve
+from stereo_framework.refinement._sizes import check_size
+from stereo_framework.scene import Disparity, Image, Mask, Search
+from stereo_framework.stage import NonNegative, Positive, PositiveInt, Unit, stage
+from stereo_framework.volume import Status
+
+# Rows per column of the ways inwards, in quarters.
+_WAYS = (0, 1, -1, 2, -2, 4, -4, 8, -8)
+_FARTHER = 0.25
+"""Grey levels that a column more on the way counts as much as."""
+_HOLD = (10.0, 1e-3)
+"""What holds slopes at level and the value at the pixel's own, in squared pixels and pixels."""
+
+
+@stage("refinement", source="ours, unpublished; Bleyer & Gelautz 2005 for planes of occluded surfaces")
+def border_fill(
+    disparity: Disparity,
+    reference: Image,
+    search: Search,
+    status: NDArray[np.uint8],
+    *,
+    radius: Annotated[PositiveInt, Unit("pixels")] = 25,
+    gate: Annotated[Positive, Unit("pixels")] = 2.5,
+    steepest: Annotated[NonNegative, Unit("pixels per pixel")] = 0.3,
+) -> tuple[Disparity, NDArray[np.uint8]]:
+    """Let the surfaces next to the border that the match image does not show go on there as planes.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    search : Search
+        Its direction says at which end of the rows the border is; disparities end at its ends.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`. Invalid pixels get nothing.
+    radius : int
+        Estimates count up to this far above, below and outwards of where a surface begins, and twice as far inwards, in pixels.
+    gate : float
+        Of these, those that differ by no more than this from the first, in pixels.
+    steepest : float
+        Largest slope of a plane along rows and along columns, in pixels per pixel.
+
+    Returns
+    -------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels. Filled are those that no estimate of their row stands outwards of.
+    status : ndarray, uint8, (rows, columns)
+        Filled where a pixel was given an estimate.
+
+    Raises
+    ------
+    ParameterError
+        A radius below 1, a gate that is not above 0, a negative `steepest`.
+    DataError
+        An image or a status of another size than the disparities.
+
+    Notes
+    -----
+    Ours, unpublished. The border is on the left of a reference image whose match frame lies to the right, as wide as disparities are large. From each of
+    its pixels 9 ways lead inwards, level, and by 1/4, 1/2, 1 and 2 rows a column upwards and downwards. Of the first estimates on them that counts whose
+    colour is nearest (largest difference of a channel); each column on the way counts as a quarter of a grey level. The plane
+    of least squares there continues to the pixel. Run it after a check of both views and before other filling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row = np.float32([[np.nan, np.nan, 2, 2.25, 2.5, 2.75, 3, 3.25]])
+    >>> status = np.uint8([[1, 1, 0, 0, 0, 0, 0, 0]])
+    >>> border_fill(row, np.zeros((1, 8), np.uint8), Search(0, 7), status)[0].round(1).tolist()
+    [[1.8, 1.9, 2.0, 2.2, 2.5, 2.8, 3.0, 3.2]]
+    """
+    require(border_fill, radius=radius, gate=gate, steepest=steepest)
+    check_size("border_fill", disparity, reference=reference, status=status)
+    # The border is on the left from here on.
+    inwards = np.s_[:, :: search.direction]
+    given = np.ascontiguousarray(disparity[inwards])
+    colours = np.ascontiguousarray(reference.reshape(*disparity.shape, -1)[inwards], np.float32)
+    known = ~np.isnan(given)
+    border = ~np.logical_or.accumulate(known, axis=1) & (status[inwards] != Status.INVALID)
+    begins = np.full(disparity.shape, -1, np.int32)
+    over_rows(
+        lambda start, stop: _begin(colours, known, border, start, stop, begins), disparity.shape[0], 100 * int(border.sum())
+    )
+    y, x = np.nonzero(begins >= 0)
+    sources, which = np.unique(begins[y, x], return_inverse=True)
+    planes = np.empty((sources.size, 3))
+    over_rows(
+        lambda start, stop: _fit(given, sources[start:stop], radius, gate, planes[start:stop]),
+        sources.size,
+        9 * radius * radius * sources.size,
+    )
+    right, down, value = planes[which].T
+    right, down = np.clip(right, -steepest, steepest), np.clip(down, -steepest, steepest)
+    v, u = np.divmod(sources[which], disparity.shape[1])
+    filled, told = given.copy(), status[inwards].copy()
+    filled[y, x] = np.clip(value + right * (x - u) + down * (y - v), search.minimum, search.maximum)
+    told[y, x] = Status.FILLED
+    return np.ascontiguousarray(filled[inwards]), np.ascontiguousarray(told[inwards])
+
+
+@kernel
+def _begin(colours: NDArray[np.float32], known: Mask, border: Mask, start: int, stop: int, begins: NDArray[np.int32]) -> None:
+    """Where the surface of each pixel of the border begins, counted in reading order."""
+    rows, columns, channels = colours.shape
+    for y in range(start, stop):
+        for x in range(columns):
+            if not border[y, x]:
+                continue
+            least = np.float32(np.inf)
+            for way in _WAYS:
+                for s in range(1, columns - x):
+                    # Halves are rounded away from the row.
+                    v, u = y + (way * s + 2) // 4 if way >= 0 else y - (2 - way * s) // 4, x + s
+                    if not 0 <= v < rows:
+                        break
+                    if known[v, u]:
+                        unlike = np.float32(0)
+                        for c in range(channels):
+                            unlike = max(unlike, abs(colours[v, u, c] - colours[y, x, c]))
+                        cost = unlike + np.float32(_FARTHER * s)
+                        if cost < least:
+                            least, begins[y, x] = cost, v * columns + u
+                        break
+
+
+@kernel
+def _fit(disparity: Disparity, sources: NDArray[np.int32], radius: int, gate: float, planes: NDArray[np.float64]) -> None:
+    """Slopes along rows and columns, and value, of the plane at each source."""
+    rows, columns = disparity.shape
+    for i in range(sources.shape[0]):
+        y, x = sources[i] // columns, sources[i] % columns
+        own = np.float64(disparity[y, x])
+        xx = yy = _HOLD[0]
+        ones = _HOLD[1]
+        xy = across = along = xz = yz = z = 0.0
+        for v in range(max(y - radius, 0), min(y + radius + 1, rows)):
+            for u in range(max(x - radius, 0), min(x + 2 * radius + 1, columns)):
+                height = disparity[v, u] - own
+                if not abs(height) <= gate:
+                    continue
+                dx, dy = np.float64(u - x), np.float64(v - y)
+                xx, xy, across = xx + dx * dx, xy + dx * dy, across + dx
+                yy, along, ones = yy + dy * dy, along + dy, ones + 1
+                xz, yz, z = xz + dx * height, yz + dy * height, z + height
+        right, down, rise = solve(xx, xy, across, yy, along, ones, xz, yz, z)
+        planes[i, 0], planes[i, 1], planes[i, 2] = right, down, own + rise

@@ -1,0 +1,117 @@
+"""The field against its slow version, and pairs of unlike light."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, image_pairs
+
+from stereo_framework import Bound, Pipeline, Search
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference, census
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.pair import Pair
+from stereo_framework.preprocessing import radiometric_field
+from stereo_framework.refinement import left_right_check
+from stereo_framework.view import View
+
+hole = np.nan
+
+
+def look(disparity, status=None):
+    disparity = np.array(disparity, np.float32)
+    return View(disparity, np.zeros(disparity.shape, np.uint8) if status is None else status, Search(0, 3))
+
+
+def naive_field(reference, match, direction, view, sigma):
+    """The field, float64 (rows, columns, channels), or None without matches. Gaussians end at 4 standard deviations."""
+    rows, columns = reference.shape[:2]
+    left, right = (image.reshape(rows, columns, -1).astype(float) for image in (reference, match))
+    differences = {}
+    for y, x in np.ndindex(rows, columns):
+        if not math.isnan(view.disparity[y, x]) and view.status[y, x] == 0:
+            place = x - direction * round(float(view.disparity[y, x]))
+            if 0 <= place < columns:
+                differences[y, x] = left[y, x] - right[y, place]
+    if not differences:
+        return None
+    middle = np.median(list(differences.values()), axis=0)
+    limit = 4 * np.median([abs(e - middle).mean() for e in differences.values()]) + 4
+    field = np.empty(left.shape)
+    reach = math.ceil(4 * sigma)
+    kernel = np.exp(-(np.arange(-reach, reach + 1.0) ** 2) / (2 * sigma**2))
+    kernel /= kernel.sum()
+    for y, x in np.ndindex(rows, columns):
+        total, weight = 1e-3 * middle, 1e-3
+        for (j, i), e in differences.items():
+            if max(abs(j - y), abs(i - x)) <= reach:
+                w = kernel[j - y + reach] * kernel[i - x + reach]
+                total, weight = total + w * np.clip(e, middle - limit, middle + limit), weight + w
+        field[y, x] = total / weight
+    return field
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), images=image_pairs(), sigma=st.sampled_from([2.0, 0.7, 9.0]), direction=st.sampled_from([1, -1]))
+def test_agrees_with_the_slow_version(data, images, sigma, direction):
+    shape = images[0].shape[:2]
+    disparity = data.draw(filled(shape, np.array([0, 1, 2.4, -1, hole, hole])))
+    view = look(disparity, data.draw(filled(shape, np.array([0, 0, 1, 3]))).astype(np.uint8))
+    reference, match = radiometric_field(*images, Search(0, 3, direction=direction), {"first": view}, sigma=sigma)
+    np.testing.assert_array_equal(match, images[1])
+    field = naive_field(*images, direction, view, sigma)
+    if field is None:
+        np.testing.assert_array_equal(reference, images[0])
+        return
+    expected = np.clip(images[0].reshape(field.shape) - field, 0, 255).reshape(images[0].shape)
+    assert reference.dtype == images[0].dtype
+    # Where the Gaussian ends, OpenCV may keep or leave one more value of 3e-4 of the weight of differences up to 510; rounding adds a half.
+    np.testing.assert_allclose(reference, expected, rtol=0, atol=0.3 + (0.5 if images[0].dtype == np.uint8 else 0))
+
+
+def test_large_fields_are_computed_of_blocks():
+    rng = np.random.default_rng(3)
+    shape = (61, 83)
+    light = 20 * np.sin(np.arange(83) / 25) + np.arange(61)[:, None] / 4
+    match = rng.uniform(60, 120, shape).astype(np.float32)
+    reference = (match + light + rng.normal(0, 1, shape)).astype(np.float32)
+    disparity = np.where(rng.random(shape) < 0.7, 0, hole)
+    corrected, _ = radiometric_field(reference, match, Search(0, 3), {"first": look(disparity)}, sigma=15.0)
+    expected = reference - naive_field(reference, match, 1, look(disparity), 15.0)[..., 0]
+    # Blocks of 2x2 pixels move the differences of this light, a grey level a pixel at most, by half a pixel.
+    np.testing.assert_allclose(corrected, expected, atol=0.5)
+
+
+def test_light_that_differs_is_taken_away():
+    rng = np.random.default_rng(7)
+    scene = rng.integers(40, 200, (60, 140, 3))
+    light = 25 + 15 * np.cos(np.arange(120) / 40)[:, None]
+    left, right = np.clip(scene[:, :120] + light, 0, 255).astype(np.uint8), scene[:, 5:125].astype(np.uint8)
+    first = Pipeline(Bound(census, {"width": 5, "height": 5}), winner_take_all, refinement=[left_right_check])
+    plain = Pipeline(absolute_difference, winner_take_all)
+    corrected = Pipeline(absolute_difference, winner_take_all, preprocessing=[radiometric_field], alternatives={"first": first})
+    pair = Pair(left, right, Search(0, 12))
+    wrong = [np.mean(np.abs(method(pair).disparity[:, 12:] - 5) > 1) for method in (plain, corrected)]
+    # Noise has but one good match, as soon as the light agrees.
+    assert wrong[0] > 0.3
+    assert wrong[1] < 0.01
+
+
+def test_which_alternative_is_the_look():
+    image, search = np.full((2, 3), 9, np.uint8), Search(0, 3)
+    views = {"robust": look(np.zeros((2, 3))), "fine": look(np.full((2, 3), hole))}
+    bright = image + np.uint8(7)
+    assert (radiometric_field(bright, image, search, views, look="robust")[0] == 9).all()
+    assert (radiometric_field(bright, image, search, views, look="fine")[0] == 16).all()
+    with pytest.raises(
+        ParameterError, match=r"^radiometric_field.look: names no alternative, and there are several; legal: fine, robust$"
+    ):
+        radiometric_field(image, image, search, views)
+    with pytest.raises(
+        ParameterError, match=r"^radiometric_field.look: no alternative 'robst'; legal .*did you mean 'robust'\?$"
+    ):
+        radiometric_field(image, image, search, views, look="robst")
+    with pytest.raises(ParameterError, match=r"^radiometric_field.sigma: 0.0 is not a number > 0"):
+        radiometric_field(image, image, search, views, sigma=0.0, look="fine")

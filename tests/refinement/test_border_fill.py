@@ -1,0 +1,92 @@
+import naive_refinement
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, shapes
+
+from stereo_framework import Search
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.refinement import border_fill
+
+hole = np.nan
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    data=st.data(),
+    shape=shapes | st.just((9, 12)),
+    radius=st.sampled_from([2, 1, 25]),
+    gate=st.sampled_from([2.5, 0.5]),
+    steepest=st.sampled_from([0.3, 0.0, 5.0]),
+    kind=st.sampled_from([np.uint8, np.float32]),
+    colour=st.booleans(),
+    direction=st.sampled_from([1, -1]),
+    threads=st.integers(1, 3),
+)
+def test_agrees_with_twin(data, shape, radius, gate, steepest, kind, colour, direction, threads):
+    disparity = data.draw(filled(shape, np.array([hole, hole, hole, 1, 2.5, 3.25, 7]))).astype(np.float32)
+    ends = data.draw(filled(shape[:1], np.arange(shape[1] + 1))).astype(int)
+    disparity[np.arange(shape[1])[::direction] < ends[:, None]] = hole
+    status = data.draw(filled(shape, np.array([0, 1, 2, 3, 4]))).astype(np.uint8)
+    image = data.draw(filled(shape + (3,) * colour, np.array([0, 9, 9.25, 90, 99, 255]))).astype(kind)
+    search = Search(-1, 8, direction=direction)
+    before = disparity.copy(), image.copy(), status.copy()
+    with in_threads(threads):
+        found, told = border_fill(disparity, image, search, status, radius=radius, gate=gate, steepest=steepest)
+    expected, why = naive_refinement.border_fill(disparity, image, search, status, radius, gate, steepest)
+    # Float64 sums, rounded to float32 once.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(told, why)
+    for array, copy in zip((disparity, image, status), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_plane_goes_on_and_what_stands_inwards_stays(direction):
+    rows, columns = np.indices((30, 60))
+    plane = (4 + 0.1 * columns[:, ::direction] + 0.05 * rows).astype(np.float32)
+    disparity = plane.copy()
+    outwards, inwards = (slice(0, 6), slice(20, 25)) if direction > 0 else (slice(54, 60), slice(35, 40))
+    disparity[:, outwards] = disparity[:, inwards] = hole
+    status = np.where(np.isnan(disparity), 1, 0).astype(np.uint8)
+    found, told = border_fill(disparity, np.zeros(plane.shape, np.uint8), Search(0, 20, direction=direction), status)
+    # Slopes are held at level by 10 squared pixels among thousands.
+    np.testing.assert_allclose(found[:, outwards], plane[:, outwards], atol=0.02)
+    assert (told[:, outwards] == 3).all()
+    assert np.isnan(found[:, inwards]).all()
+    assert (told[:, inwards] == 1).all()
+
+
+def test_of_two_surfaces_that_of_the_same_colour_goes_on():
+    disparity = np.where(np.arange(20)[:, None] < 10, 2.0, 9.0).astype(np.float32).repeat(30, axis=1)
+    image = np.where(np.arange(20)[:, None] < 10, 40, 200).astype(np.uint8).repeat(30, axis=1)
+    image[8:10, :5] = 200
+    expected = disparity.copy()
+    expected[8:10, :5] = 9
+    disparity[:, :5] = hole
+    found, _ = border_fill(disparity, image, Search(0, 10), np.isnan(disparity).astype(np.uint8))
+    np.testing.assert_allclose(found, expected, atol=0.01)
+
+
+def test_without_an_estimate_nothing_is_filled():
+    disparity, status = np.full((3, 4), hole, np.float32), np.ones((3, 4), np.uint8)
+    found, told = border_fill(disparity, np.zeros((3, 4), np.uint8), Search(0, 3), status)
+    assert np.isnan(found).all()
+    assert (told == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"radius": 0}, "radius: 0 is not a whole number >= 1"),
+        ({"gate": 0.0}, "gate: 0.0 is not a number > 0"),
+        ({"steepest": -0.1}, "steepest: -0.1 is not a number >= 0"),
+    ],
+)
+def test_refuses(parameters, message):
+    disparity = np.zeros((2, 2), np.float32)
+    with pytest.raises(ParameterError, match=f"^border_fill.{message}"):
+        border_fill(disparity, np.zeros((2, 2), np.uint8), Search(0, 3), np.zeros((2, 2), np.uint8), **parameters)
+    with pytest.raises(DataError, match=r"^border_fill: reference has shape"):
+        border_fill(disparity, np.zeros((3, 2), np.uint8), Search(0, 3), np.zeros((2, 2), np.uint8))

@@ -1,0 +1,86 @@
+import naive_refinement
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, shapes
+
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.refinement import plane_smooth
+
+hole = np.nan
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    data=st.data(),
+    shape=shapes | st.just((9, 11)),
+    parameters=st.fixed_dictionaries(
+        {
+            "radius": st.sampled_from([3, 1, 8]),
+            "far_radius": st.sampled_from([5, 9, 2]),
+            "gate": st.sampled_from([0.5, 0.8, 4.0]),
+            "colour_scale": st.sampled_from([15.0, 3.0]),
+            "ridge": st.sampled_from([0.05, 0.2, 1e-3]),
+        }
+    ),
+    kind=st.sampled_from([np.uint8, np.float32]),
+    colour=st.booleans(),
+    threads=st.integers(1, 3),
+)
+def test_agrees_with_twin(data, shape, parameters, kind, colour, threads):
+    # Slopes, ripples within the gate, steps beyond it, and holes.
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    slope = rng.uniform(-1.2, 1.2, 2)
+    disparity = np.indices(shape).T.dot(slope).T + rng.uniform(-0.4, 0.4, shape) + rng.choice([0, 0, 5], shape)
+    disparity = np.where(rng.random(shape) < 0.2, hole, disparity).astype(np.float32)
+    image = data.draw(filled(shape + (3,) * colour, np.array([0, 9, 12, 90, 99, 255]))).astype(kind)
+    before = disparity.copy(), image.copy()
+    with in_threads(threads):
+        found = plane_smooth(disparity, image, **parameters)
+    assert found.dtype == np.float32
+    # Sums of up to 400 float32 products of places up to 9; weights have no steps, so that rounding moves nothing further.
+    np.testing.assert_allclose(found, naive_refinement.plane_smooth(disparity, image, **parameters), rtol=0, atol=2e-3)
+    for array, copy in zip((disparity, image), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("columns", [127, 128, 129, 257])
+def test_agrees_with_twin_where_a_row_is_done_in_parts(columns):
+    rng = np.random.default_rng(columns)
+    disparity = (np.arange(columns) / 3 + rng.uniform(-0.3, 0.3, (2, columns))).astype(np.float32)
+    image = rng.integers(0, 30, (2, columns, 3), dtype=np.uint8)
+    expected = naive_refinement.plane_smooth(disparity, image, 3, 5, 0.5, 15.0, 0.05)
+    np.testing.assert_allclose(plane_smooth(disparity, image), expected, rtol=0, atol=1e-4)
+
+
+def test_planes_steps_and_lone_pixels_stay():
+    rows, columns = np.indices((20, 30))
+    plane = 0.4 * columns - 0.3 * rows
+    steps = np.where(columns < 15, plane, plane + 3).astype(np.float32)
+    steps[:, 8] = hole
+    steps[5, 20] = 90
+    image = np.zeros(steps.shape, np.uint8)
+    # The ridge holds slopes back: by a thousandth of it they are free.
+    found = plane_smooth(steps, image, ridge=1e-6, gate=1.5)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(steps))
+    np.testing.assert_allclose(found, steps, atol=1e-3)
+
+
+def test_edges_of_the_image_part_what_is_nearly_equal():
+    disparity = np.where(np.arange(12) < 6, 2.0, 2.3).astype(np.float32)[None].repeat(9, axis=0)
+    image = np.where(np.arange(12) < 6, 10, 200).astype(np.uint8)[None].repeat(9, axis=0)
+    np.testing.assert_allclose(plane_smooth(disparity, image), disparity, atol=1e-3)
+    # Without the edge the step is smoothed: half of it within a pixel.
+    assert np.abs(plane_smooth(disparity, np.zeros_like(image)) - disparity)[:, 5:7].min() > 0.03
+
+
+@pytest.mark.parametrize("name", ["gate", "colour_scale", "ridge"])
+def test_refuses_what_is_not_above_0(name):
+    with pytest.raises(ParameterError, match=f"^plane_smooth.{name}: 0.0 is not a number > 0"):
+        plane_smooth(np.zeros((2, 2), np.float32), np.zeros((2, 2), np.uint8), **{name: 0.0})
+
+
+def test_refuses_an_image_of_another_size():
+    with pytest.raises(DataError, match=r"^plane_smooth: reference has shape \(3, 2\); \(2, 2\) fits"):
+        plane_smooth(np.zeros((2, 2), np.float32), np.zeros((3, 2), np.uint8))
