@@ -84,11 +84,10 @@ def main() -> None:
         out = arguments.out / name if arguments.out else None
         with threads(1):
             results = run(script, data=arguments.data, out=out, workers=1, maps=False)
-        text, found = re.subn(
-            rf"(?<=<!-- {name} -->\n).*?(?=<!-- end -->)", table(results, TABLES[name]) + "\n", PAGE.read_text(), flags=re.DOTALL
+        made = table(results, TABLES[name])
+        PAGE.write_text(
+            re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\1{made}\n\2", PAGE.read_text(), count=1, flags=re.DOTALL)
         )
-        assert found == 1, name
-        PAGE.write_text(text)
 
 
 if __name__ == "__main__":

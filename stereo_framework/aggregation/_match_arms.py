@@ -17,13 +17,16 @@ def to_the_border(rows: int, columns: int) -> Arms:
     return arms
 
 
-def between_pixels(arms: Arms, denominator: int) -> NDArray[np.uint8]:
-    """The arms at ``denominator`` positions of each pixel, itself the first; (4, positions, rows, columns).
+def along_levels(arms: Arms, search: Search) -> Arms:
+    """The arms at all positions of the match image that levels reach, so that those that consecutive levels reach stand side by side.
 
-    Between two pixels it is the shorter one of their arms; beyond the last pixel no level reaches.
+    (4, rows, positions). Between two pixels it is the shorter one of their arms.
     """
-    both = np.minimum(arms, np.roll(arms, -1, axis=2)) if denominator > 1 else arms
-    return np.stack([arms] + [both] * (denominator - 1), axis=1)
+    n, columns = search.denominator, arms.shape[2]
+    fine = np.empty((*arms.shape[:2], (columns - 1) * n + 1), np.uint8)
+    for i in range(n):
+        fine[..., i::n] = arms if i == 0 else np.minimum(arms[..., :-1], arms[..., 1:])
+    return in_level_order(fine, search)
 
 
 def in_level_order(fine: NDArray, search: Search) -> NDArray:

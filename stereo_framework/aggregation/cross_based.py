@@ -11,7 +11,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._guide import check_guides
-from stereo_framework.aggregation._match_arms import between_pixels, to_the_border
+from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
 from stereo_framework.artefacts import arms_of, contrast_of
 from stereo_framework.kernels.arms import LONGEST, Arms
 from stereo_framework.kernels.decorator import kernel
@@ -24,25 +24,45 @@ from stereo_framework.volume import Costs, CostVolume, Domain
 Counts = NDArray[np.uint16]
 Views = Literal["both", "reference"]
 
-_BLOCK = 128
+_BLOCK = 64
 """Rows that are summed up at a time."""
-_PART = 512
-"""Columns that are summed up at a time along them: the sums of a block are to stay in the second cache."""
-_TILE = 16
-"""Levels that are put beside each other at a time: a line of the caches."""
+_PART = 2048
+"""Cells of a row that are summed up at a time along columns: the sums of a block and its arms are to stay in the second cache."""
 
 
 class _Support(NamedTuple):
-    """Arms of the reference image, (4, rows, columns), and of the match image, as `between_pixels` gives them. Of each level: the columns that see it,
-    ``starts..stops - 1``, and where in the match image their arms stand: which of the positions of a pixel, of the pixel so many columns further on.
+    """Arms of the reference image, (4, rows, columns), and of the match image as `along_levels` puts them; where in the latter those of level 0 of
+    each column stand, and from there those of the levels in view, ``starts..stops - 1``.
     """
 
     own: Arms
-    other: NDArray[np.uint8]
+    other: Arms
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    shifts: NDArray[np.int64]
+    origins: NDArray[np.int64]
+
+
+class _Arms(NamedTuple):
+    """The arms of a row of pixels in one direction: their own, back and on, (columns,), and those of the match row, in the order of `along_levels`."""
+
+    own_back: NDArray[np.uint8]
+    own_on: NDArray[np.uint8]
+    back: NDArray[np.uint8]
+    on: NDArray[np.uint8]
+
+
+class _Running(NamedTuple):
+    """Running sums of costs in the direction of arms, and over how many cells they are, flat.
+
+    `counted`: the numbers are kept; otherwise every cell is one. `step`: from a cell's sum to that of the next cell on the arm; `levels`: from a pixel's
+    cell to that of its neighbour in the row.
+    """
+
+    sums: NDArray[np.float64]
+    totals: NDArray[np.int32]
+    counted: bool
+    step: int
+    levels: int
 
 
 def _halo(length: int, iterations: int, contrast: float | None) -> int | None:
@@ -128,26 +148,24 @@ def cross_based(
         cross_based, length=length, threshold=threshold, far=far, far_threshold=far_threshold, views=views, iterations=iterations
     )
     require(cross_based, contrast=contrast)
-    search, (rows, columns, levels) = volume.search, volume.costs.shape
+    search, shape = volume.search, volume.costs.shape
+    rows, columns, _ = shape
     share = 1.0 if contrast is None else float(np.clip((contrast_of(reference) + contrast_of(match)) / 2 / contrast, 0.5, 1))
     limits = length, share * threshold, far, share * far_threshold
     own = arms_of(reference, *limits)
-    other = between_pixels(arms_of(match, *limits) if views == "both" else to_the_border(rows, columns), search.denominator)
+    other = along_levels(arms_of(match, *limits) if views == "both" else to_the_border(rows, columns), search)
     seen = search.in_view(columns)
-    starts = seen.argmax(axis=0)
-    shifts, positions = np.divmod(-search.direction * (search.first + search.stride * np.arange(levels)), search.denominator)
-    support = _Support(own, other, starts, starts + seen.sum(axis=0), positions, shifts)
+    starts = seen.argmax(axis=1)
+    support = _Support(own, other, starts, starts + seen.sum(axis=1), origins(columns, search))
     # Each cell in view counts once, which need not be written down unless some are closed.
-    once: Any = np.empty((rows, 0, 0), np.uint16)
+    once: Any = np.empty((0, 0, 0), np.uint16)
     if domain is not None:
-        once = np.ones(volume.costs.shape, np.uint16)
+        once = np.ones(shape, np.uint16)
         domain.close(CostVolume(once, search, 0.0), 0)
     # A number of this size rounds what is added to it to 2^-30 of the power of two above `outside`.
     rounder = math.ldexp(1.5, 52 - 30 + math.frexp(volume.outside)[1])
-    # Within, a level is a plane: arms of neighbouring pixels differ less than those of one pixel towards neighbouring levels.
-    shape = levels, rows, columns
-    costs, once = volume.costs.transpose(2, 0, 1), once.transpose(2, 0, 1)
-    means, sums, counts = np.empty(shape, np.float32), np.empty(shape, np.float32), np.empty(shape, np.uint16)
+    costs, result = volume.costs, np.empty_like(volume.costs)
+    sums, counts = np.empty_like(costs), np.empty(shape, np.uint16)
 
     def add(across: bool, values: Costs, numbers: Counts, last: bool, out: Costs) -> None:
         def run(start: int, stop: int) -> None:
@@ -156,15 +174,13 @@ def cross_based(
             else:
                 _along(values, numbers, support, start, stop, last, volume.outside, length - 1, rounder, out, counts)
 
-        over_rows(run, rows, 4 * sums.size)
+        over_rows(run, rows, 4 * costs.size)
 
     for i in range(iterations):
         across_first = i % 2 == 0
         add(across_first, costs, once, False, sums)
-        add(not across_first, sums, counts, True, means)
-        costs = means
-    result = np.empty_like(volume.costs)
-    over_rows(lambda start, stop: _turn(means[:, start:stop], result[start:stop]), rows, result.size)
+        add(not across_first, sums, counts, True, result)
+        costs = result
     aggregated = replace(volume, costs=result)
     if domain is not None:
         domain.close(aggregated, volume.outside)
@@ -183,61 +199,43 @@ def _across(
     out: Costs,
     counts: Counts,
 ) -> None:
-    """Sums over horizontal arms, and over how many cells they are, or in the `last` pass means, of the rows `start` to `stop` - 1; (levels, rows, columns).
+    """Sums over horizontal arms, and over how many cells they are, or in the `last` pass means, of the rows `start` to `stop` - 1.
 
     `numbers`: over how many cells each value is a sum already; of no size where it is one cell, its own.
     """
-    own, other, starts, stops, positions, shifts = support
-    levels, _, columns = values.shape
+    own, other = support.own, support.other
+    _, columns, levels = values.shape
     counted = numbers.size > 0
-    # Of all columns in view before one.
-    sums, totals = np.zeros((levels, columns + 1)), np.zeros((levels, columns + 1), np.int32)
+    # Of all columns before one.
+    running = _Running(np.zeros((columns + 1) * levels), np.zeros((columns + 1) * levels, np.int32), counted, levels, levels)
     for y in range(start, stop):
-        _add_up(values[:, y], numbers[:, y], counted, starts, stops, sums, totals)
-        for k in range(levels):
-            first, end = starts[k], stops[k]
-            _blank(out[k, y], counts[k, y], first, end, outside if last else 0.0)
-            place, shift = positions[k], shifts[k]
-            _subtract(
-                sums[k],
-                totals[k],
-                counted,
-                1,
-                first,
-                own[0, y, first:end],
-                own[1, y, first:end],
-                other[0, place, y, first + shift : end + shift],
-                other[1, place, y, first + shift : end + shift],
-                last,
-                outside,
-                out[k, y, first:end],
-                counts[k, y, first:end],
-            )
+        _add_up(values[y], numbers[y if counted else 0 :], support, running)
+        # Slices cost more than the arithmetic of a pixel.
+        line, count = out[y].reshape(-1), counts[y].reshape(-1)
+        arms = _Arms(own[0, y], own[1, y], other[0, y], other[1, y])
+        for x in range(columns):
+            _subtract(running, arms, support, x, x * levels, last, outside, line, count)
 
 
 @kernel
-def _add_up(
-    values: Costs,
-    numbers: Counts,
-    counted: bool,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    totals: NDArray[np.int32],
-) -> None:
-    """Sums of the cells in view of a row, level by level; (levels, columns)."""
-    levels, columns = values.shape
+def _add_up(values: Costs, numbers: Counts, support: _Support, running: _Running) -> None:
+    """Sums of the cells in view of a row, level by level."""
+    columns, levels = values.shape
+    sums, totals = running.sums.reshape(columns + 1, levels), running.totals.reshape(columns + 1, levels)
     for x in range(columns):
         at, after = np.uint64(x), np.uint64(x + 1)
-        for k in range(levels):
-            level = np.uint64(k)
-            seen = starts[level] <= x < stops[level]
-            if counted:
-                n = numbers[level, at] if seen else np.uint16(0)
-                sums[level, after] = sums[level, at] + (np.float64(values[level, at]) if n > 0 else 0.0)
-                totals[level, after] = totals[level, at] + np.int32(n)
-            else:
-                sums[level, after] = sums[level, at] + (np.float64(values[level, at]) if seen else 0.0)
+        if running.counted:
+            for k in range(levels):
+                n = numbers[0, at, k]
+                sums[after, k] = sums[at, k] + (np.float64(values[at, k]) if n > 0 else 0.0)
+                totals[after, k] = totals[at, k] + np.int32(n)
+        else:
+            for k in range(levels):
+                sums[after, k] = sums[at, k] + values[at, k]
+        for k in range(support.starts[x]):
+            sums[after, k], totals[after, k] = sums[at, k], totals[at, k]
+        for k in range(support.stops[x], levels):
+            sums[after, k], totals[after, k] = sums[at, k], totals[at, k]
 
 
 @kernel
@@ -255,50 +253,31 @@ def _along(
     counts: Counts,
 ) -> None:
     """The same over vertical arms of at most `reach` pixels."""
-    own, other, starts, stops, positions, shifts = support
-    levels, rows, _ = values.shape
+    own, other = support.own, support.other
+    rows, columns, levels = values.shape
     counted = numbers.size > 0
+    width = min(columns, max(1, _PART // levels))
     height = min(rows, _BLOCK + 2 * reach) + 1
     # Of all rows of a block before one.
-    sums, totals = np.zeros((height, _PART)), np.zeros((height, _PART), np.int32)
+    sums, totals = np.zeros((height, width * levels)), np.zeros((height, width * levels), np.int32)
+    running = _Running(sums.reshape(-1), totals.reshape(-1), counted, width * levels, levels)
     for block in range(start, stop, _BLOCK):
         top, bottom = max(0, block - reach), min(rows, block + _BLOCK + reach)
-        end_block = min(block + _BLOCK, stop)
-        for k in range(levels):
-            place, shift = positions[k], shifts[k]
-            for y in range(block, end_block):
-                _blank(out[k, y], counts[k, y], starts[k], stops[k], outside if last else 0.0)
-            for first in range(starts[k], stops[k], _PART):
-                end = min(first + _PART, stops[k])
-                for y in range(top, bottom):
-                    r, value = y - top, values[k, y, first:end]
-                    if counted:
-                        _add_counted(sums[r], totals[r], value, numbers[k, y, first:end], rounder, sums[r + 1], totals[r + 1])
-                    else:
-                        _add(sums[r], value, rounder, sums[r + 1])
-                for y in range(block, end_block):
-                    _subtract(
-                        sums.reshape(-1),
-                        totals.reshape(-1),
-                        counted,
-                        _PART,
-                        (y - top) * _PART,
-                        own[2, y, first:end],
-                        own[3, y, first:end],
-                        other[2, place, y, first + shift : end + shift],
-                        other[3, place, y, first + shift : end + shift],
-                        last,
-                        outside,
-                        out[k, y, first:end],
-                        counts[k, y, first:end],
-                    )
-
-
-@kernel
-def _blank(out: Costs, counts: Counts, first: int, end: int, rest: float) -> None:
-    """Fill a row out of view."""
-    out[:first], counts[:first] = rest, 0
-    out[end:], counts[end:] = rest, 0
+        for part in range(0, columns, width):
+            end = min(part + width, columns)
+            for y in range(top, bottom):
+                r = y - top
+                value = values[y, part:end].reshape(-1)
+                if counted:
+                    number = numbers[y, part:end].reshape(-1)
+                    _add_counted(sums[r], totals[r], value, number, rounder, sums[r + 1], totals[r + 1])
+                else:
+                    _add(sums[r], value, rounder, sums[r + 1])
+            for y in range(block, min(block + _BLOCK, stop)):
+                line, count = out[y].reshape(-1), counts[y].reshape(-1)
+                arms = _Arms(own[2, y], own[3, y], other[2, y], other[3, y])
+                for x in range(part, end):
+                    _subtract(running, arms, support, x, ((y - top) * width + x - part) * levels, last, outside, line, count)
 
 
 @kernel
@@ -325,56 +304,48 @@ def _add_counted(
 
 @kernel
 def _subtract(
-    sums: NDArray[np.float64],
-    totals: NDArray[np.int32],
-    counted: bool,
-    step: int,
+    running: _Running,
+    arms: _Arms,
+    support: _Support,
+    x: int,
     base: int,
-    own_back: NDArray[np.uint8],
-    own_on: NDArray[np.uint8],
-    back: NDArray[np.uint8],
-    on: NDArray[np.uint8],
     last: bool,
     outside: float,
     out: Costs,
     counts: Counts,
 ) -> None:
-    """Sums over the arms of consecutive pixels, from the running sums, which lie `step` apart in the arms' direction, those before the first pixel at `base`."""
+    """The sums of pixel x over its arms, or in the `last` pass the means; `base`: where the running sums before it lie."""
+    sums, totals, counted, step, levels = running
+    back, on = arms.back, arms.on
+    own_back, own_on, first, end = arms.own_back[x], arms.own_on[x], support.starts[x], support.stops[x]
+    place = x * levels
+    rest = outside if last else 0.0
+    for k in range(first):
+        out[place + k], counts[place + k] = rest, 0
+    for k in range(end, levels):
+        out[place + k], counts[place + k] = rest, 0
     # Unsigned indices need no wraparound check.
-    pitch, first = np.uint64(step), np.uint64(base)
+    line, cell = np.uint64(max(support.origins[x] + first, 0)), np.uint64(place + first)
+    pixel, pitch = np.uint64(base + first), np.uint64(step)
     if last:
-        for i in range(out.shape[0]):
-            pixel = np.uint64(i)
-            before = first + pixel - pitch * np.uint64(min(own_back[pixel], back[pixel]))
-            after = first + pixel + pitch * np.uint64(np.uint64(min(own_on[pixel], on[pixel])) + np.uint64(1))
+        for k in range(end - first):
+            level = np.uint64(k)
+            before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
+            after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
             total, n = sums[after] - sums[before], totals[after] - totals[before]
-            out[pixel] = total / n if n > 0 else outside
+            out[cell + level] = total / n if n > 0 else outside
     elif counted:
-        for i in range(out.shape[0]):
-            pixel = np.uint64(i)
-            before = first + pixel - pitch * np.uint64(min(own_back[pixel], back[pixel]))
-            after = first + pixel + pitch * np.uint64(np.uint64(min(own_on[pixel], on[pixel])) + np.uint64(1))
-            out[pixel] = sums[after] - sums[before]
-            counts[pixel] = totals[after] - totals[before]
+        for k in range(end - first):
+            level = np.uint64(k)
+            before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
+            after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
+            out[cell + level] = sums[after] - sums[before]
+            counts[cell + level] = totals[after] - totals[before]
     else:
-        for i in range(out.shape[0]):
-            pixel = np.uint64(i)
-            shorter, longer = min(own_back[pixel], back[pixel]), min(own_on[pixel], on[pixel])
-            before = first + pixel - pitch * np.uint64(shorter)
-            after = first + pixel + pitch * np.uint64(np.uint64(longer) + np.uint64(1))
-            out[pixel] = sums[after] - sums[before]
-            counts[pixel] = np.uint16(shorter) + np.uint16(longer) + np.uint16(1)
-
-
-@kernel
-def _turn(planes: Costs, out: Costs) -> None:
-    """Planes of levels as (rows, columns, levels)."""
-    levels, rows, columns = planes.shape
-    for y in range(rows):
-        for low in range(0, levels, _TILE):
-            high = min(low + _TILE, levels)
-            part = planes[low:high, y]
-            for x in range(columns):
-                at, target = np.uint64(x), out[y, x, low:high]
-                for k in range(high - low):
-                    target[k] = part[k, at]
+        for k in range(end - first):
+            level = np.uint64(k)
+            shorter, longer = min(own_back, back[line + level]), min(own_on, on[line + level])
+            before = pixel + level - pitch * np.uint64(shorter)
+            after = pixel + level + pitch * np.uint64(np.uint64(longer) + np.uint64(1))
+            out[cell + level] = sums[after] - sums[before]
+            counts[cell + level] = np.uint16(shorter) + np.uint16(longer) + np.uint16(1)
