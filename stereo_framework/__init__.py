@@ -24,6 +24,7 @@ _HOMES = {
     "StereoFrameworkError": "errors",
     "evaluate": "evaluation",
     "load_scene": "datasets",
+    "match": "everyday.matching",
     "results": "tables.results",
     "run": "sweep",
     "threads": "kernels.threads",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Match, Pipeline
     from stereo_framework.errors import StereoFrameworkError
     from stereo_framework.evaluation import evaluate
+    from stereo_framework.everyday.matching import match
     from stereo_framework.kernels.threads import threads
     from stereo_framework.scene import Scene, Search
     from stereo_framework.stage import Bound

@@ -83,3 +83,15 @@ def png(path):
         samples = (bits @ (1 << np.arange(depth)[::-1])).astype(np.uint8)[:, :columns]
     samples = samples.reshape(rows, columns, *((channels,) if channels > 1 else ()))
     return samples if palette is None else palette[samples]
+
+
+def read_ply(path):
+    """The properties of the vertices by name; the file must hold nothing else."""
+    header, _, body = path.read_bytes().partition(b"end_header\n")
+    magic, form, element, *properties = header.decode("ascii").splitlines()
+    assert (magic, form) == ("ply", "format binary_little_endian 1.0")
+    kinds = {"float": "<f4", "uchar": "u1"}
+    dtype = np.dtype([(name, kinds[kind]) for _, kind, name in map(str.split, properties)])
+    word, what, count = element.split()
+    assert (word, what, len(body)) == ("element", "vertex", int(count) * dtype.itemsize)
+    return np.frombuffer(body, dtype)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
+import stereo_framework
 from stereo_framework import load_scene, run
 from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
@@ -26,10 +27,13 @@ def _blocks(file, language):
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / file).read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_the_python_example_runs(capsys):
-    [example] = _blocks("README.md", "python")
-    exec(example, {})
-    lines = capsys.readouterr().out.splitlines()
+def test_the_python_examples_run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for example in _blocks("README.md", "python"):
+        exec(example, {})
+    matched, *lines = capsys.readouterr().out.splitlines()
+    assert matched.startswith("(240, 320) both views agree about ")
+    assert (tmp_path / "results" / "found" / "picture.png").exists()
     assert 0 < float(lines[0]) < 30
     assert [line.split()[0] for line in lines[1:]] == ["synthetic/planes", "synthetic/slanted"]
 
@@ -135,3 +139,8 @@ def test_pictures_of_the_docs_are_there():
     for file in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for place in re.findall(r"^!\[.+\]\((.+)\)$", file.read_text(), re.MULTILINE):
             assert (file.parent / place).is_file()
+
+
+def test_the_citation_has_the_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == stereo_framework.__version__

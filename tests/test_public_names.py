@@ -7,7 +7,7 @@ import pytest
 import stereo_framework
 
 TOP = """
-Bound CostVolume Energy Labeling Match Pipeline Scene Search Smoothness StereoFrameworkError evaluate load_scene results run threads __version__
+Bound CostVolume Energy Labeling Match Pipeline Scene Search Smoothness StereoFrameworkError evaluate load_scene match results run threads __version__
 """
 FAMILIES = {
     "aggregation": "bayesian_diffusion binomial box diffusion membrane_diffusion min_filter",

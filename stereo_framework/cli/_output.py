@@ -8,12 +8,15 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
+    from stereo_framework.sweep.tune import Trial
 
+_COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
 _EVERY_SECONDS = 5.0
 """How often progress is told where it cannot be drawn."""
 
@@ -24,7 +27,9 @@ def print_json(value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
+    if is_dataclass(value) and not isinstance(value, type):
+        value = vars(value)
+    if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
@@ -76,6 +81,12 @@ def print_results(results: Sequence[Result], columns: Sequence[str] = (), *, err
             print(f"error: {where}: {result.error}", file=sys.stderr)
 
 
+def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:
+    """Print where in the code errors were raised, each place once."""
+    for text in dict.fromkeys(one.traceback for one in failed if one.traceback):
+        print(text, end="", file=sys.stderr)
+
+
 def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
     """The statistics of results that measures or groups ask for; of the HCI metrics' coverages the pages and exports tell."""
     from stereo_framework.evaluation.metrics import GROUPS, metric_of
@@ -85,8 +96,14 @@ def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
     return [name for name in found if (metric := metric_of(name)) and metric.name in asked]
 
 
+def say_compiling() -> None:
+    """Say on the error stream why this takes long."""
+    # In one piece with its end: others write too.
+    print(_COMPILING + "\n", end="", file=sys.stderr, flush=True)
+
+
 class Progress:
-    """How far a sweep is: a bar on a terminal, a line every few seconds elsewhere, nothing for a single result; once that kernels are compiled.
+    """How far a sweep is, or what a single result waits for: a bar on a terminal, a line every few seconds elsewhere; once that kernels are compiled.
 
     Parameters
     ----------
@@ -108,13 +125,15 @@ class Progress:
         from stereo_framework.kernels.compiling import told
 
         self._listening.enter_context(told(self._compiling))
-        if self.total > 1 and sys.stderr.isatty():
+        if sys.stderr.isatty():
             from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-            self._bar = bar(MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[rate]}"))
-            self._bar.add_task("", total=self.total, rate="")
+            of_many = [MofNCompleteColumn()] if self.total > 1 else []
+            self._bar = bar(*of_many, TimeElapsedColumn(), TextColumn("{task.fields[rate]}"))
+            # A bar without a total moves to and fro.
+            self._bar.add_task("", total=self.total if self.total > 1 else None, rate="")
             self._bar.start()
-        elif self.total > 1:
+        else:
             self._teller.start()
         return self
 
@@ -150,15 +169,17 @@ class Progress:
         return f"{left}, about {_duration((self.total - self.count) / speed)} left"
 
     def _compiling(self) -> None:
-        text = "compiling kernels: first use only; no result counts it as its seconds"
         if self._bar:
-            self._bar.console.print(text)
+            self._bar.console.print(_COMPILING)
         else:
-            print(text + "\n", end="", file=sys.stderr, flush=True)
+            say_compiling()
 
     def _tell(self) -> None:
         while not self._ended.wait(_EVERY_SECONDS):
-            if self.count < self.total:
+            if self.total == 1 and self.doing and self._began is not None:
+                text = f"{self.doing}, {_duration(time.monotonic() - self._began[0])} so far\n"
+                print(text, end="", file=sys.stderr, flush=True)
+            elif self.total > 1 and self.count < self.total:
                 parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
                 # In one piece with its end: others write too.
                 print(", ".join(parts) + (f" ({self.doing})" if self.doing else "") + "\n", end="", file=sys.stderr, flush=True)

@@ -12,29 +12,42 @@ from stereo_framework.cli._options import Data, Json
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER[/ITEM]", help="A paper, or one of its tables, figures or experiments.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the page, figures, tables and runs; default: reproduction/PAPER.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only what takes seconds: one scene, the fast items.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Nothing at reduced size, however long it takes.")] = False,
-    workers: Annotated[int, typer.Option("--workers", help="Runs at a time.")] = 2,
+    paper: Annotated[str, typer.Argument(metavar="PAPER[/ITEM]")],
+    out: Path | None = None,
+    quick: bool = False,
+    full: bool = False,
+    workers: int = 2,
     data: Data = None,
     json: Json = False,
 ) -> int:
     """Run a paper's experiments again and print its numbers beside ours; the exit status is 1 if one is outside its tolerance or a statement is false.
 
     Example: stereo-framework reproduce taxonomy2002/table5 --quick
+
+    Parameters
+    ----------
+    paper
+        A paper, or one of its tables, figures or experiments.
+    out
+        Folder for the page, figures, tables and runs; default: reproduction/PAPER.
+    quick
+        Only what takes seconds: one scene, the fast items.
+    full
+        Nothing at reduced size, however long it takes.
+    workers
+        Runs at a time.
     """
     import dataclasses
 
+    from stereo_framework.kernels.compiling import told
     from stereo_framework.papers import find_paper
     from stereo_framework.papers.comparison import HEADER
     from stereo_framework.papers.reproduce import reproduce as run_paper
 
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
-    done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
+    with told(_output.say_compiling):
+        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, full=full)
     if json:
         _output.print_json([dataclasses.asdict(c) | {"difference": c.difference, "outside": c.outside} for c in done.comparisons])
         return 0 if done.holds else 1

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import importlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stereo_framework import aggregation as _aggregation  # noqa: F401  importing a family registers its stages
-from stereo_framework import confidence as _confidence  # noqa: F401
-from stereo_framework import matcher as _matcher  # noqa: F401
-from stereo_framework import matching_cost as _matching_cost  # noqa: F401
-from stereo_framework import optimization as _optimization  # noqa: F401
-from stereo_framework import preprocessing as _preprocessing  # noqa: F401
-from stereo_framework import refinement as _refinement  # noqa: F401
-from stereo_framework import scheme as _scheme  # noqa: F401
-from stereo_framework import smoothness as _smoothness  # noqa: F401
 from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
 from stereo_framework.engine.links import MATCH, RESTORE, Link, in_lock_step
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, holds_volume, peak_memory
+from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.pair import Pair
@@ -27,6 +20,10 @@ from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage
 
 __all__ = ["Match", "Pipeline"]
+
+for _family in SLOTS:
+    # Importing a family registers its stages.
+    importlib.import_module(f"stereo_framework.{_family}")
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,14 @@ class Pipeline:
             steps.insert(at, ("matching_cost", self.matching_cost))
         return in_lock_step(steps, both=both)
 
-    def __call__(self, scene: Scene | Pair, search: Search | None = None, *, keep_volume: bool = False) -> Match:
+    def __call__(
+        self,
+        scene: Scene | Pair,
+        search: Search | None = None,
+        *,
+        keep_volume: bool = False,
+        notify: Callable[[Step], None] | None = None,
+    ) -> Match:
         """Match the scene's frame pair, or a pair.
 
         Parameters
@@ -174,6 +178,8 @@ class Pipeline:
             Instead of the scene's own; its direction is taken from the scene.
         keep_volume : bool
             Keep the optimizer's volume in the result. It then exists whole.
+        notify : callable, optional
+            Called with each step before it runs.
 
         Returns
         -------
@@ -189,7 +195,7 @@ class Pipeline:
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         tree = Tree([self], keep_volume=keep_volume)
         self._check_memory(tree, pair)
-        [(_, outcome)] = tree.walk(pair)
+        [(_, outcome)] = tree.walk(pair, notify=notify)
         if isinstance(outcome, Exception):
             raise outcome
         found: Match = outcome

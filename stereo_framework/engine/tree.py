@@ -15,11 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from stereo_framework.engine.blame import WrongReturn
-from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link
+from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
 from stereo_framework.engine.match import Match, warnings
 from stereo_framework.engine.returned import spelled
 from stereo_framework.engine.slabs import advance, needed_before
-from stereo_framework.engine.steps import Clock, Name, OutOfMemory, State, Step, confidences, frozen, make_step, view_of
+from stereo_framework.engine.steps import Clock, OutOfMemory, State, Step, confidences, frozen, make_step, view_of
 from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.pair import Pair
 from stereo_framework.per_image import kept_here
@@ -265,9 +265,9 @@ class Tree:
 def _step(link: Link, *, integer: bool) -> Step:
     """The step that runs a link; those that run whole pipelines are made here."""
     if link.slot == "alternatives":
-        return Step(link, functools.partial(_run_alternatives, link.work, link.view == BOTH), None, frozenset())
+        return Step(link, functools.partial(_run_alternatives, link.work, link.view == BOTH), None)
     if link.slot == "scheme":
-        return Step(link, functools.partial(_run_scheme, link.work, link.view), None, frozenset())
+        return Step(link, functools.partial(_run_scheme, link.work, link.view), None)
     return make_step(link, integer=integer)
 
 
@@ -349,6 +349,6 @@ def _objective(labelings: Sequence[Labeling], steps: Sequence[Step]) -> float | 
         return None
     at = next(i for i, step in enumerate(steps) if step.link.slot == "optimization")
     local = list(itertools.takewhile(lambda step: step.halo is not None, steps[at:]))
-    reading = max((i + 1 for i, step in enumerate(local) if step.touches_volume), default=0)
+    reading = max((i + 1 for i, step in enumerate(local) if step.link.touches_volume), default=0)
     overlap = any(step.halo for step in local[:reading])
     return math.fsum(values) if len(values) == len(labelings) and not overlap else None

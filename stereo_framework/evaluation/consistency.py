@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.rounding import round_half_away
+from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask
 
@@ -57,7 +56,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
     difference = np.empty(disparity.shape, np.float32)
     over_rows(
-        lambda a, b: _difference_kernel(disparity[a:b], match_disparity[a:b], direction, difference[a:b]),
+        lambda a, b: left_right_kernel(disparity[a:b], match_disparity[a:b], direction, difference[a:b]),
         len(disparity),
         disparity.size,
     )
@@ -98,14 +97,3 @@ def inconsistent_pixels(
     confirmed = left_right_difference(disparity, match_disparity, direction) <= np.float32(threshold)
     count = int(np.count_nonzero(estimated))
     return 100 * (count - int(np.count_nonzero(confirmed & estimated))) / count if count else math.nan
-
-
-@kernel
-def _difference_kernel(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
-    rows, columns = disparity.shape
-    for y in range(rows):
-        for x in range(columns):
-            out[y, x] = np.nan
-            target = x - direction * round_half_away(disparity[y, x])
-            if 0 <= target < columns and np.isfinite(match_disparity[y, int(target)]):
-                out[y, x] = np.abs(disparity[y, x] - match_disparity[y, int(target)])

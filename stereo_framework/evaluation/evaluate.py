@@ -21,7 +21,7 @@ from stereo_framework.evaluation.preparation import Prepared, prepare
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.evaluation.roc import kept_table, map_errors
-from stereo_framework.scene import Calibration, Disparity, Mask, Scene
+from stereo_framework.scene import Disparity, Mask, Scene
 
 
 def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, Any] | Protocol | None = None) -> dict[str, float]:
@@ -128,6 +128,8 @@ def _whole(scene: Scene, prepared: Prepared, mask: Mask, protocol: Protocol) -> 
     if factor == 1:
         return Region(prepared.disparity, scene.truth, mask, prepared.given, calibration)
     if calibration is not None:
-        calibration = Calibration(factor * calibration.focal_length, calibration.baseline, factor * calibration.doffs)
+        calibration = replace(
+            calibration, focal_length=factor * calibration.focal_length, doffs=factor * calibration.doffs, center=None
+        )
     size = np.float32(factor)
     return Region(size * prepared.disparity, size * scene.truth, mask, size * prepared.given, calibration)

@@ -1,10 +1,17 @@
 """Image, disparity and calibration files."""
 
 from stereo_framework.io._files import PathLike, check_file, read_bytes
-from stereo_framework.io.calibration import CalibrationFile, read_calibration, read_kitti_calibration
+from stereo_framework.io.calibration import (
+    CalibrationFile,
+    read_any_calibration,
+    read_calibration,
+    read_kitti_calibration,
+    read_opencv_calibration,
+)
 from stereo_framework.io.disparity import grey_disparity, read_disparity, write_disparity
 from stereo_framework.io.images import read_alpha, read_grey, read_image, read_mask, write_image
 from stereo_framework.io.pfm import read_pfm, write_pfm
+from stereo_framework.io.points import write_points
 
 __all__ = [
     "CalibrationFile",
@@ -12,6 +19,7 @@ __all__ = [
     "check_file",
     "grey_disparity",
     "read_alpha",
+    "read_any_calibration",
     "read_bytes",
     "read_calibration",
     "read_disparity",
@@ -19,8 +27,10 @@ __all__ = [
     "read_image",
     "read_kitti_calibration",
     "read_mask",
+    "read_opencv_calibration",
     "read_pfm",
     "write_disparity",
     "write_image",
     "write_pfm",
+    "write_points",
 ]

@@ -1,16 +1,23 @@
-"""Camera calibration files: Middlebury's ``calib.txt``, which ETH3D shares, and KITTI's."""
+"""Camera calibration files: Middlebury's ``calib.txt``, which ETH3D shares, KITTI's, and those that OpenCV writes."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes
+from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.scene import Calibration
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")
+_PEEK = 4096
+"""Bytes at the beginning of a file that tell its kind."""
+
 _LEVELS = range(2, 32768)
 """How many disparities a search can have."""
 
@@ -68,7 +75,7 @@ def read_calibration(path: PathLike) -> CalibrationFile:
     if len(camera) != 9:
         raise DataError(f"{path}: cam0 has {len(camera)} numbers; expected the 9 of [f 0 cx; 0 f cy; 0 0 1]")
     read = CalibrationFile(
-        _checked(path, camera[0], number("baseline"), number("doffs")),
+        _checked(path, camera[0], number("baseline"), number("doffs"), (camera[2], camera[5])),
         width=whole("width"),
         height=whole("height"),
         ndisp=whole("ndisp"),
@@ -120,16 +127,93 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
     focal_length = reference[0]
     # The fourth number is -f times the camera's place along the baseline, measured from camera 0.
     baseline = (reference[3] - match[3]) / focal_length if focal_length else 0.0
-    return _checked(path, focal_length, baseline, match[2] - reference[2])
+    return _checked(path, focal_length, baseline, match[2] - reference[2], (reference[2], reference[6]))
 
 
-def _checked(path: PathLike, focal_length: float, baseline: float, doffs: float) -> Calibration:
+def read_opencv_calibration(path: PathLike) -> Calibration:
+    """Read the calibration of a rectified pair that OpenCV wrote: its ``Q``, or ``P1`` and ``P2``, all as of ``cv2.stereoRectify``.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.yml``, ``.yaml``, ``.xml`` or ``.json`` file of ``cv2.FileStorage``, or `Q` alone as a 4x4 array in a ``.npy`` file.
+
+    Returns
+    -------
+    Calibration
+        Focal length in pixels, baseline in the unit that the cameras were calibrated in.
+
+    Raises
+    ------
+    DataError
+        The file is missing or damaged, or holds neither.
+    """
+    import cv2
+
+    data = read_bytes(path)
+    if Path(path).suffix.lower() == ".npy":
+        found = {"Q": read_numpy(path).astype(float)}
+    else:
+        try:
+            storage = cv2.FileStorage(data.decode(), cv2.FILE_STORAGE_READ | cv2.FILE_STORAGE_MEMORY)
+            found = {name: storage.getNode(name).mat() for name in ("Q", "P1", "P2")}
+        except (cv2.error, UnicodeDecodeError, SystemError):
+            raise DataError(f"{path}: is no file of OpenCV's FileStorage, or a damaged one") from None
+    shapes = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
+    matrices = {name: m for name, m in found.items() if m is not None and m.shape == shapes[name] and np.isfinite(m).all()}
+    if "Q" in matrices and matrices["Q"][3, 2]:
+        q = matrices["Q"]
+        return _checked(path, q[2, 3], abs(1 / q[3, 2]), q[3, 3] / q[3, 2], (-q[0, 3], -q[1, 3]))
+    if {"P1", "P2"} <= matrices.keys() and matrices["P1"][0, 0]:
+        left, right = matrices["P1"], matrices["P2"]
+        return _checked(
+            path, left[0, 0], (left[0, 3] - right[0, 3]) / left[0, 0], right[0, 2] - left[0, 2], (left[0, 2], left[1, 2])
+        )
+    raise DataError(f"{path}: holds neither Q (4x4) nor P1 and P2 (3x4); write one of cv2.stereoRectify's results")
+
+
+def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibration, int | None]:
+    """Read a calibration file of any of the kinds of this module; its content says which.
+
+    Parameters
+    ----------
+    path : path-like
+    colour : bool
+        Whether a KITTI pair is of the colour cameras, 2 and 3, not of the grey ones, 0 and 1.
+
+    Returns
+    -------
+    calibration : Calibration
+    ndisp : int or None
+        Where the file bounds the disparities, they lie in 0..ndisp-1.
+
+    Raises
+    ------
+    DataError
+        The file is missing, damaged or of no known kind.
+    """
+    text = read_bytes(path)[:_PEEK].decode("latin-1")
+    if Path(path).suffix.lower() == ".npy" or re.match(r"\s*(%YAML|<\?xml|\{)", text):
+        return read_opencv_calibration(path), None
+    if re.search(r"^\s*cam0\s*=", text, re.MULTILINE):
+        calib = read_calibration(path)
+        return calib.calibration, calib.ndisp
+    if re.search(r"^\s*(P\d|P_rect_\d\d):", text, re.MULTILINE):
+        return read_kitti_calibration(path, *((2, 3) if colour else (0, 1))), None
+    raise DataError(
+        f"{path}: is no calibration of a known kind; legal: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML, XML or JSON, Q as .npy"
+    )
+
+
+def _checked(
+    path: PathLike, focal_length: float, baseline: float, doffs: float, center: tuple[float, float] | None = None
+) -> Calibration:
     for what, value in (("focal length", focal_length), ("baseline", baseline)):
         if not 0 < value < math.inf:
             raise DataError(f"{path}: the {what} {value:g} is not a number above 0")
     if not math.isfinite(doffs):
         raise DataError(f"{path}: the principal points are {doffs:g} pixels apart")
-    return Calibration(focal_length, baseline, doffs)
+    return Calibration(float(focal_length), float(baseline), float(doffs), center)
 
 
 def _numbers(path: PathLike, key: str, text: str) -> list[float]:

@@ -3,7 +3,7 @@
 | file | disparity | unknown |
 | --- | --- | --- |
 | ``.pfm`` | pixels | infinite or NaN |
-| ``.npy``, ``.npz`` (first array) | pixels | not finite |
+| ``.npy``, ``.npz`` (first array), ``.tif`` of floats | pixels | not finite |
 | 16-bit grey | grey / scale, scale 256 unless given | grey 0 unless told otherwise |
 | 8-bit grey | minimum + grey / scale, scale required | grey 0 unless told otherwise |
 """
@@ -18,7 +18,7 @@ import numpy as np
 
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, write_bytes
-from stereo_framework.io.images import Samples, read_grey, write_image
+from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_float_tiff, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.scene import Disparity
@@ -33,7 +33,7 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
     Parameters
     ----------
     path : path-like
-        ``.pfm``, ``.npy``, ``.npz``, or a grey picture (PNG, PGM, ...) with 8 or 16 bits.
+        ``.pfm``, ``.npy``, ``.npz``, a ``.tif`` of floats, or a grey picture (PNG, PGM, ...) with 8 or 16 bits.
     scale : float, optional
         Grey levels per pixel of disparity. Pictures only; needed for 8 bits, 256 by default for 16.
     unknown : int or None
@@ -53,10 +53,11 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         that holds pixels.
     """
     suffix = Path(path).suffix.lower()
-    if suffix in (".pfm", ".npy", ".npz"):
+    floats = read_float_tiff(path) if suffix in (".tif", ".tiff") else None
+    if suffix in (".pfm", ".npy", ".npz") or floats is not None:
         if scale is not None or minimum != 0:
             raise DataError(f"{path}: holds disparities in pixels; scale and minimum are for grey pictures")
-        values = read_pfm(path) if suffix == ".pfm" else read_numpy(path)
+        values = floats if floats is not None else read_pfm(path) if suffix == ".pfm" else read_numpy(path)
         if values.ndim != 2:
             raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
         return np.where(np.isfinite(values), values, np.float32(np.nan))
@@ -107,7 +108,7 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
     Parameters
     ----------
     path : path-like
-        ``.pfm`` and ``.npy`` hold the values (unknown as +inf in PFM, where the field's tools expect it), ``.png`` 16 bits
+        ``.pfm``, ``.npy`` and ``.tif`` hold the values (unknown as +inf in PFM, where the field's tools expect it), ``.png`` 16 bits
         without a scale and 8 bits with one, ``.pgm`` 8 bits.
     disparity : ndarray of floats, (rows, columns)
         Pixels, NaN = unknown.
@@ -128,18 +129,20 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
     if disparity.ndim != 2:
         raise DataError(f"{path}: an array of shape {disparity.shape} is no disparity map; expected (rows, columns)")
     known = np.isfinite(disparity)
-    if suffix in (".pfm", ".npy"):
+    if suffix in (".pfm", ".npy", ".tif", ".tiff"):
         if scale is not None:
             raise DataError(f"{path}: {suffix} holds pixels; a scale is for .png and .pgm")
         if suffix == ".pfm":
             write_pfm(path, np.where(known, disparity, np.inf))
+        elif suffix.startswith(".tif"):
+            write_float_tiff(path, np.where(known, disparity, np.nan).astype(np.float32))
         else:
             buffer = io.BytesIO()
             np.save(buffer, np.where(known, disparity, np.nan).astype(np.float32))
             write_bytes(path, buffer.getvalue())
         return
     if suffix not in (".png", ".pgm"):
-        raise DataError(f"{path}: unknown ending {suffix!r} for a disparity map; legal: .pfm, .png, .pgm, .npy")
+        raise DataError(f"{path}: unknown ending {suffix!r} for a disparity map; legal: .pfm, .png, .pgm, .npy, .tif")
     if suffix == ".pgm" and scale is None:
         raise DataError(f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel")
     dtype, factor = (np.uint16, KITTI_SCALE) if scale is None else (np.uint8, scale)

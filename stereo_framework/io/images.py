@@ -204,6 +204,10 @@ def _decode(data: bytes) -> NDArray | None:
             logging.setLogLevel(level)
 
 
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pfm", ".npy")
+"""Of the files that images are looked for in, where a folder is given."""
+
+
 def write_image(path: PathLike, array: NDArray) -> None:
     """Write an image in the format that the file name's ending says.
 
@@ -243,6 +247,17 @@ def write_image(path: PathLike, array: NDArray) -> None:
         write_bytes(path, _encode(suffix, array))
     else:
         raise DataError(f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif")
+
+
+def write_float_tiff(path: PathLike, array: NDArray[np.float32]) -> None:
+    """Write a map, float32 ``(rows, columns)``, as a TIFF file of floats; NaN stays."""
+    write_bytes(path, _encode(".tif", array))
+
+
+def read_float_tiff(path: PathLike) -> NDArray[np.float32] | None:
+    """The map in a TIFF file of floats, float32 ``(rows, columns[, channels])``; None where the file holds something else."""
+    array = _decode(read_bytes(path))
+    return array.astype(np.float32) if array is not None and array.dtype in (np.float32, np.float64) else None
 
 
 def encode_png(array: NDArray) -> bytes:

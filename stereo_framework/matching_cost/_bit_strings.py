@@ -9,6 +9,7 @@ from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._grey import PIECE, Form, Grey, compared, grey_line, luma, pixels_of
+from stereo_framework.matching_cost._sampling import Sampling
 from stereo_framework.per_image import per_image
 from stereo_framework.scene import Image
 
@@ -59,12 +60,11 @@ def _strings(image: Image, width: int, height: int, form: Form, grey: Grey, deno
     rows, columns = image.shape[:2]
     pairs = compared(width, height, form)
     pixels, prototype = pixels_of(image)
+    sampling = Sampling(denominator, cubic, image.dtype == np.uint8)
     strings = np.empty((-(-len(pairs) // _WORD), rows, (columns - 1) * denominator + 1), np.uint64)
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            pixels, start, width, height, pairs, denominator, cubic, image.dtype == np.uint8, prototype, strings[:, start:stop]
-        )
+        _kernel(pixels, start, width, height, pairs, sampling, prototype, strings[:, start:stop])
 
     over_rows(run, rows, rows * columns * denominator * len(pairs) // 4)
     return strings
@@ -77,21 +77,20 @@ def _kernel(
     width: int,
     height: int,
     pairs: NDArray[np.int64],
-    denominator: int,
-    cubic: bool,
-    whole: bool,
+    sampling: Sampling,
     prototype: NDArray,
     strings: Strings,
 ) -> None:
     """Bit strings of the rows from `start` on of a whole image ``(rows, columns, channels)``."""
     _, rows, fine = strings.shape
+    denominator = sampling.denominator
     margin, above = width // 2 * denominator, height // 2
     sample, bits = np.empty(fine, np.float32), np.empty(fine, np.uint16)
     # Of the rows of a window; the row y of the image stands in line y % height.
     lines = np.empty((height, fine + 2 * margin), prototype.dtype)
     for y in range(start - above, start + rows + above):
         clamped = min(max(y, 0), image.shape[0] - 1)
-        grey_line(image[clamped], denominator, cubic, whole, sample, margin, lines[y % height])
+        grey_line(image[clamped], sampling, sample, margin, lines[y % height])
         if y < start + above:
             continue
         top, out = y - height + 1, y - start - above

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.matching_cost._difference import upsample
+from stereo_framework.matching_cost._sampling import Sampling, upsample
 from stereo_framework.scene import Image
 
 Odd = Literal[3, 5, 7, 9, 11, 13, 15]
@@ -58,23 +58,19 @@ def pixels_of(image: Image) -> tuple[Any, Any]:
 
 
 @kernel
-def grey_line(
-    row: NDArray, denominator: int, cubic: bool, whole: bool, sample: NDArray[np.float32], margin: int, line: NDArray
-) -> None:
-    """Sum of the channels of a row ``(columns, channels)`` at steps of 1/denominator, the outermost repeated `margin` times at either end.
+def grey_line(row: NDArray, sampling: Sampling, sample: NDArray[np.float32], margin: int, line: NDArray) -> None:
+    """Sum of the channels of a row ``(columns, channels)`` at its samples, the outermost repeated `margin` times at either end.
 
-    Channels are sampled one by one, as by the differences, and then added. `sample` has room for the ``(columns - 1) * denominator + 1``
-    samples, `line` for these and both margins.
+    Channels are sampled one by one, as by the differences, and then added. `sample` has room for the samples, `line` for these and both margins.
     """
-    columns, channels = row.shape
-    fine = (columns - 1) * denominator + 1
+    fine, channels = sample.shape[0], row.shape[1]
     middle = line[margin : margin + fine]
-    if denominator == 1:
-        _add_channels(row, middle)
+    if sampling.denominator == 1:
+        add_channels(row, middle)
     else:
         middle[:] = 0
         for c in range(channels):
-            upsample(row[:, c], denominator, cubic, whole, sample)
+            upsample(row[:, c], sampling, sample)
             for i in range(fine):
                 middle[i] += sample[i]
     line[:margin] = middle[0]
@@ -82,7 +78,8 @@ def grey_line(
 
 
 @kernel
-def _add_channels(row: NDArray, line: NDArray) -> None:
+def add_channels(row: NDArray, line: NDArray) -> None:
+    """Sum of the channels of a row ``(columns, channels)`` at its pixels."""
     columns, channels = row.shape
     if channels == 1:
         for x in range(columns):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
-from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, positions
 from stereo_framework.matching_cost._grey import Grey, Odd
+from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arrange, check_images, close_view, geometry
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Unit, stage
@@ -91,48 +91,23 @@ def census(
     left = bit_strings(reference, width=width, height=height, form=form, grey=grey)
     n, cubic = search.denominator, interpolation == "cubic"
     right = bit_strings(match, width=width, height=height, form=form, grey=grey, denominator=n, cubic=cubic)
-    starts, stops, origins, clipped = positions(columns, search)
+    view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            left[:, start:stop],
-            right[:, start:stop],
-            starts,
-            stops,
-            origins,
-            clipped,
-            search.stride,
-            search.direction > 0,
-            np.uint8(outside),
-            costs[start:stop],
-        )
+        _kernel(left[:, start:stop], right[:, start:stop], view, np.uint8(outside), costs[start:stop])
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
 
 
 @kernel
-def _kernel(
-    left: Strings,
-    right: Strings,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    origins: NDArray[np.int64],
-    clipped: NDArray[np.int64],
-    stride: int,
-    reverse: bool,
-    outside: int,
-    costs: NDArray[np.uint8],
-) -> None:
-    """Costs of some rows, from the strings ``(words, rows, positions)`` of both images; `clipped`: columns with levels out of view."""
-    words, rows, fine = right.shape
-    levels = costs.shape[2]
-    lines = np.zeros((words, fine + 2 * levels), np.uint64)
+def _kernel(left: Strings, right: Strings, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+    """Costs of some rows, from the strings ``(words, rows, positions)`` of both images."""
+    words, rows, _ = right.shape
+    lines = np.zeros((words, view.samples + 2 * view.levels), np.uint64)
     for y in range(rows):
         for w in range(words):
-            arrange(right[w, y], reverse, stride, lines[w, levels : levels + fine])
-        count_differences(left[:, y], lines, origins, costs[y])
-        for x in clipped:
-            costs[y, x, : starts[x]] = outside
-            costs[y, x, stops[x] :] = outside
+            arrange(right[w, y], view.reverse, view.stride, lines[w, view.levels : view.levels + view.samples])
+        count_differences(left[:, y], lines, view.origins, costs[y])
+        close_view(view, outside, costs[y])

@@ -57,6 +57,8 @@ class Trial:
     state : {"complete", "pruned", "failed"}
     error : str or None
         Why it failed.
+    traceback : str
+        Where in the code the error was raised, as Python prints it; empty if nothing was raised.
     """
 
     number: int
@@ -66,10 +68,11 @@ class Trial:
     value: float | None
     state: Literal["complete", "pruned", "failed"]
     error: str | None
+    traceback: str = ""
 
     def record(self) -> dict[str, Any]:
         """The trial as the plain object that ``--json`` prints."""
-        return dict(vars(self))
+        return {key: value for key, value in vars(self).items() if key != "traceback"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +292,8 @@ class Tuner:
                 return
             self._make(batch)
             for one in batch:
-                about = {"method": one.run.method, "axes": one.run.axes, "scenes": one.values, "error": one.error}
+                about: dict[str, Any] = {"method": one.run.method, "axes": one.run.axes, "scenes": one.values}
+                about |= {"error": one.error, "traceback": one.traceback}
                 self.study.tell(one.trial, one.value, about, failed=one.error is not None)
             self._write_best()
             new = [trial for trial in self.study.finished if trial.number not in told]
@@ -312,7 +316,7 @@ class Tuner:
                 script = self.script.resolved | {"tuned": self._name}
                 self._store.plan([key for task in tasks for key in task.keys], [script], grow=True)
             for i, result in fill(self._store, tasks, self._crew):
-                alive[i].error = result.error
+                alive[i].error, alive[i].traceback = result.error, result.traceback
                 alive[i].statistics.append(result.statistics)
             for one in alive:
                 if one.error is None:
@@ -377,6 +381,7 @@ class _Making:
     values: dict[str, float] = field(default_factory=dict)
     value: float | None = None
     error: str | None = None
+    traceback: str = ""
     pruned: bool = False
 
 

@@ -98,6 +98,22 @@ def test_mistakes_are_one_line(script):
     assert call("tune", script, "--scene", "synthetic/planes", "--trials", 2).exit_code == 0
 
 
+def test_the_place_of_an_error_is_printed_when_asked_for(script, tmp_path):
+    plugin = tmp_path / "fails_in_a_trial_plugin.py"
+    plugin.write_text(
+        "from stereo_framework.stage import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def fails_in_a_trial(disparity):\n    raise RuntimeError('no luck')\n"
+    )
+    script.write_text(f"plugins: [{plugin.name}]\n{SCRIPT}refinement: [fails_in_a_trial]\n")
+    place = f'  File "{plugin}", line 4, in fails_in_a_trial\n'
+    few = ("tune", script, "--scene", "synthetic/planes", "--trials", 2)
+    assert place not in call(*few).stderr
+    asked = call(*few, "--traceback", "--json")
+    assert asked.stderr.count(place) == 1  # of both trials once
+    assert [trial.keys() & {"error", "traceback"} for trial in json.loads(asked.stdout)["trials"]] == [{"error"}] * 2
+
+
 def test_failed_trials_are_told(script):
     script.write_text(SCRIPT + "    search.maximum: [-5, 12]\n")
     result = call("tune", script, "--scene", "synthetic/planes", "--trials", 12)

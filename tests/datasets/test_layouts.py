@@ -161,7 +161,7 @@ def test_version_3(root, size, reduction):
     assert scene.match_truth is None
     np.testing.assert_array_equal(scene.mask("nonocc")[:, 0], [False, False, True, True])
     assert (scene.search.minimum, scene.search.maximum, scene.largest_disparity) == (0, 69, 70)
-    assert scene.calibration == Calibration(994.978, 193.001, 31.086)
+    assert scene.calibration == Calibration(994.978, 193.001, 31.086, (311.193, 254.877))
     assert (scene.protocol, scene.border, scene.reduction, scene.grey_levels) == ("middlebury-v3", 0, reduction, None)
     assert (scene.weight, scene.whole_truth) == (1.0, False)
 

@@ -2,10 +2,18 @@
 
 import re
 
+import cv2
+import numpy as np
 import pytest
 
 from stereo_framework.errors import DataError
-from stereo_framework.io import CalibrationFile, read_calibration, read_kitti_calibration
+from stereo_framework.io import (
+    CalibrationFile,
+    read_any_calibration,
+    read_calibration,
+    read_kitti_calibration,
+    read_opencv_calibration,
+)
 from stereo_framework.scene import Calibration
 
 TEXT = """cam0=[994.978 0 311.193; 0 994.978 254.877; 0 0 1]
@@ -21,7 +29,7 @@ vmax=61
 dyavg=0
 dymax=0
 """
-EXPECTED = CalibrationFile(Calibration(994.978, 193.001, 31.086), 741, 497, 70, False, 7, 61)
+EXPECTED = CalibrationFile(Calibration(994.978, 193.001, 31.086, (311.193, 254.877)), 741, 497, 70, False, 7, 61)
 
 
 def read(tmp_path, text):
@@ -74,7 +82,7 @@ def test_real_files(data):
         size = (folder / "im0.png").read_bytes()[16:24]
         assert (calibration.width, calibration.height) == (int.from_bytes(size[:4], "big"), int.from_bytes(size[4:], "big"))
         assert calibration.vmax < calibration.ndisp
-    assert read_calibration(folders[0] / "calib.txt").calibration == Calibration(1038.018, 176.252, 53.271)
+    assert read_calibration(folders[0] / "calib.txt").calibration == Calibration(1038.018, 176.252, 53.271, (322.037, 243.393))
 
 
 KITTI = """P0: 7.070912e+02 0 6.018873e+02 0 0 7.070912e+02 1.831104e+02 0 0 0 1 0
@@ -109,3 +117,66 @@ def test_bad_kitti_files(tmp_path, old, new, message):
     (tmp_path / "000000.txt").write_text(KITTI.replace(old, new))
     with pytest.raises(DataError, match=message):
         read_kitti_calibration(tmp_path / "000000.txt", 0, 1)
+
+
+@pytest.fixture
+def rectified():
+    """What cv2.stereoRectify makes of two turned cameras 120 mm apart; principal points may differ."""
+    camera = np.array([[700, 0, 330], [0, 710, 250], [0, 0, 1.0]])
+    other = np.array([[720, 0, 300], [0, 715, 240], [0, 0, 1.0]])
+    turned, _ = cv2.Rodrigues(np.array([0.01, 0.06, -0.02]))
+    return cv2.stereoRectify(
+        camera, np.zeros(5), other, np.zeros(5), (640, 480), turned, np.array([[-120.0], [2], [1]]), flags=0, alpha=0
+    )[2:5]
+
+
+def project(matrix, point):
+    x, y, w = matrix @ [*point, 1]
+    return x / w, y / w
+
+
+@pytest.mark.parametrize("kind", ["P1 and P2", "Q", "Q as npy", "Q in xml", "Q in json"])
+def test_opencv_depth_is_the_points_own(tmp_path, rectified, kind):
+    left, right, q = rectified
+    path = tmp_path / f"stereo.{kind.split()[-1] if kind[-1] != 'Q' and kind[0] == 'Q' else 'yml'}"
+    if kind == "Q as npy":
+        np.save(path, q)
+    else:
+        storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_WRITE)
+        for name, matrix in {"P1": left, "P2": right}.items() if kind == "P1 and P2" else [("Q", q)]:
+            storage.write(name, matrix)
+        storage.release()
+    calibration = read_opencv_calibration(path)
+    assert read_any_calibration(path) == (calibration, None)
+    point = np.array([150.0, -80, 1900])
+    (x, y), (x_match, y_match) = project(left, point), project(right, point)
+    assert y_match == pytest.approx(y, abs=1e-9)
+    # As scene.Calibration says: depth = baseline * focal_length / (disparity + doffs). FileStorage keeps 16 digits, arrays are read as float32.
+    exact = 1e-6 if kind == "Q as npy" else 1e-9
+    depth = calibration.baseline * calibration.focal_length / (x - x_match + calibration.doffs)
+    assert depth == pytest.approx(1900, rel=exact)
+    assert (x - calibration.center[0]) * depth / calibration.focal_length == pytest.approx(150, rel=exact)
+    assert (y - calibration.center[1]) * depth / calibration.focal_length == pytest.approx(-80, rel=exact)
+
+
+def test_the_kind_is_told_by_the_content(tmp_path):
+    path = tmp_path / "any"
+    path.write_text(TEXT)
+    assert read_any_calibration(path) == (EXPECTED.calibration, 70)
+    path.write_text("\n".join(f"P{n}: 700 0 300 {-700 * n / 2} 0 700 200 0 0 0 1 0" for n in range(4)))
+    grey, colour = read_any_calibration(path, colour=False), read_any_calibration(path)
+    assert grey == colour == (Calibration(700, 0.5, 0, (300, 200)), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nothing known", "is no calibration of a known kind; legal: Middlebury's"),
+        ("%YAML:1.0\n---\nK: [1, 2", "is no file of OpenCV's FileStorage, or a damaged one|holds neither Q"),
+        ("%YAML:1.0\n---\nK: 3\n", "holds neither Q .* nor P1 and P2"),
+    ],
+)
+def test_unknown_calibrations(tmp_path, text, message):
+    (tmp_path / "c.yml").write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_any_calibration(tmp_path / "c.yml")

@@ -127,7 +127,7 @@ def test_holes_are_infinite_in_pfm(tmp_path):
 @pytest.mark.parametrize(
     ("name", "disparity", "scale", "message"),
     [
-        ("a.tif", [[1.0]], None, "unknown ending '.tif' for a disparity map; legal: .pfm, .png, .pgm, .npy"),
+        ("a.jpg", [[1.0]], None, "unknown ending '.jpg' for a disparity map; legal: .pfm, .png, .pgm, .npy, .tif"),
         ("a.pgm", [[1.0]], None, "needs its scale"),
         ("a.png", [[1.0]], -1, "scale -1 is not above 0"),
         ("a.pfm", [[1.0]], 4, ".pfm holds pixels; a scale is for .png and .pgm"),

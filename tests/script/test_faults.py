@@ -59,7 +59,7 @@ sweep:
     [
         ("", r"1:1: matching_cost: missing; every method needs one"),
         ("hello", r"1:1: not a script: expected keys and values"),
-        (BASE + "agregation: [box]", r"2:1: no such key 'agregation'; legal keys: aggregation, .*; did you mean 'aggregation'\?"),
+        (BASE + "agregation: [box]", r"2:1: .*'agregation'.*did you mean 'aggregation'\?"),
         # types
         (BASE + "aggregation: [{use: box, size: true}]", r"2:32: aggregation\.box\.size: true is not a whole number >= 1"),
         (BASE + 'aggregation: [{use: box, size: "20"}]', r"2:32: aggregation\.box\.size: '20' is not a whole number >= 1"),
@@ -91,7 +91,7 @@ sweep:
         ),
         (
             BASE + "sweep: {grid: {aggregation.bx.size: [1]}}",
-            r"2:16: sweep\.grid\.aggregation\.bx\.size: addresses nothing: aggregation has no stage 'bx'; .*did you mean 'box'",
+            r"2:16: sweep\.grid\.aggregation\.bx\.size: addresses nothing: aggregation has .*'bx'.*did you mean 'box'",
         ),
         (
             BASE + "sweep: {grid: {aggregation.box.sise: [1]}}",
@@ -112,7 +112,7 @@ sweep:
         (BASE + "sweep: {grid: {seed: [1, 2]}}", r"2:16: .*: addresses nothing: no stage of method 'my' draws random numbers"),
         (
             BASE + "sweep: {grid: {matching_cost: [absolute_differences]}}",
-            r"2:32: sweep\.grid\.matching_cost\[0\]: no stage 'absolute_differences'; .*did you mean 'absolute_difference'",
+            r"2:32: sweep\.grid\.matching_cost\[0\]: .*'absolute_differences'.*did you mean 'absolute_difference'",
         ),
         (
             BASE + "sweep: {grid: {matching_cost: [{use: squared_difference, trunc: 1}]}}",
@@ -176,7 +176,7 @@ sweep:
             BASE + "methods: {a: {scenes: x}}",
             r"2:15: methods\.a: no such key 'scenes' of a method; legal keys: aggregation, .*include",
         ),
-        (BASE + "methods: {a: {aggregation: boxx}}", r"2:28: methods\.a\.aggregation: no stage 'boxx'; .*did you mean 'box'"),
+        (BASE + "methods: {a: {aggregation: boxx}}", r"2:28: methods\.a\.aggregation: .*'boxx'.*did you mean 'box'"),
         (BASE + "methods: {a: hello}", r"2:14: methods\.a: 'hello' is not a mapping"),
         ("methods:\n  a: {include: window, optimization: null}", r"2:38: methods\.a\.optimization: null is not the name"),
         (
@@ -186,7 +186,7 @@ sweep:
         (BASE + "evaluation: taxonomy2002", r"2:13: evaluation: 'taxonomy2002' is not a mapping; legal keys: protocol"),
         (
             BASE + "evaluation: {protocol: taxonomy2003}",
-            r"2:24: evaluation\.protocol: no protocol 'taxonomy2003'; .*did you mean",
+            r"2:24: evaluation\.protocol: .*'taxonomy2003'.*did you mean",
         ),
         (
             BASE + "evaluation: {protocol: {base: taxonomy2002, threshhold: 1}}",

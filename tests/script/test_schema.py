@@ -5,9 +5,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from stereo_framework import stage
+from stereo_framework.docstrings import parameter_texts
 from stereo_framework.errors import ScriptError
 from stereo_framework.script import find_script, load, schema, script_names
-from stereo_framework.script.schema import parameter_texts
 from stereo_framework.stage import SLOTS, PositiveInt
 
 WINDOW = {

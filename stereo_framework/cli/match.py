@@ -1,0 +1,173 @@
+"""The verb ``match``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereo_framework.cli import _output
+from stereo_framework.cli._options import Data, Traceback, disparities
+from stereo_framework.errors import ParameterError, StereoFrameworkError
+
+if TYPE_CHECKING:
+    from stereo_framework.everyday import Matched
+
+_EXAMPLE = "synthetic/planes"
+_FAST, _BEST = "sgbm", "planes"
+
+
+def match(
+    left: Annotated[str | None, typer.Argument()] = None,
+    right: Annotated[str | None, typer.Argument()] = None,
+    disparity_range: Annotated[list[str] | None, typer.Option("--disparities", metavar="A:B")] = None,
+    calibration: Path | None = None,
+    focal: float | None = None,
+    baseline: float | None = None,
+    left_mask: Path | None = None,
+    right_mask: Path | None = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
+    method: str | None = None,
+    fast: bool = False,
+    best: bool = False,
+    tiff: bool = False,
+    scene: str | None = None,
+    example: bool = False,
+    data: Data = None,
+    json: bool = False,
+    traceback: Traceback = False,
+) -> int:
+    """Match two images: a disparity map, a picture and, with a calibration, depth and a point cloud.
+
+    Example: stereo-framework match left.png right.png --disparities 0:64 -o results/mine
+
+    Parameters
+    ----------
+    left
+        Left image of a rectified pair; or a folder or pattern of left images.
+    right
+        Right image; or a folder or pattern of right images.
+    disparity_range
+        Search range in pixels, both ends included; for several pairs one, or one each. Default: estimated.
+    calibration
+        calib.txt of Middlebury or KITTI; OpenCV's YAML, XML or JSON; Q as .npy.
+    focal
+        Focal length in pixels, instead of a calibration.
+    baseline
+        Distance of the cameras; depths get its unit.
+    left_mask
+        White where the left image holds data.
+    right_mask
+        White where the right image holds data.
+    out
+        Folder for the files; default: NAME_match, for the left image's name.
+    method
+        A shipped script, or a script's file.
+    fast
+        OpenCV's semi-global block matching.
+    best
+        The most exact method, which takes several times as long.
+    tiff
+        Also write disparity.tiff (float32).
+    scene
+        A known scene instead of two images ('scenes' lists them).
+    example
+        Match the built-in example.
+    json
+        Print one JSON array instead of a summary.
+    """
+    chosen = [name for name, given in ((method, method), (_FAST, fast), (_BEST, best)) if given]
+    if len(chosen) > 1:
+        raise ParameterError("--method, --fast and --best are different wishes; give one")
+    known = scene or (_EXAMPLE if example else None)
+    beside = [o for o, v in (("--disparities", disparity_range), ("--calibration", calibration), ("--focal", focal)) if v]
+    if known is not None and (left is not None or beside):
+        raise ParameterError(f"a known scene brings its own images; leave out {left or beside[0]}")
+    if known is None and (left is None or right is None):
+        raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
+    from stereo_framework.everyday.matching import DEFAULT, single
+    from stereo_framework.everyday.matching import match as match_pair
+    from stereo_framework.everyday.pairs import pairs
+
+    name = str(chosen[0]) if chosen else DEFAULT
+    single(name)
+    options: dict[str, Any] = {"method": name, "calibration": calibration, "focal_length": focal, "baseline": baseline}
+    options |= {"left_mask": left_mask, "right_mask": right_mask}
+    found: Mapping[str, tuple[Path, Path] | None] = (
+        {Path(known).name: None} if known is not None else pairs(str(left), str(right))
+    )
+    ranges = [disparities(text) for text in disparity_range or []]
+    if len(ranges) not in (0, 1, len(found)):
+        raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
+    many = len(found) > 1
+    records, failed = [], False
+    for i, (stem, files) in enumerate(found.items()):
+        folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
+        try:
+            with _output.Progress(1) as progress:
+                if files is None:
+                    matched = _known(str(known), name, data, progress.watch)
+                else:
+                    span = ranges[i % len(ranges)] if ranges else None
+                    matched = match_pair(*files, disparities=span, **options, watch=progress.watch)
+                progress.watch("writing files")
+                written = matched.save(folder, tiff=tiff)
+        except StereoFrameworkError as error:
+            if not many:
+                raise
+            failed = True
+            records.append({"pair": stem, "error": str(error)})
+            print(f"error: {stem}: {error}", file=sys.stderr)
+            continue
+        records.append(_record(stem, matched, folder, written))
+        if not json:
+            _print(matched, folder, written)
+        for warning in matched.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+    if json:
+        _output.print_json(records)
+    return 1 if failed else 0
+
+
+def _known(name: str, method: str, data: Path | None, watch: Any) -> Matched:
+    from stereo_framework.datasets import load_scene
+    from stereo_framework.everyday import match_scene
+
+    return match_scene(load_scene(name, data=data), method, watch=watch)
+
+
+def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> dict[str, Any]:
+    import numpy as np
+
+    return {
+        "pair": stem,
+        "method": matched.method,
+        "size": list(matched.disparity.shape[::-1]),
+        "disparities": [matched.search.minimum, matched.search.maximum],
+        "range": matched.origin,
+        "estimated": float(np.isfinite(matched.disparity).mean()),
+        "consistent": float(matched.sure.mean()),
+        "seconds": matched.seconds,
+        "warnings": list(matched.warnings),
+        "folder": str(folder),
+        "files": written,
+        "error": None,
+    }
+
+
+def _print(matched: Matched, folder: Path, written: list[str]) -> None:
+    record = _record("", matched, folder, written)
+    columns, rows = record["size"]
+    print(f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})")
+    print(
+        f"{matched.method}: {100 * record['estimated']:.1f} % of the pixels have a disparity, both views agree about "
+        f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
+    )
+    if matched.scene.calibration is not None and matched.points.place.size:
+        near, far = (float(f(matched.points.place[:, 2])) for f in (min, max))
+        print(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")
+    print(f"{', '.join(written)} in {folder}")
+    print("see picture.png first; 'stereo-framework match --help' tells what else can be asked for")

@@ -1,0 +1,53 @@
+"""Left-right consistency: how well the match frame's own map agrees."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.left_right import left_right_kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.scene import Disparity, Search
+from stereo_framework.stage import stage
+from stereo_framework.view import View
+
+
+@stage("confidence", source="Hu & Mordohai 2012, section 3 (LRC); Egnal & Wildes 2002")
+def left_right_consistency(disparity: Disparity, other: View, search: Search) -> NDArray[np.float32]:
+    """Minus the difference between a pixel's disparity and that of the pixel which it meets in the match frame's own map.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    other : View
+        The match frame's map.
+    search : Search
+        Its direction says where the match frame lies; its width bounds the differences.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels; 0 = both maps say the same, lower = less sure, never below minus the width of the search range, which stands where there is no
+        estimate, where the pixel meets none, or where it lies beside the image.
+
+    Notes
+    -----
+    The pixel nearest to ``x - direction * d`` is asked; `d` is rounded with halves away from zero, as in `left_right_check`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left, right = np.float32([[0, 0, 1, 1]]), np.float32([[0, 1, 0.5, 0]])
+    >>> other = View(right, np.zeros((1, 4), np.uint8), Search(0, 2, direction=-1))
+    >>> left_right_consistency(left, other, Search(0, 2)).tolist()
+    [[0.0, -1.0, 0.0, -0.5]]
+    """
+    difference = np.empty_like(disparity)
+
+    def run(start: int, stop: int) -> None:
+        left_right_kernel(disparity[start:stop], other.disparity[start:stop], search.direction, difference[start:stop])
+
+    over_rows(run, disparity.shape[0], 5 * disparity.size)
+    width = np.float32(search.maximum - search.minimum)
+    return -np.fmin(difference, width)

@@ -1,0 +1,196 @@
+"""What the everyday way gives back: a map with everything that follows from it, and the files that it is saved as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence import left_right_consistency
+from stereo_framework.engine.match import Match
+from stereo_framework.errors import DataError
+from stereo_framework.io import write_disparity, write_image, write_pfm, write_points
+from stereo_framework.io.disparity import KITTI_SCALE
+from stereo_framework.scene import Disparity, Mask, Scene, Search
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CONFIDENCE = left_right_consistency.__name__
+"""The measure that decides which pixels are sure, where the method has none of its own."""
+
+_UNSURE = -1.0
+"""Pixels of left-right difference beyond which a disparity counts as unsure."""
+
+_STATUS_GREYS = np.array([255, 64, 128, 192, 0], np.uint8)
+"""Grey levels of ``status.png``: matched, occluded, mismatched, filled, invalid."""
+
+
+class PointCloud(NamedTuple):
+    """Coloured points: place, float32 (n, 3), x to the right, y down, z away from the camera; colour, uint8 (n, 3)."""
+
+    place: NDArray[np.float32]
+    colour: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """A disparity map of a pair, and all that follows from it.
+
+    Parameters
+    ----------
+    scene : Scene
+        Images and, where known, the calibration.
+    method : str
+    result : Match
+        What the method made of the pair.
+    origin : str
+        Where the search range comes from.
+    warnings : tuple of str
+        What makes the map doubtful, each with the cure.
+    """
+
+    scene: Scene
+    method: str
+    result: Match
+    origin: str
+    warnings: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the pair: its reference image's."""
+        return Path(self.scene.frames[self.scene.reference_index].name).stem
+
+    @property
+    def disparity(self) -> Disparity:
+        """Pixels, float32 ``(rows, columns)``, NaN = no estimate."""
+        return self.result.disparity
+
+    @property
+    def confidence(self) -> NDArray[np.float32]:
+        """How sure each pixel is, float32 ``(rows, columns)``, higher = surer: minus the difference between both views' disparities, in pixels."""
+        return self.result.confidence[CONFIDENCE]
+
+    @property
+    def status(self) -> NDArray[np.uint8]:
+        """Values of `Status`, ``(rows, columns)``."""
+        return self.result.status
+
+    @property
+    def search(self) -> Search:
+        """What was searched."""
+        return self.result.search
+
+    @property
+    def seconds(self) -> float:
+        """Of matching alone, without reading and compiling."""
+        return sum(self.result.seconds.values())
+
+    @property
+    def sure(self) -> Mask:
+        """The pixels that both views agree about to a pixel, bool ``(rows, columns)``."""
+        return np.isfinite(self.disparity) & (self.confidence >= _UNSURE)
+
+    @cached_property
+    def depth(self) -> NDArray[np.float32]:
+        """Depth in the unit of the baseline, float32 ``(rows, columns)``; NaN where there is no estimate, or it lies at infinity or beyond.
+
+        Raises
+        ------
+        DataError
+            The pair has no calibration.
+        """
+        calibration = self.scene.calibration
+        if calibration is None:
+            raise DataError("depth needs a calibration: --calibration FILE, or --focal PIXELS and --baseline LENGTH")
+        shifted = self.disparity + np.float32(calibration.doffs)
+        front = shifted > 0
+        depth = calibration.focal_length * calibration.baseline / np.where(front, shifted, 1)
+        return np.where(front, depth, np.nan).astype(np.float32)
+
+    @cached_property
+    def points(self) -> PointCloud:
+        """The sure pixels as points in the unit of the baseline, seen from the reference camera.
+
+        Raises
+        ------
+        DataError
+            The pair has no calibration.
+        """
+        depth, calibration = self.depth, self.scene.calibration
+        assert calibration is not None, "without one there is no depth"
+        rows, columns = depth.shape
+        y, x = np.nonzero(self.sure & np.isfinite(depth))
+        column, row = calibration.center or ((columns - 1) / 2, (rows - 1) / 2)
+        z = depth[y, x]
+        place = np.stack([(x - column) * z / calibration.focal_length, (y - row) * z / calibration.focal_length, z], axis=1)
+        image = self.scene.reference if self.scene.reference.ndim == 3 else self.scene.reference[..., None]
+        colour = np.broadcast_to(image, (rows, columns, 3))[y, x]
+        return PointCloud(place.astype(np.float32), np.rint(colour).astype(np.uint8))
+
+    def plot(self) -> Figure:
+        """The reference image beside the map, as a matplotlib figure."""
+        from stereo_framework.figures.pictures import overview_figure
+
+        return overview_figure(self.scene.reference, self.disparity, self._shown, None, f"{self.name}: {self.method}")
+
+    @property
+    def _shown(self) -> tuple[float, float]:
+        """Disparities at the ends of the colours, pixels: those of the map but for a percent at either end."""
+        known = self.disparity[np.isfinite(self.disparity)]
+        if not known.size:
+            return self.search.minimum, self.search.maximum
+        low, high = np.percentile(known, [1, 99])
+        return float(low), float(max(high, low + 1))
+
+    def save(self, folder: str | Path, *, tiff: bool = False) -> list[str]:
+        """Write the map and what follows from it.
+
+        Parameters
+        ----------
+        folder : path-like
+            Made where it is missing; files of these names in it are replaced.
+        tiff : bool
+            Also write ``disparity.tiff``, float32.
+
+        Returns
+        -------
+        list of str
+            The names of the files: ``disparity.pfm`` (pixels), ``disparity.png`` (16 bits, 256 grey levels a pixel, 0 = no estimate; left
+            out where a disparity does not fit), ``confidence.pfm``, ``status.png`` (grey 255 matched, 192 filled, 128 mismatched, 64
+            occluded, 0 invalid), ``picture.png``; with a calibration ``depth.tiff`` and ``points.ply``.
+
+        Raises
+        ------
+        DataError
+            The folder cannot be written.
+        """
+        from stereo_framework.figures.saving import rendered
+
+        folder = Path(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+        known = self.disparity[np.isfinite(self.disparity)]
+        write_disparity(folder / "disparity.pfm", self.disparity)
+        names = ["disparity.pfm"]
+        if not known.size or (known.min() >= 0 and known.max() * KITTI_SCALE <= np.iinfo(np.uint16).max):
+            write_disparity(folder / "disparity.png", self.disparity)
+            names.append("disparity.png")
+        if tiff:
+            write_disparity(folder / "disparity.tiff", self.disparity)
+            names.append("disparity.tiff")
+        write_image(folder / "picture.png", rendered(self.plot()))
+        write_pfm(folder / "confidence.pfm", self.confidence)
+        write_image(folder / "status.png", _STATUS_GREYS[self.status])
+        names += ["picture.png", "confidence.pfm", "status.png"]
+        if self.scene.calibration is not None:
+            write_disparity(folder / "depth.tiff", self.depth)
+            write_points(folder / "points.ply", *self.points)
+            names += ["depth.tiff", "points.ply"]
+        return names

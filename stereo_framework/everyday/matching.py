@@ -1,0 +1,171 @@
+"""Match two images: the method, the search range and the checks that one wants without thinking of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.confidence import left_right_consistency
+from stereo_framework.datasets import pair_scene
+from stereo_framework.engine.pipeline import Pipeline
+from stereo_framework.errors import ParameterError
+from stereo_framework.everyday.matched import CONFIDENCE, Matched
+from stereo_framework.everyday.search_range import doubts, estimate_range
+from stereo_framework.everyday.sparse import sparse_matches
+from stereo_framework.io import PathLike, read_any_calibration
+from stereo_framework.scene import Calibration, Image, Mask, Scene, Search
+from stereo_framework.script import Run, load
+from stereo_framework.stage import Bound
+
+DEFAULT = "fine"
+"""The method that is used when none is named."""
+
+
+def match(
+    left: PathLike | Image,
+    right: PathLike | Image,
+    disparities: tuple[float, float] | None = None,
+    *,
+    method: str | Path | Mapping[str, Any] = DEFAULT,
+    calibration: PathLike | Calibration | None = None,
+    focal_length: float | None = None,
+    baseline: float | None = None,
+    left_mask: PathLike | Mask | None = None,
+    right_mask: PathLike | Mask | None = None,
+    watch: Callable[[str], None] | None = None,
+) -> Matched:
+    """Match a rectified pair of images.
+
+    Parameters
+    ----------
+    left, right : path-like or ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Both files or both arrays, intensities 0..255; the left one is the reference.
+    disparities : (float, float), optional
+        Smallest and largest disparity in pixels, both included; default: what the calibration file bounds, else estimated.
+    method : str, path-like or mapping
+        The name of a shipped script, a script's file, or a script itself, of one setting.
+    calibration : path-like or Calibration, optional
+        Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML, XML or JSON with ``Q`` or ``P1`` and ``P2``.
+    focal_length, baseline : float, optional
+        Instead of a calibration: pixels, and the distance of the cameras in the unit that depths shall have.
+    left_mask, right_mask : path-like or ndarray, bool, (rows, columns), optional
+        True, or white, where the image holds data.
+    watch : callable, optional
+        Called with a text that says what begins to be computed.
+
+    Returns
+    -------
+    Matched
+        ``.disparity``, ``.confidence``, ``.status``, ``.depth``, ``.points``, ``.save(folder)``, ``.plot()``.
+
+    Raises
+    ------
+    DataError
+        A file is missing or damaged, or the images differ in size.
+    ParameterError
+        A file and an array together, half a calibration, or a method of several settings.
+
+    Examples
+    --------
+    >>> from stereo_framework import load_scene, match
+    >>> scene = load_scene("synthetic/planes")
+    >>> found = match(scene.reference, scene.match, (0, 30), method="sgbm")
+    >>> found.disparity.shape, found.search.maximum
+    ((240, 320), 30)
+    """
+    arrays = [isinstance(image, np.ndarray) for image in (left, right)]
+    if arrays[0] != arrays[1]:
+        raise ParameterError("left and right: one is an array and one is a file; give two of a kind")
+    masks: dict[str, Any] = {"left_mask": left_mask, "right_mask": right_mask}
+    if arrays[0]:
+        scene = Scene.from_images(left, right, disparities, **masks)  # type: ignore[arg-type]
+    else:
+        scene = pair_scene(left, right, None if disparities is None else Search(*disparities), **masks)  # type: ignore[arg-type]
+    found, levels = _calibration(calibration, focal_length, baseline, colour=scene.reference.ndim == 3)
+    origin = "given"
+    if scene.search is None and levels is not None:
+        scene, origin = replace(scene, search=Search(0, levels - 1)), "of the calibration"
+    return match_scene(replace(scene, calibration=found), method, origin=origin, watch=watch)
+
+
+def match_scene(
+    scene: Scene,
+    method: str | Path | Mapping[str, Any] = DEFAULT,
+    *,
+    origin: str = "of the scene",
+    watch: Callable[[str], None] | None = None,
+) -> Matched:
+    """Match a scene's frame pair as `match` does; where the scene has no search range one is estimated.
+
+    Parameters
+    ----------
+    scene : Scene
+    method : str, path-like or mapping
+        As in `match`.
+    origin : str
+        Where the scene's search range comes from.
+    watch : callable, optional
+        Called with a text that says what begins to be computed.
+    """
+    run = single(method)
+    tell = watch or (lambda doing: None)
+    tell("sparse matches")
+    sparse = sparse_matches(scene.reference, scene.match)
+    search, estimated = scene.search, scene.search is None
+    if search is None:
+        tell("estimating the range of disparities")
+        search = Search(*estimate_range(scene.reference, scene.match, sparse))
+        origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
+    given: dict[str, Any] = {key: value for key, value in run.search.items() if key != "truth_margin"}
+    search = replace(search, **given)
+    result = _with_confidence(run.pipeline)(
+        scene, search, notify=lambda step: tell(step.bound.stage.name if step.bound else step.link.address)
+    )
+    warnings = dict.fromkeys([*doubts(sparse, search, result.disparity, estimated=estimated), *result.warnings])
+    return Matched(scene, run.method, result, origin, tuple(warnings))
+
+
+def single(method: str | Path | Mapping[str, Any]) -> Run:
+    """The one setting of a script.
+
+    Raises
+    ------
+    ScriptError
+        The script is not there, or has faults.
+    ParameterError
+        It has several settings.
+    """
+    script = load(method)
+    if len(script.runs) != 1:
+        raise ParameterError(f"{script.name}: has {len(script.runs)} settings; matching needs a script of one")
+    return script.runs[0]
+
+
+def _with_confidence(pipeline: Pipeline) -> Pipeline:
+    """The method with the measure that `Matched` needs."""
+    if any(bound.stage.name == CONFIDENCE for bound in pipeline.confidence):
+        return pipeline
+    return replace(pipeline, confidence=(*pipeline.confidence, Bound(left_right_consistency)))
+
+
+def _calibration(
+    given: PathLike | Calibration | None, focal_length: float | None, baseline: float | None, *, colour: bool
+) -> tuple[Calibration | None, int | None]:
+    """The calibration and, where a file says it, how many disparities there are."""
+    halves = [length for length in (focal_length, baseline) if length is not None]
+    if given is not None and halves:
+        raise ParameterError("a calibration, and a focal length or a baseline beside it; give one of both")
+    if len(halves) == 1:
+        raise ParameterError("a calibration needs both, the focal length in pixels and the baseline")
+    if focal_length is not None and baseline is not None:
+        for name, value in (("focal length", focal_length), ("baseline", baseline)):
+            if not 0 < value < np.inf:
+                raise ParameterError(f"the {name} {value:g} is not a number above 0")
+        return Calibration(focal_length, baseline), None
+    if given is None or isinstance(given, Calibration):
+        return given, None
+    return read_any_calibration(given, colour=colour)

@@ -1,0 +1,57 @@
+"""Pairs of image files: two files, or two folders or patterns whose files belong together."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+
+from stereo_framework.errors import DataError
+from stereo_framework.io.images import ENDINGS
+
+
+def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:
+    """The pairs that two files, folders or patterns name.
+
+    Parameters
+    ----------
+    left, right : str
+        Both files, or both folders or patterns (``left/*.png``). Files of equal names belong together; where no name is in both, the files do
+        in the order of their names.
+
+    Returns
+    -------
+    dict of str to (Path, Path)
+        Left and right file by a name of the pair: the left file's, without its ending.
+
+    Raises
+    ------
+    DataError
+        One is a file and one is not, there are no images, or they do not pair up.
+    """
+    files = [_files(text) for text in (left, right)]
+    found = [paths for paths in files if paths is not None]
+    if not found:
+        return {Path(left).stem: (Path(left), Path(right))}
+    if len(found) == 1:
+        raise DataError(f"{left} and {right}: one is a file and one is a folder or pattern; give two of a kind")
+    ours, theirs = ({path.name: path for path in paths} for paths in found)
+    if common := ours.keys() & theirs.keys():
+        alone = sorted(ours.keys() ^ theirs.keys())
+        if alone:
+            raise DataError(f"{left} and {right}: {alone[0]} is in one of both only ({len(alone)} such); each needs its partner")
+        return {Path(name).stem: (ours[name], theirs[name]) for name in sorted(common)}
+    if len(ours) != len(theirs):
+        raise DataError(f"{left} has {len(ours)} images and {right} has {len(theirs)}; names differ, so both need as many")
+    return {path.stem: (path, other) for path, other in zip(*found, strict=True)}
+
+
+def _files(text: str) -> list[Path] | None:
+    """The images of a folder or pattern, by name; None for a file."""
+    folder = Path(text).is_dir()
+    if not folder and (Path(text).is_file() or not glob.has_magic(text)):
+        return None
+    found = sorted(Path(text).iterdir()) if folder else sorted(map(Path, glob.glob(text)))
+    images = [path for path in found if path.suffix.lower() in ENDINGS and path.is_file()]
+    if not images:
+        raise DataError(f"{text}: no images there; legal endings: {', '.join(ENDINGS)}")
+    return images

@@ -1,0 +1,124 @@
+"""The search range of a pair of which nothing is known, and what makes a pair or its range doubtful."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stereo_framework.engine.pipeline import Pipeline
+from stereo_framework.everyday.sparse import SparseMatches
+from stereo_framework.matching_cost import census
+from stereo_framework.optimization import semi_global
+from stereo_framework.pair import Pair
+from stereo_framework.refinement import left_right_check
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import Bound
+
+_COARSE = 240
+"""Columns, about, of the images that the coarse pass matches."""
+
+_WIDEST = (-0.1, 0.4)
+"""Disparities that the coarse pass tries, as shares of the images' width, where sparse matches do not say more."""
+
+_ENOUGH = 20
+"""Sparse matches from which something is concluded."""
+
+_TAIL = 0.25
+"""Percent of the consistent pixels at either end that are taken for mistakes."""
+
+_NOT_RECTIFIED = 1.0
+"""Pixels that rows of matched points differ by in the median, from which a pair is not taken for rectified."""
+
+_EXCHANGED = 0.9
+"""Share of the matched points with a disparity below zero from which images are taken for exchanged."""
+
+_OUTSIDE, _UNUSED = 0.1, 0.4
+"""Share of the matched points outside the range from which it is called too narrow; share of it that is used below which it is called too wide."""
+
+
+def estimate_range(reference: Image, match: Image, sparse: SparseMatches) -> tuple[float, float]:
+    """Smallest and largest disparity of a pair, from sparse matches and a coarse pass over small images.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The left and the right image.
+    sparse : SparseMatches
+        Of the two.
+
+    Returns
+    -------
+    (float, float)
+        Whole pixels, with a margin.
+
+    Notes
+    -----
+    Both images are shrunk to about 240 columns and matched with census and semi-global matching. The range is that of the disparities which the
+    other view confirms, but for a quarter of a percent at either end, and of the sparse matches, widened by two coarse pixels at either end.
+    """
+    columns = reference.shape[1]
+    factor = max(1, round(columns / _COARSE))
+    wide = [share * columns for share in _WIDEST]
+    points = sparse.along_rows
+    if points.size >= _ENOUGH:
+        low, high = float(points[0]), float(points[-1])
+        # Matched points lie on texture; what is near or far may have none.
+        around = 0.5 * (high - low) + 0.05 * columns
+        wide = [low - around, high + around]
+    coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1]))).reduced(factor)
+    method = Pipeline(census, Bound(semi_global, {}), refinement=left_right_check)
+    found = method(coarse).disparity
+    found = factor * found[np.isfinite(found)]
+    low, high = np.percentile(found if found.size else wide, [_TAIL, 100 - _TAIL])
+    if points.size >= _ENOUGH:
+        low, high = min(low, points[0]), max(high, points[-1])
+    return float(math.floor(low - 2 * factor)), float(math.ceil(high + 2 * factor))
+
+
+def doubts(sparse: SparseMatches, search: Search, disparity: Disparity | None = None, *, estimated: bool = False) -> list[str]:
+    """What sparse matches, and the map that was found, say against a pair or its search range; each with its number and the cure.
+
+    Parameters
+    ----------
+    sparse : SparseMatches
+    search : Search
+        What is or was searched.
+    disparity : ndarray, float32, (rows, columns), optional
+        The map, pixels, NaN = no estimate.
+    estimated : bool
+        Whether nobody gave the range; disparities below zero are not meant then.
+    """
+    found = []
+    offset = float(np.median(np.abs(sparse.vertical))) if sparse.vertical.size else 0.0
+    points = sparse.along_rows
+    if sparse.vertical.size >= _ENOUGH and offset > _NOT_RECTIFIED:
+        found.append(
+            f"the pair is not rectified: {sparse.vertical.size} matched points lie {offset:.1f} rows apart in the median; rectify it first "
+            "(cv2.stereoRectify with the calibration of the cameras)"
+        )
+    elif points.size >= _ENOUGH:
+        outside = float(np.mean((points < search.minimum) | (points > search.maximum)))
+        negative = float(np.mean(points < 0))
+        ends = f"{math.floor(points[0])}:{math.ceil(points[-1])}"
+        if negative > _EXCHANGED and (estimated or search.minimum >= 0):
+            found.append(
+                f"the images look exchanged: {100 * negative:.0f} % of {points.size} matched points have a disparity below 0; "
+                "give the right image as the left one"
+            )
+        elif outside > _OUTSIDE:
+            found.append(
+                f"the range is too narrow: {100 * outside:.0f} % of {points.size} matched points lie outside "
+                f"{search.minimum:g}:{search.maximum:g}; they have {ends}: try --disparities {ends}, a little wider"
+            )
+    elif sparse.vertical.size < _ENOUGH:
+        found.append(f"the images show little in common: {sparse.vertical.size} points are found in both; are they of one scene?")
+    known = disparity[np.isfinite(disparity)] if disparity is not None else np.empty(0)
+    if known.size and not found and not estimated:
+        low, high = np.percentile(known, [_TAIL, 100 - _TAIL])
+        if high - low < _UNUSED * (search.maximum - search.minimum):
+            found.append(
+                f"the range is wide: {100 - 2 * _TAIL:g} % of the map lie within {low:.0f}:{high:.0f} of {search.minimum:g}:{search.maximum:g}; "
+                "a narrower one is faster and misleads less"
+            )
+    return found

@@ -1,0 +1,94 @@
+"""Sparse matches of a pair: a few hundred points found in both images wherever they lie, which tell what dense matching takes for granted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.scene import Image
+
+_FEATURES = 2000
+_LARGEST = 1000
+"""Pixels of the longer side up to which features are looked for; larger images are shrunk."""
+
+_RATIO = 0.75
+"""Largest distance of a descriptor to its match, as a share of that to the next best one (Lowe 2004, section 7.1, has 0.8)."""
+
+_SAME_ROW = 1.5
+"""Pixels that rows of matched points may differ by at most in a rectified pair, at the size that they were found at."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMatches:
+    """Points found in both images.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (n,)
+        Column in the reference image minus column in the match image, pixels.
+    vertical : ndarray, float32, (n,)
+        Row in the match image minus row in the reference image, pixels.
+    size : float
+        Pixels of the images for each one of those that the points were found in.
+    """
+
+    disparity: NDArray[np.float32]
+    vertical: NDArray[np.float32]
+    size: float
+
+    @property
+    def along_rows(self) -> NDArray[np.float32]:
+        """Disparities of the points that lie in one row in both images and have company, pixels, ascending; chance matches have none."""
+        found = np.sort(self.disparity[np.abs(self.vertical) <= _SAME_ROW * self.size])
+        if found.size < 4:
+            return found[:0]
+        # At least two others within a hundredth of the whole spread.
+        near = max(2 * self.size, 0.01 * float(found[-1] - found[0]))
+        company = np.searchsorted(found, found + near, "right") - np.searchsorted(found, found - near, "left")
+        return found[company > 2]
+
+
+def sparse_matches(reference: Image, match: Image) -> SparseMatches:
+    """Match SIFT features of the images, each with the one that has it for its own best, clearly better than the next.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+
+    Returns
+    -------
+    SparseMatches
+        None where the images show nothing in common; Lowe 2004.
+    """
+    import cv2
+
+    size = max(1.0, max(reference.shape[:2]) / _LARGEST)
+    sift = cv2.SIFT.create(nfeatures=_FEATURES)
+    points, descriptors = [], []
+    for image in (reference, match):
+        grey = np.rint(image if image.ndim == 2 else image.mean(axis=2)).astype(np.uint8)
+        small = grey if size == 1 else cv2.resize(grey, None, fx=1 / size, fy=1 / size, interpolation=cv2.INTER_AREA)
+        found, described = sift.detectAndCompute(small, None)
+        points.append(np.array([p.pt for p in found], np.float32).reshape(-1, 2))
+        descriptors.append(described)
+    nothing = np.empty(0, np.float32)
+    if min(map(len, points)) < 2:
+        return SparseMatches(nothing, nothing, size)
+    forth = _best(descriptors[0], descriptors[1])
+    back = _best(descriptors[1], descriptors[0])
+    mutual = [(i, j) for i, j in forth.items() if back.get(j) == i]
+    if not mutual:
+        return SparseMatches(nothing, nothing, size)
+    here, there = np.array(mutual).T
+    offset = np.float32(size) * (points[0][here] - points[1][there])
+    return SparseMatches(offset[:, 0], -offset[:, 1], size)
+
+
+def _best(these: NDArray[np.float32], those: NDArray[np.float32]) -> dict[int, int]:
+    import cv2
+
+    two = cv2.BFMatcher(cv2.NORM_L2).knnMatch(these, those, k=2)
+    return {first.queryIdx: first.trainIdx for first, second in two if first.distance < _RATIO * second.distance}

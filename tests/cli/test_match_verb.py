@@ -1,0 +1,90 @@
+"""The verb ``match``."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from stereo_framework import load_scene
+from stereo_framework.cli.main import app
+from stereo_framework.io import read_disparity, write_image
+
+
+@pytest.fixture
+def pair(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    scene = load_scene("synthetic/planes")
+    for name, image in (("left", scene.reference), ("right", scene.match)):
+        write_image(f"{name}.png", image)
+    return scene
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["match", *map(str, arguments)])
+
+
+def test_two_images(pair, tmp_path):
+    result = call("left.png", "right.png", "--method", "ssd", "--disparities", "0:31")
+    assert result.exit_code == 0, result.output
+    first, second, third, _ = result.stdout.splitlines()
+    assert first == "left: 320x240 pixels, disparities 0..31 step 1 (given)"
+    assert second.startswith("ssd: 100.0 % of the pixels have a disparity, both views agree about ")
+    assert third == "disparity.pfm, disparity.png, picture.png, confidence.pfm, status.png in left_match"
+    assert read_disparity(tmp_path / "left_match" / "disparity.pfm").shape == (240, 320)
+
+
+def test_depth(pair, tmp_path):
+    result = call("left.png", "right.png", "--fast", "--focal", 400, "--baseline", 0.1, "-o", "out", "--tiff", "--json")
+    [record] = json.loads(result.stdout)
+    assert (record["method"], record["folder"], record["error"]) == ("sgbm", "out", None)
+    assert set(record["files"]) == {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"depth.tiff", "points.ply", "disparity.tiff"} <= set(record["files"])
+    assert 0 < record["consistent"] < record["estimated"] <= 1
+
+
+def test_the_example_needs_nothing(pair, tmp_path):
+    result = call("--example", "--method", "ssd")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "planes_match" / "picture.png").exists()
+
+
+def test_exchanged_images_are_told(pair):
+    result = call("right.png", "left.png", "--fast", "--disparities", "0:31")
+    assert result.exit_code == 0
+    assert "warning: the images look exchanged: " in result.stderr
+
+
+def test_folders(pair, tmp_path):
+    for folder, image in (("l", pair.reference), ("r", pair.match)):
+        (tmp_path / folder).mkdir()
+        write_image(tmp_path / folder / "a.png", image)
+        write_image(tmp_path / folder / "c.png", image)
+    write_image(tmp_path / "l" / "b.png", pair.reference)
+    write_image(tmp_path / "r" / "b.png", pair.match[:, :300])
+    result = call("l", "r", "--fast", "-o", "out", *["--disparities", "0:31"] * 3)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[0].startswith("error: b: ")
+    assert "both images must be of one size" in result.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a", "c"]
+    assert (tmp_path / "out" / "c" / "disparity.pfm").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "two images are needed"),
+        (("left.png",), "two images are needed"),
+        (("left.png", "rigt.png"), "rigt.png: no such file"),
+        (("left.png", "right.png", "--fast", "--best"), "--method, --fast and --best are different wishes"),
+        (("left.png", "right.png", "--method", "sdd"), "did you mean"),
+        (("left.png", "right.png", *["--disparities", "0:9"] * 2), "--disparities: 2 ranges for 1 pairs"),
+        (("left.png", "right.png", "--example"), "a known scene brings its own images; leave out left.png"),
+        (("left.png", "right.png", "--disparities", "9"), "--disparities '9': expected MINIMUM:MAXIMUM"),
+    ],
+)
+def test_mistakes_are_one_line(pair, arguments, said):
+    result = call(*arguments)
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert said in line
