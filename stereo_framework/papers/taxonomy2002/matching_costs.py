@@ -47,7 +47,11 @@ def _by_region(judge: Callable[[Mapping[tuple, Curve]], tuple[str, bool]]) -> Ca
 
 def _alike(series: Mapping[tuple, Curve]) -> tuple[str, bool]:
     above = (*_GOOD, None)
-    pairs = [(series[m, "absolute_difference", i], series[m, "squared_difference", i]) for m, c, i in series if c[0] == "a"]
+    pairs = [
+        (series[m, "absolute_difference", i], series[m, "squared_difference", i])
+        for m, c, i in series
+        if c == "absolute_difference"
+    ]
     apart = statistics.mean(abs(a[t] - s[t]) for a, s in pairs for t in above)
     spread = statistics.mean(max(c[t] for t in above) - min(c[t] for t in above) for c in series.values())
     return f"{apart:.2f} points apart, {spread:.2f} between truncation values", apart < spread
@@ -172,7 +176,7 @@ def _same_verdicts(claims: Sequence[Claim]) -> Callable[[Sequence[Results], Sequ
         found = []
         for claim in claims:
             with_small, with_large = claim.judge(*small).holds, claim.judge(*large).holds
-            figures = f"{claim.name} {verdict_word(with_small)} with 9, {verdict_word(with_large)} with 21"
+            figures = f"{claim.name.replace('_', ' ')} {verdict_word(with_small)} with 9, {verdict_word(with_large)} with 21"
             if with_small is not None and with_large is not None:
                 found.append((figures, with_small == with_large))
         return cases(found)
