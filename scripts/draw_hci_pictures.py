@@ -8,11 +8,13 @@ from pathlib import Path
 from PIL import Image
 
 from stereo_framework import load_scene, run
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.charts import CHART_FIGURES
-from stereo_framework.figures.hci_pictures import metrics_picture, subsets_picture
-from stereo_framework.figures.saving import save_figure
+from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
+from stereo_framework.figures.saving import save_figure, save_picture
 from stereo_framework.script.report import Chart
+from stereo_framework.tables.standings import standings
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
 METHODS = ("window", "ssd", "dp", "so", "bp", "gc")
@@ -36,7 +38,7 @@ def main() -> None:
         results += run(script, scenes=list(SCENES), maps=True)
     chart = Chart("choosing", method=SHOWN, title="Three synthetic scenes")
     for kind, draw in CHART_FIGURES.items():
-        svg, _ = save_figure(draw(chart, results), out / kind, "")
+        svg, _ = save_figure(draw(chart, standings(results, chart.measures)), out / kind, "")
         svg.unlink()
     # The scene with fine structures.
     scene = load_scene(SCENES[-1])
@@ -44,8 +46,9 @@ def main() -> None:
     assert scene.truth is not None
     assert map_ is not None
     subsets = hci_subsets(scene)
-    subsets_picture(out / "subsets.png", scene.reference, subsets)
-    metrics_picture(out / "metrics.png", scene.reference, map_, scene.truth, subsets, title=f"{scene.name}, {SHOWN}")
+    save_picture(out / "subsets.png", subsets_figure(scene.reference, subsets))
+    scores = {name: metric.measure(map_, scene.truth, subsets) for name, metric in HCI_METRICS.items()}
+    save_picture(out / "metrics.png", metrics_figure(scene.reference, scores, f"{scene.name}, {SHOWN}"))
     for path in out.glob("*.png"):
         _shrink(path)
 

@@ -52,6 +52,30 @@ class Words:
     text: str
 
 
+@dataclass(frozen=True)
+class Checked:
+    """In an annotation: what a value is put through before its type is checked, and what becomes of its JSON Schema.
+
+    Parameters
+    ----------
+    check : callable
+        Returns the value, or another one in its place. A ValueError is the message about the value.
+    schema : callable
+        Takes the type's own JSON Schema.
+    """
+
+    check: Callable[[Any], Any]
+    schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return self.schema(handler(core))
+
+
 @functools.cache
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Parameters by name, annotations resolved: the keyword-only ones of a function, all fields of a dataclass."""
@@ -78,30 +102,35 @@ def model(function: Callable[..., Any]) -> type[pydantic.BaseModel]:
     return pydantic.create_model(function.__name__, __config__=config, **fields)
 
 
-def faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
+def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with values of parameters: messages by name, empty when all is well."""
     import pydantic
 
     legal = parameters_of(function)
+    given = {str(name): plain(value) for name, value in parameters.items()}
     found = {}
     try:
-        model(function)(**{str(k): v for k, v in parameters.items()})
+        model(function)(**given)
     except pydantic.ValidationError as error:
-        for fault in error.errors(include_url=False, include_context=False):
+        for fault in error.errors(include_url=False):
             name = str(fault["loc"][0])
             if name not in legal:
-                found[name] = f"no such parameter of {function.__name__}; {nearest(name, legal, kind='parameters')}"
-            elif name not in parameters:
+                # The name of a record means nothing to whoever writes one down.
+                whose = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
+                found[name] = f"no such parameter{whose}; {nearest(name, legal, kind='parameters')}"
+            elif name not in given:
                 found[name] = "is missing"
+            elif fault["type"] == "value_error":
+                found[name] = str(fault["ctx"]["error"])
             else:
-                value, annotation = parameters[name], legal[name].annotation
+                value, annotation = given[name], legal[name].annotation
                 close = close_names(value, _choices(annotation)) if isinstance(value, str) else []
                 near = f"; did you mean {close[0]!r}?" if close else ""
                 found[name] = f"{spelled(value)} is not {describe(annotation)}{near}"
     return found
 
 
-def resolve(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters: those given, checked, and the defaults of the rest, in signature order.
 
     Raises
@@ -109,10 +138,10 @@ def resolve(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict
     ParameterError
         Unknown names or illegal values, one line each.
     """
-    found = faults(function, parameters)
+    found = parameter_faults(function, parameters)
     if found:
         raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in found.items()))
-    checked = model(function)(**parameters)
+    checked = model(function)(**{name: plain(value) for name, value in parameters.items()})
     return {name: getattr(checked, name) for name in parameters_of(function)}
 
 
@@ -124,7 +153,7 @@ def require(function: Callable[..., Any], **values: Any) -> None:
     ParameterError
         Illegal values, one line each.
     """
-    resolve(function, {name: plain(value) for name, value in values.items()})
+    with_defaults(function, values)
 
 
 def plain(value: Any) -> Any:

@@ -25,6 +25,11 @@ def keeping(kept: dict[Hashable, Any]) -> Iterator[None]:
         _KEPT.reset(token)
 
 
+def kept_here() -> dict[Hashable, Any] | None:
+    """Where functions under `per_image` keep their results at this moment; None outside of pipelines."""
+    return _KEPT.get()
+
+
 def per_image(function: F) -> F:
     """Memoize a function of one image and some parameters while a pipeline or a sweep walks through its stages.
 

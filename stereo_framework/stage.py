@@ -12,13 +12,13 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import types
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
+from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.parameters import (
     Fraction01,
@@ -28,10 +28,10 @@ from stereo_framework.parameters import (
     PositiveInt,
     Unit,
     parameters_of,
-    plain,
-    resolve,
     unit,
+    with_defaults,
 )
+from stereo_framework.slots import SLOTS, VOLUME_SLOTS, Slot
 
 __all__ = [
     "SLOTS",
@@ -53,80 +53,6 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A place in a method: what its stages get first, what they may name after that, and whether several may stand there.
-
-    Parameters
-    ----------
-    first : tuple of tuple of str
-        The data that a stage starts with: one of these.
-    data : frozenset of str
-        What it may name besides.
-    returns : str
-        What it returns, in words.
-    many : bool
-        The slot takes a list of stages, which run in order.
-    added : bool
-        The slot takes one stage or a list, whose volumes are added.
-    optional : bool
-        A method needs no stage there.
-    """
-
-    first: tuple[tuple[str, ...], ...]
-    data: frozenset[str] = frozenset()
-    returns: str = ""
-    many: bool = False
-    added: bool = False
-    optional: bool = False
-
-
-_IMAGES = frozenset({"reference", "match", "search"})
-
-SLOTS: Mapping[str, Slot] = types.MappingProxyType(
-    {
-        "preprocessing": Slot(
-            (("image",), ("reference", "match")),
-            frozenset({"search", "alternatives"}),
-            "the image; of the pair both images",
-            many=True,
-            optional=True,
-        ),
-        "matcher": Slot(
-            (("reference", "match", "search"),),
-            frozenset({"domain", "scene"}),
-            "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results",
-            optional=True,
-        ),
-        "matching_cost": Slot(
-            (("reference", "match", "search"),), frozenset({"domain", "alternatives"}), "CostVolume", added=True
-        ),
-        "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, "CostVolume", many=True, optional=True),
-        "smoothness": Slot((("reference", "search"),), frozenset({"match"}), "Smoothness", optional=True),
-        "optimization": Slot((("energy",),), _IMAGES | {"volume", "raw", "domain"}, "Labeling"),
-        "confidence": Slot(
-            (("disparity",),),
-            _IMAGES | {"volume", "raw", "status", "other"},
-            "a float32 map, higher = surer",
-            many=True,
-            optional=True,
-        ),
-        "refinement": Slot(
-            (("disparity",),),
-            _IMAGES | {"corrected", "volume", "raw", "status", "other", "domain", "alternatives", "confidence"},
-            "disparity or (disparity, status)",
-            many=True,
-            optional=True,
-        ),
-        "scheme": Slot((("solve", "pair"),), frozenset(), "Match", many=True, optional=True),
-    }
-)
-"""Slots in the order in which they run; schemes stand around all of them."""
-
-VOLUME_SLOTS = ("matching_cost", "aggregation", "smoothness", "optimization")
-"""The slots that a matcher stands instead of."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +89,7 @@ class Stage:
     @property
     def summary(self) -> str:
         """First line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return summary(self.function)
 
 
 _REGISTRY: dict[str, dict[str, Stage]] = {slot: {} for slot in SLOTS}
@@ -401,10 +327,8 @@ class Bound:
 
     def __init__(self, function: Callable[..., Any], parameters: Mapping[str, Any] | None = None):
         registered = of(function)
-        # Parameters computed with numpy are as good as those written down.
-        given = {k: plain(v) for k, v in (parameters or {}).items()}
         object.__setattr__(self, "stage", registered)
-        object.__setattr__(self, "_parameters", tuple(resolve(function, given).items()))
+        object.__setattr__(self, "_parameters", tuple(with_defaults(function, parameters or {}).items()))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Bound is immutable; make another")

@@ -57,6 +57,11 @@ class CostVolume:
         if self.costs.dtype != np.float32:
             raise ParameterError(f"{stage}: takes costs of float32, these are {self.costs.dtype}; volume.floats() converts them")
 
+    def chosen(self, labels: Labels) -> Costs:
+        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1."""
+        found = np.take_along_axis(self.costs, np.maximum(labels, 0)[..., None].astype(np.intp), axis=2)[..., 0]
+        return np.where(labels < 0, found.dtype.type(0), found)
+
     @property
     def inside(self) -> NDArray[np.bool_]:
         """Cells in view, bool ``(columns, levels)``, the same for every row: `Search.in_view`."""
@@ -153,8 +158,7 @@ class Energy:
             Levels, -1 = unassigned.
         """
         labels = fill_labels(labels)
-        data = np.take_along_axis(self.volume.costs, labels[..., None].astype(np.intp), axis=2)
-        total = float(data.sum(dtype=np.float64))
+        total = float(self.volume.chosen(labels).sum(dtype=np.float64))
         return total + self.smoothness.of(labels) if self.smoothness else total
 
 

@@ -48,8 +48,18 @@ def over_cells(reference, match, search, outside, cost):
     return costs
 
 
-def census(reference, match, search, *, width=9, height=7, form="plain", interpolation="cubic"):
+def luma(image):
+    """Grey values of a colour image; whole numbers, halves rounded up, of uint8."""
+    values = np.array([float(np.dot(colour, (0.299, 0.587, 0.114))) for colour in image.reshape(-1, 3).astype(float)])
+    # A thousandth is the least difference of two values of whole channels.
+    whole = np.floor(values + 0.5 + 1e-6) if image.dtype == np.uint8 else values
+    return whole.astype(image.dtype).reshape(image.shape[:2])
+
+
+def census(reference, match, search, *, width=9, height=7, form="plain", grey="mean", interpolation="cubic"):
     """Costs and the cost of cells out of view."""
+    if grey == "luma" and reference.ndim == 3:
+        reference, match = luma(reference), luma(match)
     bits = (width * height - 1) // (1 if form == "plain" else 2)
     n = search.denominator
     left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
@@ -116,6 +126,7 @@ def ad_census(
     census_scale=30.0,
     width=9,
     height=7,
+    grey="mean",
     difference_weight=1.0,
     census_weight=1.0,
     steps=None,
@@ -123,7 +134,7 @@ def ad_census(
 ):
     """Costs, not rounded, and the cost of cells out of view."""
     colour = colour_difference(reference, match, search.denominator, interpolation == "cubic")
-    bits, _ = census(reference, match, search, width=width, height=height, interpolation=interpolation)
+    bits, _ = census(reference, match, search, width=width, height=height, grey=grey, interpolation=interpolation)
     unit = steps or 1
 
     def cost(y, x, i):

@@ -266,3 +266,84 @@ def border_fill(disparity, image, search, status, radius, gate, steepest):
         value = float(disparity[v, u]) + rise + right * (x - u) + down * (y - v)
         filled[y, x], told[y, x] = np.clip(value, search.minimum, search.maximum), 3
     return filled, told
+
+
+def near_edges(disparity, reach):
+    """Pixels within some rows and columns of a pixel that differs by 1.5 or more from a neighbour."""
+    found = np.zeros(disparity.shape, bool)
+    for p in np.ndindex(disparity.shape):
+        if any(abs(disparity[p] - disparity[q]) >= 1.5 for q in neighbours(*p, disparity.shape)):
+            found[max(p[0] - reach, 0) : p[0] + reach + 1, max(p[1] - reach, 0) : p[1] + reach + 1] = True
+    return found
+
+
+def planes_of(disparity, image, colour_scale):
+    """(slope to the right, slope down, value) at each pixel with an estimate."""
+    found = {}
+    for p in map(tuple, np.argwhere(~np.isnan(disparity))):
+        right, down, value = local_plane(disparity, image, *p, (4, 8), 0.8, colour_scale, 0.2)
+        found[p] = right, down, float(np.clip(value, disparity[p] - 0.5, disparity[p] + 0.5))
+    return found
+
+
+def plane_choice(disparity, images, raw, status, second, radius, spacing, colour_scale, preference, penalty):
+    """The map, and for each pixel where a choice is made the costs of its candidates, the least first."""
+    (rows, columns), search = disparity.shape, raw.search
+    unsure = np.isnan(disparity) | (status != 0)
+    first = np.where(unsure, second, disparity)
+    ours, theirs = (planes_of(d, images[0], colour_scale) for d in (first, second))
+    value, costs_of = np.full(disparity.shape, math.nan), {}
+    maps = [np.full(disparity.shape, math.nan) for _ in range(2)]
+    for planes, whole in zip((ours, theirs), maps, strict=True):
+        for p, (_, _, z) in planes.items():
+            whole[p] = z
+    edges = near_edges(maps[0], 7) | near_edges(maps[1], 3)
+    colours = [image.reshape(rows, columns, -1).astype(float) for image in images]
+    around = [(round(r * math.sin(k * math.pi / 4)), round(r * math.cos(k * math.pi / 4))) for r in (4, 10, 20) for k in range(8)]
+    places = [k * spacing for k in range(-(radius // spacing), radius // spacing + 1)]
+
+    def cost(y, x, right, down, z):
+        target = x - search.direction * math.floor(z + 0.5)
+        total = whole = 0.0
+        for v, u in ((y + dy, x + dx) for dy in places for dx in places):
+            if not (0 <= v < rows and 0 <= u < columns):
+                continue
+            weight = math.exp(-max(abs(colours[0][v, u] - colours[0][y, x])) / colour_scale)
+            if weight < 0.02:
+                continue
+            d = min(max(z + right * (u - x) + down * (v - y), search.minimum), search.minimum + (search.levels - 1) * search.step)
+            q = u - search.direction * math.floor(d + 0.5)
+            sample = raw.outside
+            if 0 <= q < columns:
+                if 0 <= target < columns:
+                    weight *= math.exp(-max(abs(colours[1][v, q] - colours[1][y, target])) / colour_scale)
+                sample = np.interp((d - search.minimum) / search.step, range(search.levels), raw.costs[v, u])
+            total, whole = total + weight * sample, whole + weight
+        return total / whole
+
+    for y, x in ours:
+        right, down, z = ours[y, x]
+        value[y, x] = z
+        apart = (y, x) in theirs and abs(z - theirs[y, x][2]) > 0.4
+        if not (unsure[y, x] or edges[y, x] or apart or abs(right) > 0.15 or abs(down) > 0.25):
+            continue
+        order = [(ours, (0, 0)), *((ours, o) for o in around), *((theirs, o) for o in reversed(around)), (theirs, (0, 0))]
+        tried, costs = [], []
+        for planes, (dy, dx) in order:
+            if (y + dy, x + dx) not in planes:
+                continue
+            a, b, e = planes[y + dy, x + dx]
+            e -= a * dx + b * dy
+            legal = search.minimum <= e <= search.minimum + (search.levels - 1) * search.step
+            if not (legal or (dy, dx) == (0, 0)):
+                continue
+            if any(abs(e - t[0]) < 0.3 and abs(a - t[1]) < 0.05 and abs(b - t[2]) < 0.05 for t in tried):
+                continue
+            factor = preference if not tried else 1
+            if (y, x) in theirs and abs(e - theirs[y, x][2]) > min(1.5, 0.3 + 8 * sum(map(abs, theirs[y, x][:2]))):
+                factor *= penalty
+            tried.append((e, a, b))
+            costs.append((factor * cost(y, x, a, b, e), e))
+        costs_of[y, x] = sorted(costs)
+        value[y, x] = min(costs)[1]
+    return value, costs_of

@@ -95,3 +95,85 @@ def guided_filter(costs, image, *, radius, epsilon):
         here = around(y, x)
         result[y, x] = guide[y, x] @ slopes[here].mean(axis=(0, 1)) + values[here].mean(axis=(0, 1))
     return result
+
+
+def lab(image):
+    """CIELab of sRGB in 0..255, D65, pixel by pixel; grey is as much of each colour."""
+    result = np.empty((*image.shape[:2], 3))
+    for y, x in np.ndindex(image.shape[:2]):
+        shares = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in colour(image, y, x) / 255] * 3
+        red, green, blue = shares[:3]
+        ratios = (
+            (0.4124564 * red + 0.3575761 * green + 0.1804375 * blue) / 0.95047,
+            0.2126729 * red + 0.7151522 * green + 0.0721750 * blue,
+            (0.0193339 * red + 0.1191920 * green + 0.9503041 * blue) / 1.0888300,
+        )
+        a, b, c = (t ** (1 / 3) if t > (6 / 29) ** 3 else t / (3 * (6 / 29) ** 2) + 4 / 29 for t in ratios)
+        result[y, x] = 116 * b - 16, 500 * (a - b), 200 * (b - c)
+    return result
+
+
+def support_weights(costs, search, outside, reference, match, is_open, *, radius, colour_scale, space_scale, views):
+    """Costs; `is_open`: the cells that no domain closes."""
+    left, right = lab(reference), lab(match)
+    rows, columns = costs.shape[:2]
+    seen = naive.inside(columns, search)
+
+    def at(y, position):
+        """The colour between two pixels."""
+        before, part = math.floor(position), float(position % 1)
+        return right[y, before] if part == 0 else (1 - part) * right[y, before] + part * right[y, before + 1]
+
+    result = np.full(costs.shape, outside, float)
+    for y, x, k in np.ndindex(costs.shape):
+        if not (seen[x, k] and is_open[y, x, k]):
+            continue
+        shift = search.direction * Fraction(search.first + k * search.stride, search.denominator)
+        sums, totals = [], []
+        for v in range(max(y - radius, 0), min(y + radius + 1, rows)):
+            for u in range(max(x - radius, 0), min(x + radius + 1, columns)):
+                if seen[u, k] and is_open[v, u, k]:
+                    far = math.hypot(v - y, u - x) / space_scale
+                    weight = math.exp(-math.dist(left[y, x], left[v, u]) / colour_scale - far)
+                    if views == "both":
+                        weight *= math.exp(-math.dist(at(y, x - shift), at(v, u - shift)) / colour_scale - far)
+                    totals.append(weight)
+                    sums.append(weight * float(costs[v, u, k]))
+        result[y, x, k] = math.fsum(sums) / math.fsum(totals)
+    return result
+
+
+def spanning_tree(image):
+    """Prim's algorithm on an image whose differences are all unlike each other: by pixel, its neighbours in the tree and the differences to them."""
+    rows, columns = image.shape[:2]
+
+    def difference(p, q):
+        return np.abs(colour(image, *p) - colour(image, *q)).max()
+
+    def around(y, x):
+        return [q for q in ((y, x + 1), (y + 1, x), (y, x - 1), (y - 1, x)) if 0 <= q[0] < rows and 0 <= q[1] < columns]
+
+    tree = {(0, 0): {}}
+    while len(tree) < rows * columns:
+        _, p, q = min((difference(p, q), p, q) for p in tree for q in around(*p) if q not in tree)
+        tree[q] = {p: difference(p, q)}
+        tree[p][q] = difference(p, q)
+    return tree
+
+
+def minimum_spanning_tree(costs, image, *, scale):
+    """Means over all pixels, weighted by the way to each through the tree."""
+    tree = spanning_tree(image)
+    result = np.empty(costs.shape)
+    for start in tree:
+        far, front = {start: 0.0}, [start]
+        while front:
+            p = front.pop()
+            for q in set(tree[p]) - set(far):
+                far[q] = far[p] + tree[p][q]
+                front.append(q)
+        weights = {p: math.exp(-far[p] / scale) for p in far}
+        for k in range(costs.shape[2]):
+            chosen = [w * float(costs[*p, k]) for p, w in weights.items()]
+            result[*start, k] = math.fsum(chosen) / math.fsum(weights.values())
+    return result

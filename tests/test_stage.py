@@ -14,7 +14,17 @@ from stereo_framework.aggregation import box
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.parameters import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, describe, faults, model, resolve
+from stereo_framework.parameters import (
+    Fraction01,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Unit,
+    describe,
+    model,
+    parameter_faults,
+    with_defaults,
+)
 from stereo_framework.stage import SLOTS, find, load_plugin, of, stage, stages
 
 aggregation = functools.partial(stage, "aggregation", source="a test")
@@ -208,8 +218,8 @@ def test_units_stand_in_annotations(registry):
 
 def test_units_change_nothing_about_what_is_legal():
     assert describe(Size | None) == "a whole number >= 1 or null"
-    assert resolve(with_units, {"size": 4, "widest": 5})["widest"] == 5
-    assert faults(with_units, {"size": 0, "odd": 9, "limit": 0}).keys() == {"size", "odd", "limit"}
+    assert with_defaults(with_units, {"size": 4, "widest": 5})["widest"] == 5
+    assert parameter_faults(with_units, {"size": 0, "odd": 9, "limit": 0}).keys() == {"size", "odd", "limit"}
     about = model(with_units).model_json_schema()["properties"]
     assert about["size"] == {"default": 3, "minimum": 1, "title": "Size", "type": "integer"}
 
@@ -253,24 +263,24 @@ def every_kind(
 )
 def test_illegal_parameters_are_named(name, value, message):
     pattern = re.escape(message).replace(r"\.\*", ".*")
-    found = faults(every_kind, {"ratio": 0.25, name: value})
+    found = parameter_faults(every_kind, {"ratio": 0.25, name: value})
     assert list(found) == [name]
     assert re.match(pattern, found[name])
     with pytest.raises(ParameterError, match=rf"^every_kind\.{name}: {pattern}"):
-        resolve(every_kind, {name: value})
+        with_defaults(every_kind, {name: value})
 
 
 def test_all_faults_are_told_together():
-    found = faults(every_kind, {"count": 0, "mode": 1, "wrong": 2})
+    found = parameter_faults(every_kind, {"count": 0, "mode": 1, "wrong": 2})
     assert set(found) == {"count", "mode", "wrong"}
     with pytest.raises(ParameterError) as error:
-        resolve(every_kind, {"count": 0, "mode": 1})
+        with_defaults(every_kind, {"count": 0, "mode": 1})
     assert len(str(error.value).splitlines()) == 2
 
 
 def test_defaults_fill_what_is_not_given():
-    assert faults(every_kind, {}) == {}
-    resolved = resolve(every_kind, {"mode": "linear", "bound": 20})
+    assert parameter_faults(every_kind, {}) == {}
+    resolved = with_defaults(every_kind, {"mode": "linear", "bound": 20})
     assert resolved == {
         "count": 3,
         "ratio": 0.5,

@@ -48,7 +48,7 @@ def tiny(registry):
         return disparity + np.float32(other.volume.costs.min())
 
     @stage("refinement", source="a test")
-    def fuse(disparity, alternatives, confidence, *, weight: Positive = 1.0):
+    def blend(disparity, alternatives, confidence, *, weight: Positive = 1.0):
         """Add the alternatives' disparities and all that is sure."""
         total = disparity + np.float32(weight) * sum(view.disparity for view in alternatives.values())
         return (total + sum(confidence.values())).astype(np.float32)

@@ -8,6 +8,8 @@ from stereo_framework.aggregation.diffusion import diffusion
 from stereo_framework.aggregation.guided_filter import guided_filter
 from stereo_framework.aggregation.membrane_diffusion import membrane_diffusion
 from stereo_framework.aggregation.min_filter import min_filter
+from stereo_framework.aggregation.minimum_spanning_tree import minimum_spanning_tree
+from stereo_framework.aggregation.support_weights import support_weights
 
 __all__ = [
     "bayesian_diffusion",
@@ -18,4 +20,6 @@ __all__ = [
     "guided_filter",
     "membrane_diffusion",
     "min_filter",
+    "minimum_spanning_tree",
+    "support_weights",
 ]

@@ -1,4 +1,4 @@
-"""Arms of the match image as the levels of a volume reach them."""
+"""What belongs to the match image in the order in which the levels of a volume reach it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ def along_levels(arms: Arms, search: Search) -> Arms:
     fine = np.empty((*arms.shape[:2], (columns - 1) * n + 1), np.uint8)
     for i in range(n):
         fine[..., i::n] = arms if i == 0 else np.minimum(arms[..., :-1], arms[..., 1:])
+    return in_level_order(fine, search)
+
+
+def in_level_order(fine: NDArray, search: Search) -> NDArray:
+    """What belongs to the fine positions of a row, ``denominator`` to a pixel, so that consecutive levels reach consecutive ones; along the last axis."""
     if search.direction > 0:
         fine = fine[..., ::-1]
-    return np.ascontiguousarray(np.concatenate([fine[..., i :: search.stride] for i in range(search.stride)], axis=2))
+    return np.ascontiguousarray(np.concatenate([fine[..., i :: search.stride] for i in range(search.stride)], axis=-1))
 
 
 def origins(columns: int, search: Search) -> NDArray[np.int64]:
-    """Where `along_levels` puts the arms that level 0 of each column reaches, were it in view."""
+    """Where `in_level_order` puts the position that level 0 of each column reaches, were it in view."""
     x = np.arange(columns) * search.denominator
     places, residues = np.divmod((x[::-1] if search.direction > 0 else x) + search.first, search.stride)
     fine = (columns - 1) * search.denominator + 1

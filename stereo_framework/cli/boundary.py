@@ -14,31 +14,39 @@ from stereo_framework.errors import ParameterError
 
 if TYPE_CHECKING:
     from stereo_framework.evaluation.roc import Point
+    from stereo_framework.tables.boundary import Boundary
 
 
 def boundary(
-    folders: Annotated[list[Path], typer.Argument(help="Results of sweeps measured with the protocol kostliva2007.")],
-    protocol: Annotated[str | None, typer.Option("--protocol", help="Results of this protocol only.")] = None,
-    weight: Annotated[
-        list[str] | None,
-        typer.Option("--weight", metavar="SCENE=W", help="Weight of a scene in the mean; repeatable, others have 1."),
-    ] = None,
-    error_rate: Annotated[
-        float | None, typer.Option("--error-rate", help="Wish: at most this error rate; answers with the densest known setting.")
-    ] = None,
-    density: Annotated[
-        float | None,
-        typer.Option("--density", help="Wish: at least this density (0..1); answers with the most accurate setting."),
-    ] = None,
-    drop_incomplete: Annotated[
-        bool, typer.Option("--drop-incomplete", help="Leave settings that lack a scene out of the mean instead of refusing.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for plots (SVG, PNG) and the answer as a script.")] = None,
+    folders: list[Path],
+    protocol: str | None = None,
+    weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
+    error_rate: float | None = None,
+    density: float | None = None,
+    drop_incomplete: bool = False,
+    out: Path | None = None,
     json: Json = False,
 ) -> int:
     """Compare methods by error rate against sparsity: efficiencies, improvements, the feasibility boundary, and an answer to a wish.
 
     Example: stereo-framework boundary results/roc --error-rate 0.02 --out results/boundary
+
+    Parameters
+    ----------
+    folders
+        Results of sweeps measured with the protocol kostliva2007.
+    protocol
+        Results of this protocol only.
+    weight
+        Weight of a scene in the mean; repeatable, others have 1.
+    error_rate
+        Wish: at most this error rate; answers with the densest known setting.
+    density
+        Wish: at least this density (0..1); answers with the most accurate setting.
+    drop_incomplete
+        Leave settings that lack a scene out of the mean instead of refusing.
+    out
+        Folder for plots (SVG, PNG) and the answer as a script.
     """
     from stereo_framework.sweep import Store
     from stereo_framework.tables.boundary import boundary as collect
@@ -64,9 +72,9 @@ def boundary(
         script = out / "answer.yaml"
         script.write_text(yaml.safe_dump(script_of(answer, results), sort_keys=False))
     if json:
-        points = {s: [_record(p) for p in found.feasible(s)] for s in found.points}
-        record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": points}
-        _output.print_json([record | {"answer": _record(answer) if answer else None}])
+        boundaries = {scene: found.feasible(scene) for scene in found.points}
+        record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": boundaries}
+        _output.print_json([record | {"answer": answer}])
         return 0
     _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
     _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())
@@ -123,25 +131,12 @@ def _setting(point: Point, others: list[Point]) -> str:
     return ", ".join(f"{k}={point.parameters[k]}" for k in varied) or "the only setting"
 
 
-def _record(point: Point) -> dict[str, object]:
-    rates = {"sparsity_rate": point.sparsity_rate, "error_rate": point.error_rate}
-    return {
-        **rates,
-        "method": point.method,
-        "scene": point.scene,
-        "parameters": dict(point.parameters),
-        "map": point.map and str(point.map),
-    }
+def _plots(found: Boundary, out: Path) -> None:
+    from stereo_framework.figures.roc_plot import roc_figure
+    from stereo_framework.figures.saving import save_figure
 
-
-def _plots(found: object, out: Path) -> None:
-    from stereo_framework.figures.roc_plot import roc_plot
-    from stereo_framework.tables.boundary import Boundary
-
-    assert isinstance(found, Boundary)
-    out.mkdir(parents=True, exist_ok=True)
-    for ending in ("png", "svg"):
-        for scene, methods in found.points.items():
-            roc_plot(out / f"roc_{scene.replace('/', '-')}.{ending}", methods, boundary=found.feasible(scene), title=scene)
-        cases = found.cases()
-        roc_plot(out / f"roc_mean.{ending}", found.mean, boundary=cases["mean"], title=f"mean of {len(found.points)} scenes")
+    for scene, methods in found.points.items():
+        figure = roc_figure(methods, boundary=found.feasible(scene), title=scene)
+        save_figure(figure, out / f"roc_{scene.replace('/', '-')}", "")
+    figure = roc_figure(found.mean, boundary=found.cases()["mean"], title=f"mean of {len(found.points)} scenes")
+    save_figure(figure, out / "roc_mean", "")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from stereo_framework.cli._options import Settings
 
 
 def check(
-    script: Annotated[list[str], typer.Argument(help="Scripts: files, or names of shipped ones.")],
+    script: list[str],
     settings: Settings = None,
 ) -> int:
     """Check parameter scripts without running them; every fault is told with its place.
 
     Example: stereo-framework check my_sweep.yaml
+
+    Parameters
+    ----------
+    script
+        Scripts: files, or names of shipped ones.
     """
     from stereo_framework.errors import ScriptError
     from stereo_framework.script import load

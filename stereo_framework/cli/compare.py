@@ -17,23 +17,15 @@ if TYPE_CHECKING:
 
 
 def compare(
-    maps: Annotated[list[Path], typer.Argument(help="Two or more disparity maps of one scene.")],
-    scene: Annotated[str, typer.Option("--scene", help="The scene that the maps belong to, with or without truth.")],
+    maps: list[Path],
+    scene: Annotated[str, typer.Option()],
     protocol: ProtocolSpec = None,
-    threshold: Annotated[float, typer.Option("--threshold", help="Pixels from which two maps, or two views, differ.")] = 1.0,
-    other_view: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--other-view",
-            help="The same method's map of the match frame, for left-right consistency; one for each map, in order.",
-        ),
-    ] = None,
+    threshold: float = 1.0,
+    other_view: list[Path] | None = None,
     scale: Scale = None,
     unknown: Unknown = None,
-    columns: Annotated[str | None, typer.Option("--columns", help="Statistics to show, separated by commas.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for pictures: all maps side by side, and those of each.")
-    ] = None,
+    columns: str | None = None,
+    out: Path | None = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -42,6 +34,21 @@ def compare(
     Works without truth: then prediction errors and left-right consistency tell the better one.
 
     Example: stereo-framework compare a.pfm b.pfm --scene teddy --out comparison
+
+    Parameters
+    ----------
+    maps
+        Two or more disparity maps of one scene.
+    scene
+        The scene that the maps belong to, with or without truth.
+    threshold
+        Pixels from which two maps, or two views, differ.
+    other_view
+        The same method's map of the match frame, for left-right consistency; one for each map, in order.
+    columns
+        Statistics to show, separated by commas.
+    out
+        Folder for pictures: all maps side by side, and those of each.
     """
     from stereo_framework.cli.evaluate import map_names, map_result
     from stereo_framework.datasets import load_scene

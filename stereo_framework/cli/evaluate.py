@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
@@ -19,25 +17,16 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    maps: Annotated[
-        list[Path],
-        typer.Argument(help="Disparity maps (PFM, 16-bit PNG, scaled PGM or PNG, npy, npz) or folders with one for each scene."),
-    ],
-    scene: Annotated[
-        list[str] | None,
-        typer.Option("--scene", help="The scene that the maps belong to; with folders, their data set or scenes (repeatable)."),
-    ] = None,
+    maps: list[Path],
+    scene: list[str] | None = None,
     protocol: ProtocolSpec = None,
     measure: Measures = None,
-    threshold: Annotated[
-        list[float] | None,
-        typer.Option("--threshold", help="Pixels beyond which an estimate is bad; repeatable, the main one first."),
-    ] = None,
-    border: Annotated[int | None, typer.Option("--border", help="Pixels to ignore on all sides; default: the scene's.")] = None,
+    threshold: list[float] | None = None,
+    border: int | None = None,
     scale: Scale = None,
     unknown: Unknown = None,
-    columns: Annotated[str | None, typer.Option("--columns", help="Statistics to show, separated by commas.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for pictures of the maps and their errors.")] = None,
+    columns: str | None = None,
+    out: Path | None = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -46,6 +35,21 @@ def evaluate(
     Example: stereo-framework evaluate mine.pfm --scene middlebury2001/tsukuba --threshold 0.5
 
     Example: stereo-framework evaluate submission/ --protocol middlebury-v2
+
+    Parameters
+    ----------
+    maps
+        Disparity maps (PFM, 16-bit PNG, scaled PGM or PNG, npy, npz) or folders with one for each scene.
+    scene
+        The scene that the maps belong to; with folders, their data set or scenes (repeatable).
+    threshold
+        Pixels beyond which an estimate is bad; repeatable, the main one first.
+    border
+        Pixels to ignore on all sides; default: the scene's.
+    columns
+        Statistics to show, separated by commas.
+    out
+        Folder for pictures of the maps and their errors.
     """
     from stereo_framework.evaluation.averages import average
     from stereo_framework.submission import find_maps, measure_map

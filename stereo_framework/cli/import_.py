@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from stereo_framework.errors import ParameterError
 
 
 def import_(
-    old: Annotated[Path, typer.Argument(help="A script file of the original 2002 program.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the YAML scripts, one a scene; default: print the only one.")
-    ] = None,
+    old: Path,
+    out: Path | None = None,
 ) -> int:
     """Convert a script of the original 2002 program to YAML; what cannot be carried over is told line by line.
 
     Example: stereo-framework import exp6.txt --out converted
+
+    Parameters
+    ----------
+    old
+        A script file of the original 2002 program.
+    out
+        Folder for the YAML scripts, one a scene; default: print the only one.
     """
     import yaml
 

@@ -5,13 +5,14 @@ Verbs import what they need when they run, so that ``--help`` stays quick.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
@@ -33,6 +34,7 @@ from stereo_framework.cli.scenes import scenes
 from stereo_framework.cli.schema import schema
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
+from stereo_framework.docstrings import parameter_texts
 from stereo_framework.errors import StereoFrameworkError
 
 app = typer.Typer(
@@ -69,7 +71,22 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
             status = 0
         raise typer.Exit(status)
 
+    wrapped.__signature__ = _documented(verb)  # type: ignore[attr-defined]
     return wrapped
+
+
+def _documented(verb: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a verb as typer reads it: parameters without a default are arguments, the rest options, with help from the docstring."""
+    texts = parameter_texts(verb)
+    signature = inspect.signature(verb, eval_str=True)
+    found = []
+    for one in signature.parameters.values():
+        kind, *given = get_args(one.annotation) if get_origin(one.annotation) is Annotated else [one.annotation]
+        usual = typer.Argument() if one.default is one.empty else typer.Option(f"--{one.name.replace('_', '-')}")
+        info = copy.copy(given[0]) if given else usual
+        info.help = info.help or texts[one.name]
+        found.append(one.replace(annotation=Annotated[kind, info]))
+    return signature.replace(parameters=found)
 
 
 @app.callback(invoke_without_command=True)
@@ -84,9 +101,8 @@ _MEASURE = (run, tune, evaluate, compare)
 _LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, reproduce)
 _PREPARE = (scenes, stages, new_stage, check, schema, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
-    app.command(
-        _verb.__name__.rstrip("_").replace("_", "-"), help=inspect.cleandoc(_verb.__doc__ or "").replace("\n    ", "\n\n    ")
-    )(_exits(_verb))
+    _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].replace("\n    ", "\n\n    ")
+    app.command(_verb.__name__.rstrip("_").replace("_", "-"), help=_about)(_exits(_verb))
 
 
 def main() -> None:

@@ -21,42 +21,63 @@ _FAST, _BEST = "sgbm", "planes"
 
 
 def match(
-    left: Annotated[
-        str | None, typer.Argument(help="Left image of a rectified pair; or a folder or pattern of left images.")
-    ] = None,
-    right: Annotated[str | None, typer.Argument(help="Right image; or a folder or pattern of right images.")] = None,
-    disparity_range: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--disparities", metavar="A:B", help="Search range in pixels; for several pairs one, or one each. Default: estimated."
-        ),
-    ] = None,
-    calibration: Annotated[
-        Path | None,
-        typer.Option("--calibration", help="calib.txt of Middlebury or KITTI, OpenCV's YAML, XML or JSON, Q as .npy."),
-    ] = None,
-    focal: Annotated[float | None, typer.Option("--focal", help="Focal length in pixels, instead of a calibration.")] = None,
-    baseline: Annotated[float | None, typer.Option("--baseline", help="Distance of the cameras; depths get its unit.")] = None,
-    left_mask: Annotated[Path | None, typer.Option("--left-mask", help="White where the left image holds data.")] = None,
-    right_mask: Annotated[Path | None, typer.Option("--right-mask", help="White where the right image holds data.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Folder for the files; default: NAME_match, for the left image's name.")
-    ] = None,
-    method: Annotated[str | None, typer.Option("--method", help="A shipped script, or a script's file.")] = None,
-    fast: Annotated[bool, typer.Option("--fast", help="OpenCV's semi-global block matching.")] = False,
-    best: Annotated[bool, typer.Option("--best", help="The most exact method, which takes several times as long.")] = False,
-    tiff: Annotated[bool, typer.Option("--tiff", help="Also write disparity.tiff (float32).")] = False,
-    scene: Annotated[
-        str | None, typer.Option("--scene", help="A known scene instead of two images ('scenes' lists them).")
-    ] = None,
-    example: Annotated[bool, typer.Option("--example", help="Match the built-in example.")] = False,
+    left: Annotated[str | None, typer.Argument()] = None,
+    right: Annotated[str | None, typer.Argument()] = None,
+    disparity_range: Annotated[list[str] | None, typer.Option("--disparities", metavar="A:B")] = None,
+    calibration: Path | None = None,
+    focal: float | None = None,
+    baseline: float | None = None,
+    left_mask: Path | None = None,
+    right_mask: Path | None = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
+    method: str | None = None,
+    fast: bool = False,
+    best: bool = False,
+    tiff: bool = False,
+    scene: str | None = None,
+    example: bool = False,
     data: Data = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a summary.")] = False,
+    json: bool = False,
     traceback: Traceback = False,
 ) -> int:
     """Match two images: a disparity map, a picture and, with a calibration, depth and a point cloud.
 
     Example: stereo-framework match left.png right.png --disparities 0:64 -o results/mine
+
+    Parameters
+    ----------
+    left
+        Left image of a rectified pair; or a folder or pattern of left images.
+    right
+        Right image; or a folder or pattern of right images.
+    disparity_range
+        Search range in pixels, both ends included; for several pairs one, or one each. Default: estimated.
+    calibration
+        calib.txt of Middlebury or KITTI; OpenCV's YAML, XML or JSON; Q as .npy.
+    focal
+        Focal length in pixels, instead of a calibration.
+    baseline
+        Distance of the cameras; depths get its unit.
+    left_mask
+        White where the left image holds data.
+    right_mask
+        White where the right image holds data.
+    out
+        Folder for the files; default: NAME_match, for the left image's name.
+    method
+        A shipped script, or a script's file.
+    fast
+        OpenCV's semi-global block matching.
+    best
+        The most exact method, which takes several times as long.
+    tiff
+        Also write disparity.tiff (float32).
+    scene
+        A known scene instead of two images ('scenes' lists them).
+    example
+        Match the built-in example.
+    json
+        Print one JSON array instead of a summary.
     """
     chosen = [name for name, given in ((method, method), (_FAST, fast), (_BEST, best)) if given]
     if len(chosen) > 1:

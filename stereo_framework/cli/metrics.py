@@ -11,14 +11,17 @@ from stereo_framework.cli._options import Json, protocol_spec
 
 
 def metrics(
-    protocol: Annotated[
-        str | None, typer.Argument(help="A protocol whose choices to print; without it all metrics and protocols are listed.")
-    ] = None,
+    protocol: Annotated[str | None, typer.Argument()] = None,
     json: Json = False,
 ) -> int:
     """List what can be measured, with units and sources, and the evaluation protocols.
 
     Example: stereo-framework metrics middlebury-v3
+
+    Parameters
+    ----------
+    protocol
+        A protocol whose choices to print; without it all metrics and protocols are listed.
     """
     from stereo_framework.evaluation import resolve
     from stereo_framework.evaluation.metrics import METRICS

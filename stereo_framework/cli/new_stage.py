@@ -5,9 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from stereo_framework.errors import DataError, ParameterError, nearest
 
@@ -15,13 +12,22 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def new_stage(
-    slot: Annotated[str, typer.Argument(help="Where the stage stands: matching_cost, refinement ...")],
-    name: Annotated[str, typer.Argument(help="What it is called, in scripts and as a function.")],
-    out: Annotated[Path | None, typer.Option("--out", help="The file to write; default: NAME.py here.")] = None,
+    slot: str,
+    name: str,
+    out: Path | None = None,
 ) -> int:
     """Write a complete example of a slot's stages as a file of your own, to change into what you want.
 
     Example: stereo-framework new-stage matching_cost my_cost
+
+    Parameters
+    ----------
+    slot
+        Where the stage stands: matching_cost, refinement ...
+    name
+        What it is called, in scripts and as a function.
+    out
+        The file to write; default: NAME.py here.
     """
     from stereo_framework import stage
     from stereo_framework.engine import pipeline  # noqa: F401  registers the stages

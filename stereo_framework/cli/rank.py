@@ -23,44 +23,18 @@ _NAMED = 5
 
 
 def rank(
-    tables: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Results folders, CSV files (a row per method, or tidy) or YAML files with columns and rows; several make one table."
-        ),
-    ],
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            "--measure",
-            "--measures",
-            help="Measures to rank by, names, groups (hci) or patterns separated by commas; default: the bad pixels of the regions, else the HCI metrics.",
-        ),
-    ] = None,
-    lower: Annotated[
-        list[str] | None, typer.Option("--lower", help="Lower is better in columns of this name or pattern; repeatable.")
-    ] = None,
-    higher: Annotated[
-        list[str] | None, typer.Option("--higher", help="Higher is better in columns of this name or pattern; repeatable.")
-    ] = None,
-    protocol: Annotated[str | None, typer.Option("--protocol", help="Rank results of this protocol only.")] = None,
-    split: Annotated[str, typer.Option("--split", help="What stands between scene and measure in names of columns.")] = ":",
-    groups: Annotated[
-        bool, typer.Option("--groups", help="Show the A* groups: group 1 holds whom nobody beats in everything.")
-    ] = False,
-    dominance: Annotated[bool, typer.Option("--dominance", help="Show who is at least as good as whom in every column.")] = False,
-    leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Rank again without each scene, measure and column.")
-    ] = False,
-    bootstrap: Annotated[
-        int | None,
-        typer.Option("--bootstrap", metavar="N", help="Draw the scenes N times with replacement; 95 % intervals of the ranks."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the drawing of scenes.")] = 0,
-    drop_incomplete: Annotated[
-        bool, typer.Option("--drop-incomplete", help="Leave methods without a score in some column out instead of refusing.")
-    ] = False,
+    tables: list[Path],
+    columns: Annotated[str | None, typer.Option("--columns", "--measure", "--measures")] = None,
+    lower: list[str] | None = None,
+    higher: list[str] | None = None,
+    protocol: str | None = None,
+    split: str = ":",
+    groups: bool = False,
+    dominance: bool = False,
+    leave_one_out: bool = False,
+    bootstrap: Annotated[int | None, typer.Option(metavar="N")] = None,
+    seed: int = 0,
+    drop_incomplete: bool = False,
     json: Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
@@ -68,6 +42,33 @@ def rank(
     Example: stereo-framework rank results/first --groups --leave-one-out
 
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
+
+    Parameters
+    ----------
+    tables
+        Results folders, CSV files (a row per method, or tidy) or YAML files with columns and rows; several make one table.
+    columns
+        Measures to rank by, names, groups (hci) or patterns separated by commas; default: the bad pixels of the regions, else the HCI metrics.
+    lower
+        Lower is better in columns of this name or pattern; repeatable.
+    higher
+        Higher is better in columns of this name or pattern; repeatable.
+    protocol
+        Rank results of this protocol only.
+    split
+        What stands between scene and measure in names of columns.
+    groups
+        Show the A* groups: group 1 holds whom nobody beats in everything.
+    dominance
+        Show who is at least as good as whom in every column.
+    leave_one_out
+        Rank again without each scene, measure and column.
+    bootstrap
+        Draw the scenes N times with replacement; 95 % intervals of the ranks.
+    seed
+        Of the drawing of scenes.
+    drop_incomplete
+        Leave methods without a score in some column out instead of refusing.
     """
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from stereo_framework.cli._options import Data
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="The --out folder of a run.")],
-    out: Annotated[Path | None, typer.Option("--out", help="The page to write; default: report.html in the folder.")] = None,
+    folder: Path,
+    out: Path | None = None,
     data: Data = None,
 ) -> int:
     """Write one HTML page about a run: tables, plots, maps to blink between, times, parameters. It opens offline.
 
     Example: stereo-framework report results/ssd
+
+    Parameters
+    ----------
+    folder
+        The --out folder of a run.
+    out
+        The page to write; default: report.html in the folder.
     """
     from stereo_framework.page.run_page import run_page
 

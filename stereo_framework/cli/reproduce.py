@@ -12,12 +12,10 @@ from stereo_framework.cli._options import Data, Json
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER[/ITEM]", help="A paper, or one of its tables, figures or experiments.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the page, figures, tables and runs; default: reproduction/PAPER.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only what takes seconds: one scene, the fast items.")] = False,
-    workers: Annotated[int, typer.Option("--workers", help="Runs at a time.")] = 2,
+    paper: Annotated[str, typer.Argument(metavar="PAPER[/ITEM]")],
+    out: Path | None = None,
+    quick: bool = False,
+    workers: int = 2,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -26,6 +24,17 @@ def reproduce(
     The exit status is 1 if a published number lies outside its tolerance or a statement of the paper does not hold, 3 if only checks of our own fail.
 
     Example: stereo-framework reproduce taxonomy2002/table5 --quick
+
+    Parameters
+    ----------
+    paper
+        A paper, or one of its tables, figures or experiments.
+    out
+        Folder for the page, figures, tables and runs; default: reproduction/PAPER.
+    quick
+        Only what takes seconds: one scene, the fast items.
+    workers
+        Runs at a time.
     """
     import dataclasses
 

@@ -23,54 +23,56 @@ _ENDINGS = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", 
 
 
 def results(
-    folder: Annotated[Path, typer.Argument(help="The --out folder of a run.")],
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="KEY=VALUE",
-            help="Keep results with this scene, method, protocol, parameter or statistic; also != < <= > >= (in quotes); repeatable.",
-        ),
-    ] = None,
-    sort: Annotated[
-        str | None,
-        typer.Option("--sort", metavar="[-]KEY", help="Sort by statistics or parameters, smallest first; -KEY: largest first."),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            help="Statistics, groups of them (hci) or parameters to show, separated by commas; of a pivot: what its columns are.",
-        ),
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", metavar="KEY", help="A row for each value of these keys, with means over all else.")
-    ] = None,
-    rows: Annotated[
-        str | None, typer.Option("--rows", metavar="KEY", help="A pivot: what its rows are; needs --columns and --value.")
-    ] = None,
-    value: Annotated[
-        str | None, typer.Option("--value", metavar="STATISTIC", help="A pivot: what its cells show, means over all else.")
-    ] = None,
-    best: Annotated[
-        str | None, typer.Option("--best", metavar="STATISTIC", help="The best settings of each scene and on the mean of all.")
-    ] = None,
-    top: Annotated[int | None, typer.Option("--top", min=1, help="How many of the best to list; default 1.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Results of earlier scripts in this folder too.")] = False,
-    format: Annotated[
-        str | None,
-        typer.Option("--format", help="table, csv, json, markdown, latex or parquet; default: by --output's ending, else table."),
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", help="Write to this file instead of printing.")] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Short for --format csv: all parameters and statistics.")] = False,
+    folder: Path,
+    where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
+    sort: Annotated[str | None, typer.Option(metavar="[-]KEY")] = None,
+    columns: str | None = None,
+    group: Annotated[str | None, typer.Option(metavar="KEY")] = None,
+    rows: Annotated[str | None, typer.Option(metavar="KEY")] = None,
+    value: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
+    best: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
+    top: Annotated[int | None, typer.Option(min=1)] = None,
+    every: Annotated[bool, typer.Option("--all")] = False,
+    format: str | None = None,
+    output: Path | None = None,
+    csv: bool = False,
     json: Json = False,
-    plots: Annotated[
-        bool, typer.Option("--plots", help="Write the plots, tables and charts of the script's 'report' to the folder again.")
-    ] = False,
+    plots: bool = False,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
 
     Example: stereo-framework results results/ssd --rows scene --columns aggregation.box.size --value bad_pixels_nonocc
+
+    Parameters
+    ----------
+    folder
+        The --out folder of a run.
+    where
+        Keep results with this scene, method, protocol, parameter or statistic; also != < <= > >= (in quotes); repeatable.
+    sort
+        Sort by statistics or parameters, smallest first; -KEY: largest first.
+    columns
+        Statistics, groups of them (hci) or parameters to show, separated by commas; of a pivot: what its columns are.
+    group
+        A row for each value of these keys, with means over all else.
+    rows
+        A pivot: what its rows are; needs --columns and --value.
+    value
+        A pivot: what its cells show, means over all else.
+    best
+        The best settings of each scene and on the mean of all.
+    top
+        How many of the best to list; default 1.
+    every
+        Results of earlier scripts in this folder too.
+    format
+        table, csv, json, markdown, latex or parquet; default: by --output's ending, else table.
+    output
+        Write to this file instead of printing.
+    csv
+        Short for --format csv: all parameters and statistics.
+    plots
+        Write the plots, tables and charts of the script's 'report' to the folder again.
     """
     from stereo_framework.sweep import Store
     from stereo_framework.tables.results import Results

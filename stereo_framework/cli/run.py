@@ -36,42 +36,26 @@ _REPLACED = ("name", "measure", "measures")
 
 
 def run(
-    script: Annotated[list[str], typer.Argument(help="Scripts: files, or names of shipped ones (ssd, window).")],
-    scene: Annotated[
-        list[str] | None, typer.Option("--scene", help="Scene to run on instead of the script's; repeatable.")
-    ] = None,
-    left: Annotated[Path | None, typer.Option("--left", help="Your own pair: the reference image, seen from the left.")] = None,
-    right: Annotated[Path | None, typer.Option("--right", help="Your own pair: the match image, seen from the right.")] = None,
-    disparity_range: Annotated[
-        str | None, typer.Option("--disparities", metavar="MIN:MAX", help="Search range in pixels, both ends included: 0:64.")
-    ] = None,
-    truth: Annotated[Path | None, typer.Option("--truth", help="Your own pair: true disparities (PFM, PNG, PGM, npy).")] = None,
-    truth_scale: Annotated[float | None, typer.Option("--truth-scale", help="Grey levels per pixel in an 8-bit --truth.")] = None,
-    left_mask: Annotated[
-        Path | None,
-        typer.Option("--left-mask", help="Your own pair: white where the left image holds data; so does an alpha channel."),
-    ] = None,
-    right_mask: Annotated[Path | None, typer.Option("--right-mask", help="Your own pair: the same of the right image.")] = None,
-    low: Annotated[
-        Path | None, typer.Option("--low", help="Your own pair: map of each pixel's smallest disparity (PFM, PNG16, npy).")
-    ] = None,
-    high: Annotated[Path | None, typer.Option("--high", help="Your own pair: map of each pixel's largest disparity.")] = None,
+    script: list[str],
+    scene: list[str] | None = None,
+    left: Path | None = None,
+    right: Path | None = None,
+    disparity_range: Annotated[str | None, typer.Option("--disparities", metavar="MIN:MAX")] = None,
+    truth: Path | None = None,
+    truth_scale: float | None = None,
+    left_mask: Path | None = None,
+    right_mask: Path | None = None,
+    low: Path | None = None,
+    high: Path | None = None,
     settings: Settings = None,
     measure: Measures = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for results, the resolved script, maps and pictures.")] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", help="Runs at a time; default: one for each core, or all that --dask has.")
-    ] = None,
+    out: Path | None = None,
+    workers: int | None = None,
     executor: ExecutorName = "thread",
     dask: Dask = None,
     memory: Memory = None,
-    maps: Annotated[
-        bool | None,
-        typer.Option("--maps/--no-maps", help="Write disparity maps and pictures to --out; default: unless sweeping."),
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="Statistics or parameters to show, separated by commas.")
-    ] = None,
+    maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
+    columns: str | None = None,
     data: Data = None,
     json: Json = False,
     traceback: Traceback = False,
@@ -79,6 +63,39 @@ def run(
     """Run parameter scripts and print the error statistics.
 
     Example: stereo-framework run ssd --scene synthetic/planes --out results/ssd
+
+    Parameters
+    ----------
+    script
+        Scripts: files, or names of shipped ones (ssd, window).
+    scene
+        Scene to run on instead of the script's; repeatable.
+    left
+        Your own pair: the reference image, seen from the left.
+    right
+        Your own pair: the match image, seen from the right.
+    disparity_range
+        Search range in pixels, both ends included: 0:64.
+    truth
+        Your own pair: true disparities (PFM, PNG, PGM, npy).
+    truth_scale
+        Grey levels per pixel in an 8-bit --truth.
+    left_mask
+        Your own pair: white where the left image holds data; so does an alpha channel.
+    right_mask
+        Your own pair: the same of the right image.
+    low
+        Your own pair: map of each pixel's smallest disparity (PFM, PNG16, npy).
+    high
+        Your own pair: map of each pixel's largest disparity.
+    out
+        Folder for results, the resolved script, maps and pictures.
+    workers
+        Runs at a time; default: one for each core, or all that --dask has.
+    maps
+        Write disparity maps and pictures to --out; default: unless sweeping.
+    columns
+        Statistics or parameters to show, separated by commas.
     """
     beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
     pair = _pair(left, right, disparity_range, beside, truth_scale)

@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 
 def scenes(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SCENE | fetch SET",
-            help="A scene to describe, without it all that are found are listed; or 'fetch' and the public data sets, or scenes of "
-            "them, to download, without any the list of what there is.",
-        ),
-    ] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="SCENE | fetch SET")] = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -38,6 +31,12 @@ def scenes(
     Example: stereo-framework scenes synthetic/planes
 
     Example: stereo-framework scenes fetch middlebury2001 middlebury2006/Aloe --data ~/stereo
+
+    Parameters
+    ----------
+    words
+        A scene to describe, without it all that are found are listed; or 'fetch' and the public data sets, or scenes of them, to download, without
+        any the list of what there is.
     """
     from stereo_framework.errors import ParameterError
 

@@ -18,15 +18,20 @@ _HEADER = ["slot", "its stages get", "and may name", "they return"]
 
 
 def stages(
-    name: Annotated[
-        str | None, typer.Argument(help="A stage to document, or a slot whose stages are listed; without it all are listed.")
-    ] = None,
-    plugin: Annotated[list[str] | None, typer.Option("--plugin", help="Module or file.py that adds stages; repeatable.")] = None,
+    name: Annotated[str | None, typer.Argument()] = None,
+    plugin: list[str] | None = None,
     json: Json = False,
 ) -> int:
     """List the stages and what those of each slot get and return, or document one with its parameters.
 
     Example: stereo-framework stages box
+
+    Parameters
+    ----------
+    name
+        A stage to document, or a slot whose stages are listed; without it all are listed.
+    plugin
+        Module or file.py that adds stages; repeatable.
     """
     from stereo_framework import stage
     from stereo_framework.engine import pipeline  # noqa: F401  registers the stages

@@ -17,31 +17,46 @@ if TYPE_CHECKING:
 
 
 def tune(
-    script: Annotated[str, typer.Argument(help="Script whose sweep is searched: a file, or the name of a shipped one.")],
-    statistic: Annotated[
-        str, typer.Option("--statistic", help="What is to be as low, or as high, as it can be; 'metrics' lists them.")
-    ] = "bad_pixels_nonocc",
-    scene: Annotated[
-        list[str] | None, typer.Option("--scene", help="Scene to try on instead of the script's; repeatable.")
-    ] = None,
-    trials: Annotated[int, typer.Option("--trials", help="Settings to try in all, those of earlier calls included.")] = 50,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the study, all results and the best script; the same call goes on.")
-    ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Trials at a time; a single one uses all cores.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Of the search.")] = 0,
+    script: str,
+    statistic: str = "bad_pixels_nonocc",
+    scene: list[str] | None = None,
+    trials: int = 50,
+    out: Path | None = None,
+    workers: int = 1,
+    seed: int = 0,
     executor: ExecutorName = "thread",
     dask: Dask = None,
     memory: Memory = None,
-    timeout: Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Begin no trial after this time.")] = None,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
     settings: Settings = None,
     data: Data = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+    json: bool = False,
     traceback: Traceback = False,
 ) -> int:
     """Search a script's sweep for its best setting, trying few of many; hopeless ones are given up after the first scenes.
 
     Example: stereo-framework tune truncation.yaml --scene tsukuba --scene venus --trials 40 --out results/tuned
+
+    Parameters
+    ----------
+    script
+        Script whose sweep is searched: a file, or the name of a shipped one.
+    statistic
+        What is to be as low, or as high, as it can be; 'metrics' lists them.
+    scene
+        Scene to try on instead of the script's; repeatable.
+    trials
+        Settings to try in all, those of earlier calls included.
+    out
+        Folder for the study, all results and the best script; the same call goes on.
+    workers
+        Trials at a time; a single one uses all cores.
+    seed
+        Of the search.
+    timeout
+        Begin no trial after this time.
+    json
+        Print one JSON object instead of a table.
     """
     from stereo_framework.sweep.tune import Tuner
 
@@ -75,7 +90,8 @@ def tune(
             return 130
         tuned = tuner.tuned()
     if json:
-        _output.print_json(_record(tuned))
+        records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
+        _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
         _print(tuned, out)
     for trial in tuned.trials:
@@ -87,18 +103,6 @@ def tune(
         hint = f"the same command continues from {out}" if out else "--out DIR keeps trials to continue from"
         print(f"the time is up after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
     return 1 if any(trial.error for trial in tuned.trials) else 0
-
-
-def _record(tuned: Tuned) -> dict[str, Any]:
-    return {
-        "statistic": tuned.statistic,
-        "better": tuned.better,
-        "protocol": tuned.protocol.name,
-        "best": tuned.best and tuned.best.record(),
-        "script": tuned.script,
-        "importance": dict(tuned.importance),
-        "trials": [trial.record() for trial in tuned.trials],
-    }
 
 
 def _print(tuned: Tuned, out: Path | None) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from stereo_framework.datasets import _v2_masks, middlebury2001, middlebury2003
+from stereo_framework.datasets import _v2_masks
+from stereo_framework.datasets.listed import MIDDLEBURY_2001, MIDDLEBURY_2003
 from stereo_framework.scene import Scene
 
 FOLDER = _v2_masks.FOLDER
@@ -18,11 +19,11 @@ _NAMES = ("cones", "teddy", "tsukuba", "venus")
 
 def scene_names(root: Path) -> tuple[str, ...]:
     """Names of the scenes whose images and masks both exist below a data root."""
-    images = middlebury2001.scene_names(root) + middlebury2003.scene_names(root)
+    images = MIDDLEBURY_2001.scene_names(root) + MIDDLEBURY_2003.scene_names(root)
     return tuple(name for name in _NAMES if name in images and _v2_masks.found(root, name))
 
 
 def load(root: Path, name: str) -> Scene:
     """One of `scene_names`; its files load on first use."""
-    source = middlebury2001 if name in middlebury2001.scene_names(root) else middlebury2003
+    source = MIDDLEBURY_2001 if name in MIDDLEBURY_2001.scene_names(root) else MIDDLEBURY_2003
     return replace(source.load(root, name), name=f"{FOLDER}/{name}", border=0, protocol="middlebury-v2")

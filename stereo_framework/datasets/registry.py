@@ -12,18 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from stereo_framework.datasets import (
-    eth3d,
-    kitti_sample,
-    middlebury2001,
-    middlebury2003,
-    middlebury_v2,
-    middlebury_v3,
-    motorcycle,
-    ready_made,
-    scene_file,
-)
+from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3, ready_made, scene_file
 from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
+from stereo_framework.datasets.listed import KITTI_SAMPLE, MIDDLEBURY_2001, MIDDLEBURY_2003, MOTORCYCLE
 from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
 from stereo_framework.errors import DataError, close_names
 from stereo_framework.io import PathLike
@@ -48,17 +39,17 @@ class DataSet(Protocol):
 
 
 DATA_SETS: tuple[DataSet, ...] = (
-    middlebury2001,
-    middlebury2003,
+    MIDDLEBURY_2001,
+    MIDDLEBURY_2003,
     MIDDLEBURY_2005,
     MIDDLEBURY_2006,
     middlebury_v2,
     middlebury_v3,
     KITTI_2012,
     KITTI_2015,
-    kitti_sample,
+    KITTI_SAMPLE,
     eth3d,
-    motorcycle,
+    MOTORCYCLE,
 )
 
 _REPEATS = (

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from annotated_types import MinLen
 
 from stereo_framework.errors import DataError, nearest
-from stereo_framework.parameters import NonNegativeInt, Words, describe, faults, parameters_of, resolve, spelled
+from stereo_framework.parameters import NonNegativeInt, Words, describe, parameter_faults, parameters_of, spelled, with_defaults
 from stereo_framework.scene import Calibration
 
 
@@ -102,7 +102,7 @@ def _record(kind: type, value: Any, place: str, found: dict[str, str]) -> Any:
             made[key] = [_record(part, one, f"{where}.{i}.", found) for i, one in enumerate(item)]
         else:
             made[key] = _record(part, item, f"{where}.", found) if part and item is not None else item
-    wrong = faults(kind, made)
+    wrong = parameter_faults(kind, made)
     for key in wrong:
         where = f"{place}{key}"
         if key not in legal:
@@ -111,4 +111,4 @@ def _record(kind: type, value: Any, place: str, found: dict[str, str]) -> Any:
             found[where] = "is missing"
         elif not any((one + ".").startswith(f"{where}.") for one in found):
             found[where] = f"{spelled(value[key])} is not {describe(legal[key].annotation)}"
-    return None if wrong else kind(**{key: checked for key, checked in resolve(kind, made).items() if key in made})
+    return None if wrong else kind(**{key: checked for key, checked in with_defaults(kind, made).items() if key in made})

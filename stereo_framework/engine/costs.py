@@ -9,9 +9,25 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.errors import ParameterError
-from stereo_framework.parameters import spelled
+from stereo_framework.parameters import Positive, parameter_faults
 from stereo_framework.stage import Bound, Stage
 from stereo_framework.volume import CostVolume
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Words of the entries of a list of costs, which are no parameters of their stages.
+
+    Parameters
+    ----------
+    weight : float
+        Factor of this cost in the sum.
+    scale : float or None
+        With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.
+    """
+
+    weight: Positive = 1
+    scale: Positive | None = None
 
 
 @dataclass(frozen=True)
@@ -37,9 +53,8 @@ class Weighted:
     scale: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("weight", self.weight), ("scale", self.scale)):
-            if wrong := wrong_factor(name, value):
-                raise ParameterError(f"matching_cost.{self.bound.stage.name}.{name}: {wrong}")
+        for name, wrong in parameter_faults(Factors, {"weight": self.weight, "scale": self.scale}).items():
+            raise ParameterError(f"matching_cost.{self.bound.stage.name}.{name}: {wrong}")
 
     @property
     def stage(self) -> Stage:
@@ -57,15 +72,6 @@ class Weighted:
             if self.scale is None
             else f"{self.weight:g} * (1 - exp(-{self.bound} / {self.scale:g}))"
         )
-
-
-def wrong_factor(name: str, value: object) -> str | None:
-    """What is wrong with a weight or a scale, if anything."""
-    if name == "scale" and value is None:
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
-        return None
-    return f"{spelled(value)} is not a number > 0" + (" or null" if name == "scale" else "")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ stage, so that settings which differ late share both views' common beginning.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,11 @@ from stereo_framework.stage import Bound
 
 REFERENCE, MATCH, BOTH = 0, 1, 2
 """The view that a step works on: the reference image's, the match image's, or both at once."""
+
+Name = tuple[int, str]
+"""A volume of a view: ``(view, "volume")`` or ``(view, "raw")``."""
+
+VOLUMES = frozenset({"volume", "raw"})
 
 RESTORE = "restore_outside"
 """Address of the step that the pipeline inserts after the last aggregation."""
@@ -62,12 +68,18 @@ class Link:
         parts = self.work.parts if isinstance(self.work, CostSum) else [self.work] if self.bound else []
         return bool(parts) and all(part.stage.halo is not None for part in parts)
 
+    @functools.cached_property
+    def names(self) -> frozenset[Name]:
+        """The volumes that must be there before the step."""
+        own, across = ((REFERENCE, MATCH),) * 2 if self.view == BOTH else ((self.view,), (1 - self.view,))
+        volumes = (self.data & VOLUMES) | ({"volume"} if self.slot in ("aggregation", "optimization", RESTORE) else set())
+        needs = self.bound.stage.other_needs if self.bound is not None and "other" in self.data else ()
+        return frozenset([(view, name) for view in own for name in volumes] + [(view, name) for view in across for name in needs])
+
     @property
     def touches_volume(self) -> bool:
         """Whether the step makes or reads a volume."""
-        return self.slot in ("matching_cost", RESTORE, "aggregation", "optimization") or not self.data.isdisjoint(
-            ("volume", "raw")
-        )
+        return bool(self.names) or self.slot == "matching_cost"
 
 
 def in_lock_step(steps: Sequence[tuple[str, Any]], *, both: bool) -> list[Link]:

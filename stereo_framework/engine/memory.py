@@ -65,7 +65,7 @@ def _working(step: Step, shape: tuple[int, ...], levels: int) -> int:
     if step.link.slot == "scheme":
         # A scheme may hand the whole pair on.
         return peak_memory(Tree([step.link.work[1]]).root, shape, levels)
-    if not step.touches_volume:
+    if not step.link.touches_volume:
         return 0
     declared = step.bound.stage.volumes if step.bound else None
     return (_WORKING_VOLUMES.get(step.link.slot, 2) if declared is None else declared) * 4 * shape[0] * shape[1] * levels
@@ -82,7 +82,7 @@ def holds_volume(node: Node) -> bool:
 
 
 def _may_hold(step: Step) -> bool:
-    return step.touches_volume or _working(step, (1, 1), 1) > 0
+    return step.link.touches_volume or _working(step, (1, 1), 1) > 0
 
 
 def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int | None:

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stereo_framework import aggregation as _aggregation  # noqa: F401  importing a family registers its stages
-from stereo_framework import confidence as _confidence  # noqa: F401
-from stereo_framework import matcher as _matcher  # noqa: F401
-from stereo_framework import matching_cost as _matching_cost  # noqa: F401
-from stereo_framework import optimization as _optimization  # noqa: F401
-from stereo_framework import preprocessing as _preprocessing  # noqa: F401
-from stereo_framework import refinement as _refinement  # noqa: F401
-from stereo_framework import scheme as _scheme  # noqa: F401
-from stereo_framework import smoothness as _smoothness  # noqa: F401
 from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
 from stereo_framework.engine.links import MATCH, RESTORE, Link, in_lock_step
 from stereo_framework.engine.match import Match
@@ -28,6 +20,10 @@ from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage
 
 __all__ = ["Match", "Pipeline"]
+
+for _family in SLOTS:
+    # Importing a family registers its stages.
+    importlib.import_module(f"stereo_framework.{_family}")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.engine.steps import CONFIDENCE, VOLUMES, Clock, Name, State, Step, view_of
+from stereo_framework.engine.links import VOLUMES, Name
+from stereo_framework.engine.steps import CONFIDENCE, Clock, State, Step, view_of
 from stereo_framework.view import View
 from stereo_framework.volume import CostVolume, Domain, Smoothness
 
@@ -58,7 +59,7 @@ def groups(steps: Sequence[Step], keep: Collection[Name]) -> list[Group]:
     while start < len(steps):
         view = steps[start].view
         local = itertools.takewhile(lambda step, view=view: step.halo is not None and step.view == view, steps[start:])  # type: ignore[misc]
-        length = max((i for i, step in enumerate(local, start=1) if step.touches_volume), default=0)
+        length = max((i for i, step in enumerate(local, start=1) if step.link.touches_volume), default=0)
         stop = start + max(length, 1)
         found.append(Group(list(steps[start:stop]), length > 0, needed[start:stop]))
         start = stop
@@ -82,7 +83,7 @@ def needed_before(step: Step, after: frozenset[Name]) -> frozenset[Name]:
     """The volumes that a step and what comes after it need."""
     if step.link.slot == "matching_cost":
         return frozenset(name for name in after if name[0] != step.view)
-    return after | step.names
+    return after | step.link.names
 
 
 def advance(steps: Sequence[Step], views: list[State | None], keep: Collection[Name], clock: Clock) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.engine.costs import CostSum
-from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, Link
+from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, VOLUMES, Link
 from stereo_framework.engine.returned import check_returned
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.per_image import keeping
@@ -33,10 +33,6 @@ from stereo_framework.volume import (
 State = dict[str, Any]
 """Data of a view by name; every array in it covers the same rows."""
 
-Name = tuple[int, str]
-"""A volume of a view: ``(view, "volume")`` or ``(view, "raw")``."""
-
-VOLUMES = frozenset({"volume", "raw"})
 CONFIDENCE = "confidence."
 _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 """What closed cells hold when the optimizer sees them."""
@@ -53,8 +49,6 @@ class Step:
         Changes the state of the link's view or, where it works on both views or is not local, the list of both states.
     halo : int or None
         Rows above and below that a row needs; None: the step sees the whole.
-    names : frozenset of (int, str)
-        Volumes that must be there.
     converts : bool
         It may meet integer costs and takes none, so that a converted volume stands beside them.
     """
@@ -62,7 +56,6 @@ class Step:
     link: Link
     run: Callable[[Any], None]
     halo: int | None
-    names: frozenset[Name]
     converts: bool = False
 
     @property
@@ -79,11 +72,6 @@ class Step:
     def sees_views(self) -> bool:
         """Whether it gets the states of both views, not just that of its own."""
         return "other" in self.link.data or self.link.slot in ("preprocessing", "matcher", "alternatives", "scheme")
-
-    @property
-    def touches_volume(self) -> bool:
-        """Whether it reads or makes a volume."""
-        return bool(self.names) or self.link.slot == "matching_cost"
 
 
 @dataclass
@@ -128,20 +116,15 @@ class OutOfMemory(Exception):
 
 def make_step(link: Link, *, integer: bool) -> Step:
     """The step that runs a link; `integer` says whether the volume that it meets may hold integer costs."""
-    names = (link.data & VOLUMES) | ({"volume"} if link.slot in ("aggregation", "optimization", RESTORE) else set())
-    needed = {(view, name) for view in ((REFERENCE, MATCH) if link.view == BOTH else (link.view,)) for name in names}
     bound = link.bound
+    converts = integer and bool(link.names) and bound is not None and not bound.stage.integer
     if bound is not None and "other" in link.data:
-        looked_at = (REFERENCE, MATCH) if link.view == BOTH else (1 - link.view,)
-        needed |= {(view, name) for view in looked_at for name in bound.stage.other_needs}
-    converts = integer and bool(needed) and bound is not None and not bound.stage.integer
-    if bound is not None and "other" in link.data:
-        return Step(link, functools.partial(_look_across, bound, link.view), None, frozenset(needed), converts)
+        return Step(link, functools.partial(_look_across, bound, link.view), None, converts)
     if link.slot == "matcher":
-        return Step(link, functools.partial(_match, link.work, link.view), None, frozenset())
+        return Step(link, functools.partial(_match, link.work, link.view), None)
     run = functools.partial(_RUNNERS[link.slot], link.work)
     halo = None if link.slot in ("preprocessing", "smoothness") else 0 if link.work is None else link.work.halo
-    return Step(link, run, halo, frozenset(needed), converts)
+    return Step(link, run, halo, converts)
 
 
 def exchanged(state: State) -> State:
@@ -285,7 +268,7 @@ def _optimize(bound: Bound, state: State) -> None:
     if filled is labeling.labels:
         state["data_costs"] = labeling.costs
     else:
-        state["data_costs"] = np.take_along_axis(volume.costs, filled[..., None].astype(np.intp), axis=2)[..., 0]
+        state["data_costs"] = volume.chosen(filled)
     state["labels"] = labels
     unassigned = labels < 0
     disparity = state["search"].disparities[np.maximum(labels, 0)]

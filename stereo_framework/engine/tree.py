@@ -15,13 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from stereo_framework.engine.blame import WrongReturn
-from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link
+from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
 from stereo_framework.engine.match import Match, warnings
 from stereo_framework.engine.returned import spelled
 from stereo_framework.engine.slabs import advance, needed_before
-from stereo_framework.engine.steps import Clock, Name, OutOfMemory, State, Step, confidences, frozen, make_step, view_of
+from stereo_framework.engine.steps import Clock, OutOfMemory, State, Step, confidences, frozen, make_step, view_of
 from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.pair import Pair
+from stereo_framework.per_image import kept_here
 from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import Bound
 from stereo_framework.view import View
@@ -151,7 +152,12 @@ class Tree:
                 node.children.remove(other)
 
     def walk(
-        self, scene: Scene | Pair, search: Search | None = None, *, notify: Callable[[Step], None] | None = None
+        self,
+        scene: Scene | Pair,
+        search: Search | None = None,
+        *,
+        notify: Callable[[Step], None] | None = None,
+        artefacts: dict[Hashable, Any] | None = None,
     ) -> Iterator[tuple[int, Any]]:
         """Run the pipelines on a pair.
 
@@ -162,6 +168,9 @@ class Tree:
             Instead of the scene's own.
         notify : callable, optional
             Called with each step before it runs; what it raises ends the walk unless it is an ordinary exception.
+
+        artefacts : dict, optional
+            What another walk over the same images keeps of them, see `per_image`.
 
         Yields
         ------
@@ -175,7 +184,9 @@ class Tree:
         except Exception as error:
             yield from ((leaf, error) for leaf in self.root.all_leaves())
             return
-        yield from self._visit(self.root, (), [state, None], Clock(notify=notify))
+        yield from self._visit(
+            self.root, (), [state, None], Clock(notify=notify, artefacts={} if artefacts is None else artefacts)
+        )
 
     def _visit(self, node: Node, path: tuple[Node, ...], views: list[State | None], clock: Clock) -> Iterator[tuple[int, Any]]:
         """Finish what ends at a node, then all that starts from its states, which are given away."""
@@ -254,9 +265,9 @@ class Tree:
 def _step(link: Link, *, integer: bool) -> Step:
     """The step that runs a link; those that run whole pipelines are made here."""
     if link.slot == "alternatives":
-        return Step(link, functools.partial(_run_alternatives, link.work, link.view == BOTH), None, frozenset())
+        return Step(link, functools.partial(_run_alternatives, link.work, link.view == BOTH), None)
     if link.slot == "scheme":
-        return Step(link, functools.partial(_run_scheme, link.work, link.view), None, frozenset())
+        return Step(link, functools.partial(_run_scheme, link.work, link.view), None)
     return make_step(link, integer=integer)
 
 
@@ -290,15 +301,18 @@ def _pair_of(state: State) -> Pair:
 
 def _run_alternatives(alternatives: Sequence[tuple[str, Method]], both: bool, views: list[State | None]) -> None:
     """Match the pair, or both its views, by other methods; what stays are maps, status and confidence."""
-    state = view_of(views, REFERENCE)
-    for index, outcome in Tree([method for _, method in alternatives], both=both).walk(_pair_of(state)):
-        name = alternatives[index][0]
+    state, kept = view_of(views, REFERENCE), kept_here()
+    assert kept is not None, "every step runs under a clock"
+    pair = _pair_of(state)
+    about = pair.reference.ctypes.data, pair.match.ctypes.data, pair.shape, pair.search, id(pair.domain), both
+    # An alternative of an alternative may be one already.
+    missing = [method for _, method in alternatives if (method, about) not in kept]
+    for index, outcome in Tree(missing, both=both).walk(pair, artefacts=kept):
         if isinstance(outcome, Exception):
             raise outcome
-        state["alternatives"] = {
-            **state["alternatives"],
-            name: tuple(View(m.disparity, m.status, m.search, m.confidence) for m in (outcome if both else [outcome])),
-        }
+        found = tuple(View(m.disparity, m.status, m.search, m.confidence) for m in (outcome if both else [outcome]))
+        kept[missing[index], about] = pair, found
+    state["alternatives"] = {name: kept[method, about][1] for name, method in alternatives}
 
 
 def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]) -> None:
@@ -335,6 +349,6 @@ def _objective(labelings: Sequence[Labeling], steps: Sequence[Step]) -> float | 
         return None
     at = next(i for i, step in enumerate(steps) if step.link.slot == "optimization")
     local = list(itertools.takewhile(lambda step: step.halo is not None, steps[at:]))
-    reading = max((i + 1 for i, step in enumerate(local) if step.touches_volume), default=0)
+    reading = max((i + 1 for i, step in enumerate(local) if step.link.touches_volume), default=0)
     overlap = any(step.halo for step in local[:reading])
     return math.fsum(values) if len(values) == len(labelings) and not overlap else None

@@ -13,17 +13,15 @@ from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
 from stereo_framework.parameters import (
+    Checked,
     Fraction01,
     NonNegative,
     NonNegativeInt,
     Positive,
     Words,
-    describe,
-    faults,
-    parameters_of,
+    parameter_faults,
     plain,
-    resolve,
-    spelled,
+    with_defaults,
 )
 
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
@@ -59,9 +57,6 @@ _AVERAGING = {
     "weighted": "average = mean of the scenes with the data set's weights",
     "pixels": "average over the pixels of all scenes",
 }
-_GROUPED = ("measures", "thresholds", "regions")
-"""Fields that hold several values; a single one stands for a list of one."""
-
 _MEASURES = (*METRICS, *GROUPS)
 
 Distinct = (MinLen(1), Predicate(lambda items: len(set(items)) == len(items)))
@@ -73,17 +68,24 @@ def _is_name(value: str) -> bool:
     return bool(value) and not any(c.isspace() for c in value)
 
 
-def items(value: Any) -> Any:
-    """A list as it is; a single value stands for a list of one."""
-    return value if isinstance(value, list | tuple) else (value,)
+def items(value: Any) -> tuple[Any, ...]:
+    """The values of a list; a single one stands for a list of one."""
+    return tuple(map(plain, value)) if isinstance(value, list | tuple) else (plain(value),)
 
 
-def _hci_fault(value: Mapping[str, Any]) -> str | None:
+def _measures(value: Any) -> tuple[Any, ...]:
+    strange = [name for name in items(value) if isinstance(name, str) and name not in _MEASURES]
+    if strange:
+        near = nearest(strange[0], _MEASURES, kind="measures")
+        raise ValueError(f"no such measure: {', '.join(map(repr, strange))}; {near}")
+    return items(value)
+
+
+def _hci(value: Any) -> Any:
     try:
-        HciParameters.of(value)
+        return HciParameters.of(value) if isinstance(value, Mapping) else value
     except ParameterError as error:
-        return "; ".join(line.removeprefix("hci.") for line in str(error).splitlines())
-    return None
+        raise ValueError("; ".join(line.removeprefix("hci.") for line in str(error).splitlines())) from None
 
 
 def field(key: str) -> str:
@@ -91,28 +93,10 @@ def field(key: str) -> str:
     return {"threshold": "thresholds", "measure": "measures", "region": "regions"}.get(key, key)
 
 
-def _in_one_form(name: str, value: Any) -> Any:
-    """A value in the form that the record keeps, as far as it is legal."""
-    if name in _GROUPED:
-        return tuple(map(plain, items(value)))
-    return HciParameters.of(value) if isinstance(value, Mapping) and name == "hci" else plain(value)
-
-
 def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with single values, by key."""
-    found = {k: fault for k, v in values.items() if k == "hci" and isinstance(v, Mapping) and (fault := _hci_fault(v))}
-    given = {field(k): _in_one_form(field(k), v) for k, v in values.items() if k not in found}
-    wrong = faults(Protocol, {"name": "derived"} | given)
-    for key in (key for key in values if field(key) in wrong):
-        found[key] = wrong[field(key)]
-        if field(key) in _GROUPED:
-            # The value as it was given.
-            found[key] = f"{spelled(values[key])} is not {describe(parameters_of(Protocol)[field(key)].annotation)}"
-        strange = [v for v in items(values[key]) if isinstance(v, str) and v not in _MEASURES]
-        if field(key) == "measures" and strange:
-            near = nearest(strange[0], _MEASURES, kind="measures")
-            found[key] = f"no such measure: {', '.join(map(repr, strange))}; {near}"
-    return found
+    wrong = parameter_faults(Protocol, {"name": "derived"} | {field(key): value for key, value in values.items()})
+    return {key: wrong[field(key)] for key in values if field(key) in wrong}
 
 
 def region_fault(regions: Any, masks: Any) -> str | None:
@@ -193,13 +177,15 @@ class Protocol:
 
     name: Annotated[str, Predicate(lambda text: bool(text.strip())), Words("a text")]
     measures: Annotated[
-        tuple[Annotated[str, Predicate(_MEASURES.__contains__)], ...],
+        tuple[str, ...],
         *Distinct,
+        Checked(_measures),
         Words(f"a list of different measures; legal: {', '.join(_MEASURES)}"),
     ] = ("rms_error", "bad_pixels", "fraction_matched", "predict_err")
     thresholds: Annotated[
         tuple[NonNegative, ...],
         *Distinct,
+        Checked(items),
         Words("a number >= 0 (pixels) or a list of different ones, the main one first"),
     ] = (1.0,)
     relative_threshold: Annotated[NonNegative, Lt(1), Words("a number >= 0 and < 1 (share of the true disparity)")] = 0.0
@@ -213,6 +199,7 @@ class Protocol:
     regions: Annotated[
         tuple[Annotated[str, Predicate(_is_name)], ...],
         *Distinct,
+        Checked(items),
         Words(f"a list of different regions: {', '.join(REGIONS)}, or, with masks: scene, names of the data set's masks"),
     ] = REGIONS
     disparity_gap: Annotated[Positive, Words("a number > 0 (pixels)")] = 2.0
@@ -228,7 +215,7 @@ class Protocol:
     depth_scale: Literal["one", "calibration"] = "one"
     depth_offset: Pixels = 0.0
     depth_missing: Literal["zero_depth", "literal", "skip"] = "zero_depth"
-    hci: Annotated[HciParameters, Words("a mapping of parameters of the HCI metrics")] = dataclasses.field(
+    hci: Annotated[HciParameters, Checked(_hci), Words("a mapping of parameters of the HCI metrics")] = dataclasses.field(
         default_factory=HciParameters
     )
 
@@ -241,7 +228,7 @@ class Protocol:
         if found:
             raise ParameterError("\n".join(f"protocol.{name}: {message}" for name, message in found.items()))
         # One form for each value, so that protocols that measure the same are equal.
-        values = resolve(Protocol, {name: _in_one_form(name, value) for name, value in vars(self).items()})
+        values = with_defaults(Protocol, vars(self))
         values["measures"] = tuple(dict.fromkeys(name for item in values["measures"] for name in GROUPS.get(item, (item,))))
         vars(self).update(values)
 

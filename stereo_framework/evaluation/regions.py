@@ -20,7 +20,7 @@ from stereo_framework.evaluation._protocol import MASKS, Protocol
 from stereo_framework.evaluation.consistency import left_right_difference
 from stereo_framework.evaluation.hci import Parameters, Subsets, extract_subsets
 from stereo_framework.evaluation.rendering import render
-from stereo_framework.scene import Disparity, Image, Mask, Scene
+from stereo_framework.scene import Disparity, Image, Mask, Scene, inside_border
 
 _KEPT = 8
 """Sets of masks, HCI subsets and matching tables kept per scene: a run is seldom measured with more protocols that differ in them."""
@@ -79,22 +79,14 @@ def kept(scene: Scene, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
 
 
 def _masks(scene: Scene, border: int, protocol: Protocol, key: tuple[Any, ...]) -> Mapping[str, Mask]:
-    masks = _within(scene, border)
+    evaluated = inside_border(scene.reference.shape, border)
+    masks = {"all": evaluated}
     if scene.truth is not None:
-        everywhere = masks["all"]
-        masks |= _computed(scene, everywhere, *key) if protocol.masks == "computed" else _stored(scene, everywhere, protocol)
+        evaluated &= np.isfinite(scene.truth)
+        masks |= _computed(scene, evaluated, *key) if protocol.masks == "computed" else _stored(scene, evaluated, protocol)
     for mask in masks.values():
         mask.flags.writeable = False
     return types.MappingProxyType(masks)
-
-
-def _within(scene: Scene, border: int) -> dict[str, Mask]:
-    rows, columns = scene.reference.shape[:2]
-    evaluated = np.zeros((rows, columns), bool)
-    evaluated[border : max(rows - border, 0), border : max(columns - border, 0)] = True
-    if scene.truth is not None:
-        evaluated &= np.isfinite(scene.truth)
-    return {"all": evaluated}
 
 
 def _stored(scene: Scene, evaluated: Mask, protocol: Protocol) -> dict[str, Mask]:

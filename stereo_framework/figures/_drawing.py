@@ -15,13 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.figures.saving import rendered
-from stereo_framework.io import PathLike, write_image
 from stereo_framework.scene import Disparity, Image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
     from matplotlib.text import Text
 
@@ -38,11 +35,6 @@ _WIDEST = 1800
 
 _DPI = 128
 """A power of two: sizes in inches then give whole screen pixels again without rounding, and images stay sharp."""
-
-
-def save_picture(path: PathLike, figure: Figure) -> None:
-    """Write a figure as an image file."""
-    write_image(path, rendered(figure))
 
 
 def check_image(image: Image, *maps: tuple[str, NDArray]) -> None:

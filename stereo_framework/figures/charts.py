@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from stereo_framework.figures.correlation import correlation_figure
@@ -12,13 +12,12 @@ from stereo_framework.figures.parallel_coordinates import parallel_coordinates_f
 from stereo_framework.figures.radar import radar_figure
 from stereo_framework.figures.stacked_bars import stacked_bars_figure
 from stereo_framework.script.report import Chart
+from stereo_framework.tables.standings import Standings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stereo_framework.sweep import Result
-
-CHART_FIGURES: Mapping[str, Callable[[Chart, Sequence[Result]], Figure]] = types.MappingProxyType(
+CHART_FIGURES: Mapping[str, Callable[[Chart, Standings], Figure]] = types.MappingProxyType(
     {
         "stacked_bars": stacked_bars_figure,
         "radar": radar_figure,
@@ -29,6 +28,5 @@ CHART_FIGURES: Mapping[str, Callable[[Chart, Sequence[Result]], Figure]] = types
 )
 """The function that draws each kind of `script.report.CHARTS`.
 
-All take a `Chart`, of which each uses what concerns it, and results of one protocol; `saving.save_figure` writes what they return. They raise
-`ParameterError` as `standings` does.
+All take a `Chart`, of which each uses what concerns it, and the standings of its measures; `saving.save_figure` writes what they return.
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,19 +10,17 @@ from numpy.typing import NDArray
 
 from stereo_framework.figures._looks import FONT, longest, new_chart
 from stereo_framework.script.report import Chart
-from stereo_framework.tables.standings import standings
+from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.words import measure_symbol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stereo_framework.sweep import Result
-
 _CELL = (0.55, 0.3)
 """Inches."""
 
 
-def correlation_figure(chart: Chart, results: Sequence[Result]) -> Figure:
+def correlation_figure(chart: Chart, found: Standings) -> Figure:
     """r^2 of the linear fit between every two measures over all pairs of scene and method, with a colour for every cell.
 
     Notes
@@ -33,7 +30,6 @@ def correlation_figure(chart: Chart, results: Sequence[Result]) -> Figure:
     from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 
-    found = standings(results, chart.measures)
     r2, counts = found.correlations
     symbols = [measure_symbol(name, chart.labels) for name in found.measures]
     label = longest(symbols)

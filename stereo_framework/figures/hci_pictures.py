@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.evaluation.hci import HCI_METRICS, HciMetric, Score, Subsets
-from stereo_framework.figures._drawing import FONT, Sheet, check_image, save_picture
-from stereo_framework.io import PathLike
-from stereo_framework.scene import Disparity, Image, Mask
+from stereo_framework.evaluation.hci import HCI_METRICS, Score, Subsets
+from stereo_framework.figures._drawing import FONT, Sheet, check_image
+from stereo_framework.scene import Image, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,13 +42,11 @@ _PANEL = 900
 """Screen pixels of a panel's longer side, at most; smaller images are enlarged by whole numbers while they fit."""
 
 
-def subsets_picture(path: PathLike, image: Image, subsets: Subsets, *, title: str = "") -> None:
-    """Write where the metrics are measured: discontinuities with their bands, planes, and fine structures, side by side.
+def subsets_figure(image: Image, subsets: Subsets, title: str = "") -> Figure:
+    """Where the metrics are measured: discontinuities with their bands, planes, and fine structures, side by side.
 
     Parameters
     ----------
-    path : path-like
-        A ``.png`` file.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image, intensities 0..255.
     subsets : Subsets
@@ -59,85 +56,9 @@ def subsets_picture(path: PathLike, image: Image, subsets: Subsets, *, title: st
     Raises
     ------
     DataError
-        Image and subsets differ in size, or the file cannot be written.
+        Image and subsets differ in size.
     """
     check_image(image, ("subsets", subsets.evaluated))
-    save_picture(path, subsets_figure(image, subsets, title))
-
-
-def metric_picture(
-    path: PathLike, image: Image, score: Score, metric: str, *, largest: float | None = None, title: str = ""
-) -> None:
-    """Write what every pixel contributes to one metric.
-
-    Parameters
-    ----------
-    path : path-like
-        A ``.png`` file.
-    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        The reference image, intensities 0..255.
-    score : Score
-        What the metric returned.
-    metric : str
-        Its name in `HCI_METRICS`.
-    largest : float, optional
-        Value at the end of the colours, in the metric's unit; the bar ends in an arrow where the picture goes beyond.
-    title : str
-
-    Raises
-    ------
-    DataError
-        Image and score differ in size, or the file cannot be written.
-    ParameterError
-        There is no such metric.
-    """
-    _check_metric(metric)
-    check_image(image, ("score", score.picture))
-    save_picture(path, metrics_figure(image, [(HCI_METRICS[metric], score)], 1, title, {metric: largest} if largest else {}))
-
-
-def metrics_picture(
-    path: PathLike,
-    image: Image,
-    disparity: Disparity,
-    truth: Disparity,
-    subsets: Subsets,
-    *,
-    metrics: Sequence[str] = tuple(HCI_METRICS),
-    title: str = "",
-) -> None:
-    """Write what every pixel contributes to metrics, three in a row; of all nine, the rows are edges, planes and structures.
-
-    Parameters
-    ----------
-    path : path-like
-        A ``.png`` file.
-    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        The reference image, intensities 0..255.
-    disparity, truth : ndarray, float32, (rows, columns)
-        Pixels.
-    subsets : Subsets
-        Of the truth.
-    metrics : sequence of str
-        Names in `HCI_METRICS`.
-    title : str
-
-    Raises
-    ------
-    DataError
-        Image, maps and subsets differ in size, or the file cannot be written.
-    ParameterError
-        There is no such metric.
-    """
-    for name in metrics:
-        _check_metric(name)
-    check_image(image, ("subsets", subsets.evaluated))
-    scores = [(metric, metric.measure(disparity, truth, subsets)) for metric in map(HCI_METRICS.__getitem__, metrics)]
-    save_picture(path, metrics_figure(image, scores, min(3, len(scores)), title, {}))
-
-
-def subsets_figure(image: Image, subsets: Subsets, title: str) -> Figure:
-    """Three panels; see `subsets_picture`."""
     sheet, places = _panels(image.shape, 3, 3, title)
     counted = subsets.evaluated
     grey = _dimmed(image)
@@ -160,28 +81,46 @@ def subsets_figure(image: Image, subsets: Subsets, title: str) -> Figure:
 
 
 def metrics_figure(
-    image: Image, scores: Sequence[tuple[HciMetric, Score]], across: int, title: str, largest: Mapping[str, float | None]
+    image: Image, scores: Mapping[str, Score], title: str = "", largest: Mapping[str, float] | None = None
 ) -> Figure:
-    """A panel for each score; see `metrics_picture`."""
-    sheet, places = _panels(image.shape, len(scores), across, title)
+    """What every pixel contributes to metrics, three in a row; of all nine, the rows are edges, planes and structures.
+
+    Parameters
+    ----------
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The reference image, intensities 0..255.
+    scores : mapping of str to Score
+        What metrics returned, by their names in `HCI_METRICS`.
+    title : str
+    largest : mapping of str to float, optional
+        By metric, the value at the end of the colours in its unit; the bar ends in an arrow where the picture goes beyond.
+
+    Raises
+    ------
+    DataError
+        Image and scores differ in size.
+    ParameterError
+        There is no such metric.
+    """
+    for name in scores:
+        if name not in HCI_METRICS:
+            raise ParameterError(f"no such metric: {name!r}; {nearest(name, HCI_METRICS, kind='metrics')}")
+    check_image(image, *(("score", score.picture) for score in scores.values()))
+    sheet, places = _panels(image.shape, len(scores), min(3, len(scores)), title)
     grey = _dimmed(image)
-    for axes, (metric, score) in zip(places, scores, strict=True):
+    for axes, (name, score) in zip(places, scores.items(), strict=True):
+        metric = HCI_METRICS[name]
         value = "nothing to measure" if np.isnan(score.value) else f"{score.value:.3g} {metric.unit}"
         measured = "" if np.isnan(score.coverage) or score.coverage == 1 else f", {score.coverage:.1%} measured"
-        name = f"{metric.title} ({metric.symbol}): {value}{measured}"
-        high = largest.get(metric.name) or _SHOWN.get(metric.name)
+        told = f"{metric.title} ({metric.symbol}): {value}{measured}"
+        high = (largest or {}).get(name) or _SHOWN.get(name)
         if high is None:
             bad = score.picture > 0
-            _show(axes, _painted(grey, [(np.isfinite(score.picture), _GOOD), (bad, _BAD)]), name)
+            _show(axes, _painted(grey, [(np.isfinite(score.picture), _GOOD), (bad, _BAD)]), told)
             _legend(axes, [(_BAD, metric.title), (_GOOD, f"rest of {metric.subset}")])
         else:
-            _show_values(sheet, axes, grey, score.picture, high, name, f"{metric.title} ({metric.unit})")
+            _show_values(sheet, axes, grey, score.picture, high, told, f"{metric.title} ({metric.unit})")
     return sheet.figure
-
-
-def _check_metric(name: str) -> None:
-    if name not in HCI_METRICS:
-        raise ParameterError(f"no such metric: {name!r}; {nearest(name, HCI_METRICS, kind='metrics')}")
 
 
 def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tuple[Sheet, list[Axes]]:

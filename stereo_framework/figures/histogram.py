@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +11,11 @@ from numpy.typing import NDArray
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.figures._looks import FONT, handle, legend_beside, new_chart
 from stereo_framework.script.report import Chart
-from stereo_framework.tables.standings import standings
+from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.words import measure_name, unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from stereo_framework.sweep import Result
 
 _ACROSS = 3
 _PANEL = (2.7, 1.75)
@@ -29,13 +26,13 @@ _MARK = "#d55e00"
 """Colour of the method that is marked."""
 
 
-def histogram_figure(chart: Chart, results: Sequence[Result]) -> Figure:
+def histogram_figure(chart: Chart, found: Standings) -> Figure:
     """A histogram for each measure, with the scores of one method marked: a line for each scene, a triangle at their mean.
 
     Raises
     ------
     ParameterError
-        No such method, or as `standings`.
+        No such method.
 
     Notes
     -----
@@ -43,7 +40,6 @@ def histogram_figure(chart: Chart, results: Sequence[Result]) -> Figure:
     """
     from matplotlib.ticker import MaxNLocator
 
-    found = standings(results, chart.measures)
     method, labels = chart.method, chart.labels
     if method is not None and method not in found.methods:
         raise ParameterError(f"no method {method!r} among the results; {nearest(method, found.methods, kind='methods')}")

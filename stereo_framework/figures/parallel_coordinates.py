@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stereo_framework.figures._looks import CHARACTER, FONT, LINE, legend_beside, longest, mark_missing, method_lines, new_chart
 from stereo_framework.script.report import Chart
-from stereo_framework.tables.standings import standings
+from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.values import show
 from stereo_framework.tables.words import measure_symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stereo_framework.sweep import Result
 
-
-def parallel_coordinates_figure(chart: Chart, results: Sequence[Result]) -> Figure:
+def parallel_coordinates_figure(chart: Chart, found: Standings) -> Figure:
     """A line for each method over an axis for each measure; the lower, the better.
 
     Raises
     ------
     ParameterError
-        More methods than lines can be told apart, or as `standings`.
+        More methods than lines can be told apart.
 
     Notes
     -----
     Honauer et al. 2015, Figure 10. Scores are means over the scenes. Every axis begins at the perfect score and ends at the worst method's, which are
     written there in the measure's unit; `standings` tells what they are.
     """
-    found = standings(results, chart.measures)
     looks, handles = method_lines(found, chart.labels)
     symbols = [measure_symbol(name, chart.labels) for name in found.measures]
     # Room for the widest label: a symbol above, a unit below.

@@ -19,10 +19,9 @@ from stereo_framework.figures._drawing import (
     draw_disparity,
     draw_image,
     panel_size,
-    save_picture,
 )
 from stereo_framework.io import PathLike, write_image
-from stereo_framework.scene import Disparity, Image, Mask
+from stereo_framework.scene import Disparity, Image, Mask, inside_border
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,13 +33,11 @@ MISSING_RGB = (255, 0, 255)
 """Missing estimates in an error picture: magenta, since every grey level stands for an error."""
 
 
-def disparity_picture(path: PathLike, disparity: Disparity, shown: tuple[float, float], *, title: str = "") -> None:
-    """Write a disparity map in colours with a colour bar in pixels.
+def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: str = "") -> Figure:
+    """A disparity map in colours with a colour bar in pixels.
 
     Parameters
     ----------
-    path : path-like
-        A ``.png`` file.
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate (grey). Drawn at its own resolution; maps of less than some 430 pixels a side are enlarged
         by a whole number, nothing is interpolated.
@@ -51,16 +48,11 @@ def disparity_picture(path: PathLike, disparity: Disparity, shown: tuple[float, 
     Raises
     ------
     DataError
-        The map is not two-dimensional, or the file cannot be written.
+        The map is not two-dimensional.
     ParameterError
         `shown` is no range.
     """
     check_shapes(("disparity", disparity))
-    save_picture(path, disparity_figure(disparity, shown, title))
-
-
-def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: str) -> Figure:
-    """A disparity map with axes and a colour bar in pixels; see `disparity_picture`."""
     rows, columns = disparity.shape
     factor = max(1, round(640 / max(rows, columns)))
     width, height = columns * factor, rows * factor
@@ -163,21 +155,13 @@ def bad_pixel_picture(
     write_image(path, grey)
 
 
-def overview(
-    path: PathLike,
-    image: Image,
-    disparity: Disparity,
-    shown: tuple[float, float],
-    *,
-    truth: Disparity | None = None,
-    title: str = "",
-) -> None:
-    """Write the reference image, the truth, the disparity map and its signed error side by side.
+def overview_figure(
+    image: Image, disparity: Disparity, shown: tuple[float, float], truth: Disparity | None = None, title: str = ""
+) -> Figure:
+    """The reference image, the truth, the disparity map and its signed error side by side.
 
     Parameters
     ----------
-    path : path-like
-        A ``.png`` file.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     disparity : ndarray, float32, (rows, columns)
@@ -191,18 +175,11 @@ def overview(
     Raises
     ------
     DataError
-        Image and maps differ in size, or the file cannot be written.
+        Image and maps differ in size.
     ParameterError
         `shown` is no range.
     """
     check_image(image, *([] if truth is None else [("truth", truth)]), ("disparity", disparity))
-    save_picture(path, overview_figure(image, disparity, shown, truth, title))
-
-
-def overview_figure(
-    image: Image, disparity: Disparity, shown: tuple[float, float], truth: Disparity | None, title: str
-) -> Figure:
-    """Reference image, truth, disparity and error side by side; see `overview`."""
     maps = [("disparity", disparity)] if truth is None else [("truth", truth), ("disparity", disparity)]
     names = ["reference image", *(name for name, _ in maps)] + ([] if truth is None else ["error: disparity − truth"])
     width, height = panel_size(disparity.shape, len(names))
@@ -227,7 +204,4 @@ def overview_figure(
 def _evaluated(disparity: Disparity, truth: Disparity, border: int) -> Mask:
     """Pixels within the border whose truth is known."""
     check_shapes(("disparity", disparity), ("truth", truth))
-    rows, columns = truth.shape
-    inside = np.zeros(truth.shape, bool)
-    inside[border : max(rows - border, 0), border : max(columns - border, 0)] = True
-    return inside & np.isfinite(truth)
+    return inside_border(truth.shape, border) & np.isfinite(truth)

@@ -9,27 +9,20 @@ import numpy as np
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, prediction_error
-from stereo_framework.figures._drawing import FONT, Sheet, draw_image, panel_size, save_picture
-from stereo_framework.io import PathLike
+from stereo_framework.figures._drawing import FONT, Sheet, draw_image, panel_size
 from stereo_framework.scene import Image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def prediction_strip(
-    path: PathLike,
-    predictions: Mapping[str, tuple[Prediction, Image]],
-    *,
-    errors: Mapping[str, float] | None = None,
-    title: str = "",
-) -> None:
-    """Write a column for every predicted frame: the real image, below it the predicted one, below that the prediction error.
+def prediction_figure(
+    predictions: Mapping[str, tuple[Prediction, Image]], errors: Mapping[str, float] | None = None, title: str = ""
+) -> Figure:
+    """A column for every predicted frame: the real image, below it the predicted one, below that the prediction error.
 
     Parameters
     ----------
-    path : path-like
-        A ``.png`` file.
     predictions : mapping of str to (Prediction, image)
         By the names that stand above the columns (near, middle, match, far): what was predicted, and the real image that it
         stands for, uint8 or float32 of the same shape.
@@ -41,8 +34,6 @@ def prediction_strip(
     ------
     ParameterError
         No prediction.
-    DataError
-        The file cannot be written.
 
     Notes
     -----
@@ -50,13 +41,6 @@ def prediction_strip(
     """
     if not predictions:
         raise ParameterError("predictions: none given; the sequence has no frame that is predicted")
-    save_picture(path, prediction_figure(predictions, errors, title))
-
-
-def prediction_figure(
-    predictions: Mapping[str, tuple[Prediction, Image]], errors: Mapping[str, float] | None, title: str
-) -> Figure:
-    """See `prediction_strip`."""
     if errors is None:
         errors = {name: prediction_error(prediction, real) for name, (prediction, real) in predictions.items()}
     shape = next(iter(predictions.values()))[0].visible.shape

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from stereo_framework.figures._looks import FONT, LINE, legend_beside, longest, mark_missing, method_lines, new_chart
 from stereo_framework.script.report import Chart
-from stereo_framework.tables.standings import Standings, standings
+from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.words import measure_symbol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.projections.polar import PolarAxes
-
-    from stereo_framework.sweep import Result
 
 _SIDE = 2.7
 """Inches of a panel without the labels of its measures."""
@@ -27,20 +25,19 @@ _BEHIND: Mapping[str, Any] = {"facecolor": "white", "edgecolor": "none", "alpha"
 """Lines go through the numbers of the rings; they stay legible."""
 
 
-def radar_figure(chart: Chart, results: Sequence[Result]) -> Figure:
+def radar_figure(chart: Chart, found: Standings) -> Figure:
     """Two radar charts, of ranks and of scores; the further in, the better.
 
     Raises
     ------
     ParameterError
-        More methods than lines can be told apart, or as `standings`.
+        More methods than lines can be told apart.
 
     Notes
     -----
     Honauer et al. 2015, Figure 9. Ranks are means over the scenes, scores normalized means; `standings` tells how. The area within a line
     has no meaning of its own: it depends on the order of the measures.
     """
-    found = standings(results, chart.measures)
     looks, handles = method_lines(found, chart.labels)
     symbols = [measure_symbol(name, chart.labels) for name in found.measures]
     count = len(found.methods)

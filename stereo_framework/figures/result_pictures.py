@@ -11,9 +11,10 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.pictures import bad_pixel_picture, disparity_picture, error_picture, overview
-from stereo_framework.figures.prediction_strip import prediction_strip
-from stereo_framework.figures.side_by_side import side_by_side
+from stereo_framework.figures.pictures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
+from stereo_framework.figures.prediction_strip import prediction_figure
+from stereo_framework.figures.saving import save_picture
+from stereo_framework.figures.side_by_side import side_by_side_figure
 from stereo_framework.io import write_image
 from stereo_framework.scene import Disparity, Scene
 
@@ -42,12 +43,12 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
     def name(what: str) -> Path:
         return stem.with_name(f"{stem.name}_{what}.png")
 
-    disparity_picture(name("disparity"), disparity, shown, title=scene.name)
-    overview(name("overview"), scene.reference, disparity, shown, truth=scene.truth, title=scene.name)
+    save_picture(name("disparity"), disparity_figure(disparity, shown, scene.name))
+    save_picture(name("overview"), overview_figure(scene.reference, disparity, shown, scene.truth, scene.name))
     if views := predictions(scene, disparity, protocol):
         errors = {place: METRICS["predict_err"].measure(view, protocol) for place, view in views.items()}
         title = f"{scene.name}: {protocol.prediction} prediction"
-        prediction_strip(name("prediction"), views, errors=errors, title=title)
+        save_picture(name("prediction"), prediction_figure(views, errors, title))
         for place, (view, _) in views.items():
             write_image(name(f"predicted_{place}"), view.image)
     if scene.truth is None:
@@ -70,7 +71,7 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     shown = shown_range(next(iter(maps.values())), scene)
-    side_by_side(path, scene.reference, maps, shown, truth=scene.truth, title=scene.name)
+    save_picture(path, side_by_side_figure(scene.reference, maps, shown, scene.truth, scene.name))
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +10,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.evaluation.roc import Curve, Point, minimal_points, roc_curve
 from stereo_framework.figures._looks import legend_beside, new_chart
-from stereo_framework.figures.saving import write_figure
-from stereo_framework.io import PathLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,37 +23,6 @@ _TICKS = (0, 0.001, 0.01, 0.1, 1)
 _MARKERS = "osD^vPX*<>"
 
 
-def roc_plot(
-    path: PathLike,
-    methods: Mapping[str, Sequence[Point]],
-    *,
-    boundary: Sequence[Point] | Curve | None = None,
-    title: str = "",
-) -> None:
-    """Write the ROC curves of several methods, with their feasibility boundary set off.
-
-    Parameters
-    ----------
-    path : path-like
-        A ``.png`` or ``.svg`` file.
-    methods : mapping of str to sequence of Point
-        All settings of every method; its ROC set is drawn with markers and joined by its curve, the other settings are pale.
-    boundary : sequence of Point or Curve, optional
-        Drawn as a broad band behind the curves. Default: none.
-    title : str
-
-    Raises
-    ------
-    DataError
-        Another ending, or the file cannot be written.
-
-    Notes
-    -----
-    The dotted line is the zero-algorithm, 1 - x, which every curve joins.
-    """
-    write_figure(Path(path), roc_figure(methods, boundary=boundary, title=title))
-
-
 def roc_figure(
     methods: Mapping[str, Sequence[Point]],
     *,
@@ -64,7 +30,22 @@ def roc_figure(
     cases: Mapping[str, Curve] | None = None,
     title: str = "",
 ) -> Figure:
-    """The figure that `roc_plot` writes; `cases` are named curves of their own, drawn in black."""
+    """The ROC curves of several methods, with their feasibility boundary set off.
+
+    Parameters
+    ----------
+    methods : mapping of str to sequence of Point
+        All settings of every method; its ROC set is drawn with markers and joined by its curve, the other settings are pale.
+    boundary : sequence of Point or Curve, optional
+        Drawn as a broad band behind the curves. Default: none.
+    cases : mapping of str to Curve, optional
+        Named curves of their own, drawn in black: the worst and the best case over scenes. Default: none.
+    title : str
+
+    Notes
+    -----
+    The dotted line is the zero-algorithm, 1 - x, which every curve joins.
+    """
     from matplotlib import colormaps
 
     figure = new_chart(5.4, 1.8, 4.8, title)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
+from stereo_framework.io import PathLike, write_image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +56,17 @@ def rendered(figure: Figure) -> NDArray[np.uint8]:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
+
+
+def save_picture(path: PathLike, figure: Figure) -> None:
+    """Write a figure as a picture, a ``.png`` file, in exactly its own size: images in it are not resampled.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    write_image(path, rendered(figure))
 
 
 def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:

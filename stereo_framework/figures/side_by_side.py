@@ -15,9 +15,7 @@ from stereo_framework.figures._drawing import (
     draw_disparity,
     draw_image,
     panel_size,
-    save_picture,
 )
-from stereo_framework.io import PathLike
 from stereo_framework.scene import Disparity, Image
 
 if TYPE_CHECKING:
@@ -27,21 +25,13 @@ _MOST = 5
 """Columns of panels; what is more starts a new row."""
 
 
-def side_by_side(
-    path: PathLike,
-    image: Image,
-    maps: Mapping[str, Disparity],
-    shown: tuple[float, float],
-    *,
-    truth: Disparity | None = None,
-    title: str = "",
-) -> None:
-    """Write the reference image and two or more disparity maps side by side, each with its error or its difference from the first.
+def side_by_side_figure(
+    image: Image, maps: Mapping[str, Disparity], shown: tuple[float, float], truth: Disparity | None = None, title: str = ""
+) -> Figure:
+    """The reference image and two or more disparity maps side by side, each with its error or its difference from the first.
 
     Parameters
     ----------
-    path : path-like
-        A ``.png`` file.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image, intensities 0..255.
     maps : mapping of str to ndarray, float32, (rows, columns)
@@ -56,7 +46,7 @@ def side_by_side(
     Raises
     ------
     DataError
-        Image and maps differ in size, or the file cannot be written.
+        Image and maps differ in size.
     ParameterError
         Fewer than two maps, or `shown` is no range.
     """
@@ -64,13 +54,6 @@ def side_by_side(
         raise ParameterError(f"maps: {len(maps)} given; a comparison needs two or more")
     known = [] if truth is None else [("truth", truth)]
     check_image(image, *known, *maps.items())
-    save_picture(path, side_by_side_figure(image, maps, shown, truth, title))
-
-
-def side_by_side_figure(
-    image: Image, maps: Mapping[str, Disparity], shown: tuple[float, float], truth: Disparity | None, title: str
-) -> Figure:
-    """See `side_by_side`."""
     columns = _columns(image, maps, shown, truth)
     lines = math.ceil(len(columns) / _MOST)
     across = math.ceil(len(columns) / lines)

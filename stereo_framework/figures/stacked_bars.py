@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stereo_framework.figures._looks import FONT, LINE, NO_SCORE, PARTS, legend_beside, longest, new_chart
 from stereo_framework.script.report import Chart
-from stereo_framework.tables.standings import standings, weights_of
+from stereo_framework.tables.standings import Standings, weights_of
 from stereo_framework.tables.words import measure_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from stereo_framework.sweep import Result
 
 _BAR = 0.28
 """Inches from a bar to the next."""
@@ -25,13 +22,13 @@ _HATCH = "////"
 """Of missing scores."""
 
 
-def stacked_bars_figure(chart: Chart, results: Sequence[Result]) -> Figure:
+def stacked_bars_figure(chart: Chart, found: Standings) -> Figure:
     """A bar for each method, stacked of its weighted scores, the best method at the top.
 
     Raises
     ------
     ParameterError
-        As `standings` and `weights_of`.
+        As `weights_of`.
 
     Notes
     -----
@@ -40,7 +37,6 @@ def stacked_bars_figure(chart: Chart, results: Sequence[Result]) -> Figure:
     """
     from matplotlib.patches import Patch
 
-    found = standings(results, chart.measures)
     shares = weights_of(found.measures, chart.weights)
     totals, order = found.totals(shares), found.best(len(found.methods), shares)
     names = [chart.labels.get(found.methods[i], found.methods[i]) for i in order]

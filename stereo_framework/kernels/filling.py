@@ -1,4 +1,4 @@
-"""Values for pixels without one, from their neighbours in the row."""
+"""Values for pixels without one, from their neighbours in the row: disparities and labels, and intensities."""
 
 from __future__ import annotations
 
@@ -49,3 +49,25 @@ def _kernel(from_left: bool, values: NDArray[np.float32]) -> None:
             while x < end:
                 values[y, x] = value
                 x += 1
+
+
+def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
+    """An image whose pixels without data have the intensity of the nearest one in their row that has some, the left one of two.
+
+    Parameters
+    ----------
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+    valid : ndarray, bool, (rows, columns)
+
+    Returns
+    -------
+    ndarray
+        A copy; rows without any data are 0.
+    """
+    columns = np.arange(valid.shape[1])
+    left = np.maximum.accumulate(np.where(valid, columns, -valid.shape[1]), axis=1)
+    right = np.minimum.accumulate(np.where(valid, columns, 2 * valid.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    source = np.clip(np.where(columns - left <= right - columns, left, right), 0, columns[-1])
+    filled = image[np.arange(valid.shape[0])[:, None], source]
+    filled[~valid.any(axis=1)] = 0
+    return filled

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._grey import PIECE, Form, compared, grey_line, pixels_of
+from stereo_framework.matching_cost._grey import PIECE, Form, Grey, compared, grey_line, luma, pixels_of
+from stereo_framework.matching_cost._sampling import Sampling
 from stereo_framework.per_image import per_image
 from stereo_framework.scene import Image
 
@@ -23,7 +24,9 @@ def bit_count(width: int, height: int, form: Form) -> int:
     return (width * height - 1) // (1 if form == "plain" else 2)
 
 
-def bit_strings(image: Image, *, width: int, height: int, form: Form, denominator: int = 1, cubic: bool = True) -> Strings:
+def bit_strings(
+    image: Image, *, width: int, height: int, form: Form, grey: Grey, denominator: int = 1, cubic: bool = True
+) -> Strings:
     """The bit string of the window around each pixel or, with a `denominator`, around each position between pixels too.
 
     Parameters
@@ -34,6 +37,8 @@ def bit_strings(image: Image, *, width: int, height: int, form: Form, denominato
         Of the windows in pixels, odd.
     form : {"plain", "centre_symmetric"}
         Whether a pixel of the window is compared with its centre or with its mirror image about that.
+    grey : {"mean", "luma"}
+        Whether the channels of a colour are added, or weighted as in `luma`.
     denominator : int
         Positions are 1/denominator pixels apart along rows; the pixels of a window remain one pixel apart.
     cubic : bool
@@ -45,20 +50,21 @@ def bit_strings(image: Image, *, width: int, height: int, form: Form, denominato
         Read-only to whoever gets it: it may be kept for others.
     """
     # At whole pixels nothing is interpolated: both views of a pair share their strings.
-    return _strings(image, width, height, form, denominator, cubic or denominator == 1)
+    return _strings(image, width, height, form, grey, denominator, cubic or denominator == 1)
 
 
 @per_image
-def _strings(image: Image, width: int, height: int, form: Form, denominator: int, cubic: bool) -> Strings:
+def _strings(image: Image, width: int, height: int, form: Form, grey: Grey, denominator: int, cubic: bool) -> Strings:
+    if grey == "luma" and image.ndim == 3:
+        image = luma(image)
     rows, columns = image.shape[:2]
     pairs = compared(width, height, form)
     pixels, prototype = pixels_of(image)
+    sampling = Sampling(denominator, cubic, image.dtype == np.uint8)
     strings = np.empty((-(-len(pairs) // _WORD), rows, (columns - 1) * denominator + 1), np.uint64)
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            pixels, start, width, height, pairs, denominator, cubic, image.dtype == np.uint8, prototype, strings[:, start:stop]
-        )
+        _kernel(pixels, start, width, height, pairs, sampling, prototype, strings[:, start:stop])
 
     over_rows(run, rows, rows * columns * denominator * len(pairs) // 4)
     return strings
@@ -71,21 +77,20 @@ def _kernel(
     width: int,
     height: int,
     pairs: NDArray[np.int64],
-    denominator: int,
-    cubic: bool,
-    whole: bool,
+    sampling: Sampling,
     prototype: NDArray,
     strings: Strings,
 ) -> None:
     """Bit strings of the rows from `start` on of a whole image ``(rows, columns, channels)``."""
     _, rows, fine = strings.shape
+    denominator = sampling.denominator
     margin, above = width // 2 * denominator, height // 2
     sample, bits = np.empty(fine, np.float32), np.empty(fine, np.uint16)
     # Of the rows of a window; the row y of the image stands in line y % height.
     lines = np.empty((height, fine + 2 * margin), prototype.dtype)
     for y in range(start - above, start + rows + above):
         clamped = min(max(y, 0), image.shape[0] - 1)
-        grey_line(image[clamped], denominator, cubic, whole, sample, margin, lines[y % height])
+        grey_line(image[clamped], sampling, sample, margin, lines[y % height])
         if y < start + above:
             continue
         top, out = y - height + 1, y - start - above

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.matching_cost._difference import upsample
+from stereo_framework.matching_cost._sampling import Sampling, upsample
 from stereo_framework.scene import Image
 
 Odd = Literal[3, 5, 7, 9, 11, 13, 15]
@@ -18,6 +18,9 @@ Odd = Literal[3, 5, 7, 9, 11, 13, 15]
 
 Form = Literal["plain", "centre_symmetric"]
 """What the pixels of a window are compared with: its centre, or their own mirror image about that."""
+
+Grey = Literal["mean", "luma"]
+"""What the grey value of a colour is."""
 
 PIECE = 16
 """Pixels of a window are compared so many at a time: the bits of a lane of grey values."""
@@ -35,6 +38,16 @@ def compared(width: int, height: int, form: Form) -> NDArray[np.int64]:
     return np.array(pairs + [2 * middle] * (-len(pairs) % PIECE), np.int64)
 
 
+def luma(image: Image) -> Image:
+    """0.299 R + 0.587 G + 0.114 B, rounded to a whole number where the image is uint8, halves upwards."""
+    if image.dtype == np.uint8:
+        red, green, blue = (image[..., c].astype(np.int32) for c in range(3))
+        whole: Image = ((299 * red + 587 * green + 114 * blue + 500) // 1000).astype(np.uint8)
+        return whole
+    parts = (np.float32(factor) * image[..., c] for c, factor in enumerate((0.299, 0.587, 0.114)))
+    return next(parts) + next(parts) + next(parts)
+
+
 def pixels_of(image: Image) -> tuple[Any, Any]:
     """An image as the kernels take it, ``(rows, columns, channels)`` in C order, and an empty array of the type of its grey values.
 
@@ -45,23 +58,19 @@ def pixels_of(image: Image) -> tuple[Any, Any]:
 
 
 @kernel
-def grey_line(
-    row: NDArray, denominator: int, cubic: bool, whole: bool, sample: NDArray[np.float32], margin: int, line: NDArray
-) -> None:
-    """Sum of the channels of a row ``(columns, channels)`` at steps of 1/denominator, the outermost repeated `margin` times at either end.
+def grey_line(row: NDArray, sampling: Sampling, sample: NDArray[np.float32], margin: int, line: NDArray) -> None:
+    """Sum of the channels of a row ``(columns, channels)`` at its samples, the outermost repeated `margin` times at either end.
 
-    Channels are sampled one by one, as by the differences, and then added. `sample` has room for the ``(columns - 1) * denominator + 1``
-    samples, `line` for these and both margins.
+    Channels are sampled one by one, as by the differences, and then added. `sample` has room for the samples, `line` for these and both margins.
     """
-    columns, channels = row.shape
-    fine = (columns - 1) * denominator + 1
+    fine, channels = sample.shape[0], row.shape[1]
     middle = line[margin : margin + fine]
-    if denominator == 1:
-        _add_channels(row, middle)
+    if sampling.denominator == 1:
+        add_channels(row, middle)
     else:
         middle[:] = 0
         for c in range(channels):
-            upsample(row[:, c], denominator, cubic, whole, sample)
+            upsample(row[:, c], sampling, sample)
             for i in range(fine):
                 middle[i] += sample[i]
     line[:margin] = middle[0]
@@ -69,7 +78,8 @@ def grey_line(
 
 
 @kernel
-def _add_channels(row: NDArray, line: NDArray) -> None:
+def add_channels(row: NDArray, line: NDArray) -> None:
+    """Sum of the channels of a row ``(columns, channels)`` at its pixels."""
     columns, channels = row.shape
     if channels == 1:
         for x in range(columns):

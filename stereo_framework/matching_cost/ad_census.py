@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -13,8 +13,18 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Strings, bit_strings, count_differences
-from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, difference_row, positions, sample_row
-from stereo_framework.matching_cost._grey import Odd, pixels_of
+from stereo_framework.matching_cost._difference import difference_row
+from stereo_framework.matching_cost._grey import Grey, Odd, pixels_of
+from stereo_framework.matching_cost._sampling import (
+    Geometry,
+    Interpolation,
+    Sampling,
+    arrange,
+    check_images,
+    close_view,
+    geometry,
+    sample_row,
+)
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
@@ -23,6 +33,17 @@ from stereo_framework.volume import CostVolume
 _MOST_STEPS = 32767
 """Twice as many fit into 16 bits."""
 _MOST = 65535
+
+
+class _Saturation(NamedTuple):
+    """What both costs are multiplied with before and after they saturate, the unit of their sum, and what is added to it before it is cut off to a whole number."""
+
+    difference_factor: np.float32
+    bit_factor: np.float32
+    difference_weight: np.float32
+    bit_weight: np.float32
+    unit: np.float32
+    rounding: np.float32
 
 
 @stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=lambda height: height // 2, integer=True)
@@ -35,6 +56,7 @@ def ad_census(
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
+    grey: Grey = "mean",
     difference_weight: Positive = 1.0,
     census_weight: Positive = 1.0,
     steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
@@ -54,6 +76,8 @@ def ad_census(
         Number of different bits at which the census part is 1 - 1/e.
     width, height : int
         Of the census windows in pixels.
+    grey : {"mean", "luma"}
+        What census bits compare in colour images, as in `census`.
     difference_weight, census_weight : float
         Factors of the two parts.
     steps : int, optional
@@ -100,6 +124,7 @@ def ad_census(
         census_scale=census_scale,
         width=width,
         height=height,
+        grey=grey,
         difference_weight=difference_weight,
         census_weight=census_weight,
         steps=steps,
@@ -110,11 +135,21 @@ def ad_census(
         raise ParameterError(f"ad_census.steps: {steps} times the weights, {weights:g}, is above {_MOST}")
     rows, columns = reference.shape[:2]
     cubic = interpolation == "cubic"
-    left_strings = bit_strings(reference, width=width, height=height, form="plain")
-    right_strings = bit_strings(match, width=width, height=height, form="plain", denominator=search.denominator, cubic=cubic)
+    left_strings = bit_strings(reference, width=width, height=height, form="plain", grey=grey)
+    right_strings = bit_strings(
+        match, width=width, height=height, form="plain", grey=grey, denominator=search.denominator, cubic=cubic
+    )
     left, _ = pixels_of(reference)
     right, _ = pixels_of(match)
-    starts, stops, origins, clipped = positions(columns, search)
+    view, sampling = geometry(columns, search), Sampling(search.denominator, cubic, reference.dtype == np.uint8)
+    saturation = _Saturation(
+        np.float32(1 / (difference_scale * left.shape[2])),
+        np.float32(1 / census_scale),
+        np.float32(difference_weight),
+        np.float32(census_weight),
+        np.float32(unit),
+        np.float32(0 if steps is None else 0.5),
+    )
     dtype: Any = np.float32 if steps is None else np.uint8 if weights * steps <= 255 else np.uint16
     outside = weights * unit / 2 if steps is None else round(weights * unit / 2)
     costs = np.empty((rows, columns, search.levels), dtype)
@@ -125,23 +160,10 @@ def ad_census(
             right[start:stop],
             left_strings[:, start:stop],
             right_strings[:, start:stop],
-            starts,
-            stops,
-            origins,
-            clipped,
-            search.stride,
-            search.denominator,
-            search.direction > 0,
-            np.float32(1 / (difference_scale * left.shape[2])),
-            np.float32(1 / census_scale),
-            np.float32(difference_weight),
-            np.float32(census_weight),
-            np.float32(unit),
-            # Whole numbers are rounded by cutting off what follows them.
-            np.float32(0 if steps is None else 0.5),
+            view,
+            sampling,
+            saturation,
             np.float32(outside),
-            cubic,
-            reference.dtype == np.uint8,
             costs[start:stop],
         )
 
@@ -155,68 +177,33 @@ def _kernel(
     match: NDArray,
     left: Strings,
     right: Strings,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    origins: NDArray[np.int64],
-    clipped: NDArray[np.int64],
-    stride: int,
-    denominator: int,
-    reverse: bool,
-    difference_factor: float,
-    bit_factor: float,
-    difference_weight: float,
-    bit_weight: float,
-    unit: float,
-    rounding: float,
+    view: Geometry,
+    sampling: Sampling,
+    saturation: _Saturation,
     outside: float,
-    cubic: bool,
-    whole: bool,
     costs: NDArray,
 ) -> None:
-    """Costs of some rows, from two images ``(rows, columns, channels)`` and their bit strings ``(words, rows, positions)``.
-
-    `clipped`: columns with levels out of view.
-    """
+    """Costs of some rows, from two images ``(rows, columns, channels)`` and their bit strings ``(words, rows, positions)``."""
     rows, columns, levels = costs.shape
-    channels, fine = reference.shape[2], (columns - 1) * denominator + 1
-    room = fine + 2 * levels
-    lines, strings = np.zeros((channels, room), np.float32), np.zeros((left.shape[0], room), np.uint64)
-    scratch = np.empty((3, fine), np.float32)
+    words, room = left.shape[0], view.samples + 2 * levels
+    lines, strings = np.zeros((reference.shape[2], room), np.float32), np.zeros((words, room), np.uint64)
+    scratch = np.empty((3, view.samples), np.float32)
     differences, bits = np.empty((columns, levels), np.float32), np.empty((columns, levels), np.uint8)
     for y in range(rows):
-        sample_row(match[y], denominator, cubic, whole, False, reverse, stride, scratch, levels, lines, lines)
-        difference_row(reference[y], lines, origins, np.float32(np.inf), False, differences)
-        for w in range(left.shape[0]):
-            arrange(right[w, y], reverse, stride, strings[w, levels : levels + fine])
-        count_differences(left[:, y], strings, origins, bits)
-        _saturate(
-            differences.reshape(-1),
-            bits.reshape(-1),
-            difference_factor,
-            bit_factor,
-            difference_weight,
-            bit_weight,
-            unit,
-            rounding,
-            costs[y].reshape(-1),
-        )
-        for x in clipped:
-            costs[y, x, : starts[x]] = outside
-            costs[y, x, stops[x] :] = outside
+        sample_row(match[y], view, sampling, False, scratch, lines, lines)
+        difference_row(reference[y], lines, view.origins, np.float32(np.inf), False, differences)
+        for w in range(words):
+            arrange(right[w, y], view.reverse, view.stride, strings[w, levels : levels + view.samples])
+        count_differences(left[:, y], strings, view.origins, bits)
+        _saturate(differences.reshape(-1), bits.reshape(-1), saturation, costs[y].reshape(-1))
+        close_view(view, outside, costs[y])
 
 
 @kernel
-def _saturate(
-    differences: NDArray[np.float32],
-    bits: NDArray[np.uint8],
-    difference_factor: float,
-    bit_factor: float,
-    difference_weight: float,
-    bit_weight: float,
-    unit: float,
-    rounding: float,
-    costs: NDArray,
-) -> None:
+def _saturate(differences: NDArray[np.float32], bits: NDArray[np.uint8], saturation: _Saturation, costs: NDArray) -> None:
+    difference_factor, bit_factor = saturation.difference_factor, saturation.bit_factor
+    difference_weight, bit_weight = saturation.difference_weight, saturation.bit_weight
+    unit, rounding = saturation.unit, saturation.rounding
     most = difference_weight + bit_weight
     for i in range(costs.shape[0]):
         unlike = difference_weight * exponential(-differences[i] * difference_factor)

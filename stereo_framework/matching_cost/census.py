@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
-from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, positions
-from stereo_framework.matching_cost._grey import Odd
+from stereo_framework.matching_cost._grey import Grey, Odd
+from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arrange, check_images, close_view, geometry
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Unit, stage
@@ -32,6 +32,7 @@ def census(
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
     form: Form = "plain",
+    grey: Grey = "mean",
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """How many bits differ between the census strings of the windows around a pixel and its candidates in the match image.
@@ -42,13 +43,16 @@ def census(
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. Colour is turned into grey, the mean of R, G and B, without rounding.
+        Intensities 0..255. Colour is turned into grey.
     search : Search
         Disparities to try, in pixels.
     width, height : int
         Of the windows in pixels.
     form : {"plain", "centre_symmetric"}
         What a pixel is compared with: the window's centre, or its own mirror image about the centre, which halves the string.
+    grey : {"mean", "luma"}
+        What bits compare in colour images: the mean of R, G and B, not rounded, or 0.299 R + 0.587 G + 0.114 B, of uint8 images rounded to whole grey
+        levels. Rounding hides noise, and blue, the noisiest channel of photographs, counts least.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
@@ -63,13 +67,13 @@ def census(
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        A window that is not of 3, 5, ... 15 pixels, another form.
+        A window that is not of 3, 5, ... 15 pixels, another form or grey.
 
     Notes
     -----
     Zabih & Woodfill 1994, section 3.2, who define it for grey images; Spangenberg, Langner & Rojas 2013 for the centre-symmetric form. Bits are
     set where the pixel, or the first of two in reading order, is strictly darker. Beyond the borders of an image its outermost pixels
-    repeat, for each image by itself. Between pixels the match image is sampled as by `absolute_difference`, channel by channel; the
+    repeat, for each image by itself. Between pixels the match image is sampled as by `absolute_difference`, channel by channel unless grey is the luma; the
     window around such a position consists of the samples at whole pixels' distance from it.
 
     Examples
@@ -81,55 +85,29 @@ def census(
     [[0, 4], [0, 3], [0, 3], [0, 6], [0, 6], [0, 6]]
     """
     check_images(reference, match)
-    require(census, width=width, height=height, form=form, interpolation=interpolation)
+    require(census, width=width, height=height, form=form, grey=grey, interpolation=interpolation)
     rows, columns = reference.shape[:2]
     outside = bit_count(width, height, form) // 2
-    left = bit_strings(reference, width=width, height=height, form=form)
-    right = bit_strings(
-        match, width=width, height=height, form=form, denominator=search.denominator, cubic=interpolation == "cubic"
-    )
-    starts, stops, origins, clipped = positions(columns, search)
+    left = bit_strings(reference, width=width, height=height, form=form, grey=grey)
+    n, cubic = search.denominator, interpolation == "cubic"
+    right = bit_strings(match, width=width, height=height, form=form, grey=grey, denominator=n, cubic=cubic)
+    view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            left[:, start:stop],
-            right[:, start:stop],
-            starts,
-            stops,
-            origins,
-            clipped,
-            search.stride,
-            search.direction > 0,
-            np.uint8(outside),
-            costs[start:stop],
-        )
+        _kernel(left[:, start:stop], right[:, start:stop], view, np.uint8(outside), costs[start:stop])
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
 
 
 @kernel
-def _kernel(
-    left: Strings,
-    right: Strings,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    origins: NDArray[np.int64],
-    clipped: NDArray[np.int64],
-    stride: int,
-    reverse: bool,
-    outside: int,
-    costs: NDArray[np.uint8],
-) -> None:
-    """Costs of some rows, from the strings ``(words, rows, positions)`` of both images; `clipped`: columns with levels out of view."""
-    words, rows, fine = right.shape
-    levels = costs.shape[2]
-    lines = np.zeros((words, fine + 2 * levels), np.uint64)
+def _kernel(left: Strings, right: Strings, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+    """Costs of some rows, from the strings ``(words, rows, positions)`` of both images."""
+    words, rows, _ = right.shape
+    lines = np.zeros((words, view.samples + 2 * view.levels), np.uint64)
     for y in range(rows):
         for w in range(words):
-            arrange(right[w, y], reverse, stride, lines[w, levels : levels + fine])
-        count_differences(left[:, y], lines, origins, costs[y])
-        for x in clipped:
-            costs[y, x, : starts[x]] = outside
-            costs[y, x, stops[x] :] = outside
+            arrange(right[w, y], view.reverse, view.stride, lines[w, view.levels : view.levels + view.samples])
+        count_differences(left[:, y], lines, view.origins, costs[y])
+        close_view(view, outside, costs[y])

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, difference_row, positions, sample_row
-from stereo_framework.matching_cost._grey import grey_line, pixels_of
+from stereo_framework.matching_cost._difference import difference_row
+from stereo_framework.matching_cost._grey import add_channels, grey_line, pixels_of
+from stereo_framework.matching_cost._sampling import (
+    Geometry,
+    Interpolation,
+    Sampling,
+    arrange,
+    check_images,
+    close_view,
+    geometry,
+    sample_row,
+)
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Fraction01, Positive, Unit, stage
 from stereo_framework.volume import Costs, CostVolume
+
+
+class _Terms(NamedTuple):
+    """Weights and largest values of the differences of colour and of gradient, which are sums over the channels."""
+
+    weight: np.float32
+    cutoff: np.float32
+    gradient_weight: np.float32
+    gradient_cutoff: np.float32
 
 
 @stage("matching_cost", source="Rhemann et al. 2011, section 3.1", halo=lambda: 0)
@@ -84,30 +103,19 @@ def gradient_difference(
     outside = np.float32((1 - share) * min(255.0, truncation) + share * min(255.0, gradient_truncation))
     left, _ = pixels_of(reference)
     right, _ = pixels_of(match)
-    starts, stops, origins, clipped = positions(columns, search)
+    channels = left.shape[2]
+    view = geometry(columns, search)
+    sampling = Sampling(search.denominator, interpolation == "cubic", reference.dtype == np.uint8)
+    terms = _Terms(
+        np.float32((1 - share) / channels),
+        np.float32(truncation * channels),
+        np.float32(share / channels),
+        np.float32(gradient_truncation * channels),
+    )
     costs = np.empty((rows, columns, search.levels), np.float32)
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            left[start:stop],
-            right[start:stop],
-            starts,
-            stops,
-            origins,
-            clipped,
-            search.stride,
-            search.denominator,
-            search.direction > 0,
-            np.float32((1 - share) / left.shape[2]),
-            np.float32(share / left.shape[2]),
-            # Of sums over the channels.
-            np.float32(truncation * left.shape[2]),
-            np.float32(gradient_truncation * left.shape[2]),
-            outside,
-            interpolation == "cubic",
-            reference.dtype == np.uint8,
-            costs[start:stop],
-        )
+        _kernel(left[start:stop], right[start:stop], view, sampling, terms, outside, costs[start:stop])
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
@@ -115,44 +123,24 @@ def gradient_difference(
 
 @kernel
 def _kernel(
-    reference: NDArray,
-    match: NDArray,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    origins: NDArray[np.int64],
-    clipped: NDArray[np.int64],
-    stride: int,
-    denominator: int,
-    reverse: bool,
-    weight: float,
-    gradient_weight: float,
-    cutoff: float,
-    gradient_cutoff: float,
-    outside: float,
-    cubic: bool,
-    whole: bool,
-    costs: Costs,
+    reference: NDArray, match: NDArray, view: Geometry, sampling: Sampling, terms: _Terms, outside: float, costs: Costs
 ) -> None:
-    """Costs of some rows of two images ``(rows, columns, channels)``; `clipped`: columns with levels out of view."""
+    """Costs of some rows of two images ``(rows, columns, channels)``."""
     rows, columns, channels = reference.shape
-    levels = costs.shape[2]
-    fine = (columns - 1) * denominator + 1
-    room = fine + 2 * levels
+    samples, room = view.samples, view.samples + 2 * view.levels
     lines, slopes = np.zeros((channels, room), np.float32), np.zeros(room, np.float32)
-    grey, slope, scratch = np.empty(fine, np.float32), np.empty(fine, np.float32), np.empty((3, fine), np.float32)
+    grey, slope, scratch = np.empty(samples, np.float32), np.empty(samples, np.float32), np.empty((3, samples), np.float32)
     own = np.empty(columns, np.float32)
     for y in range(rows):
-        grey_line(reference[y], 1, cubic, whole, scratch[0], 0, grey[:columns])
+        add_channels(reference[y], grey[:columns])
         _differentiate(grey[:columns], 1, own)
-        grey_line(match[y], denominator, cubic, whole, scratch[0], 0, grey)
-        _differentiate(grey, denominator, slope)
-        arrange(slope, reverse, stride, slopes[levels : levels + fine])
-        sample_row(match[y], denominator, cubic, whole, False, reverse, stride, scratch, levels, lines, lines)
-        difference_row(reference[y], lines, origins, cutoff, False, costs[y])
-        _add_gradients(own, slopes, origins, weight, gradient_weight, gradient_cutoff, costs[y])
-        for x in clipped:
-            costs[y, x, : starts[x]] = outside
-            costs[y, x, stops[x] :] = outside
+        grey_line(match[y], sampling, scratch[0], 0, grey)
+        _differentiate(grey, sampling.denominator, slope)
+        arrange(slope, view.reverse, view.stride, slopes[view.levels : view.levels + samples])
+        sample_row(match[y], view, sampling, False, scratch, lines, lines)
+        difference_row(reference[y], lines, view.origins, terms.cutoff, False, costs[y])
+        _add_gradients(own, slopes, view.origins, terms, costs[y])
+        close_view(view, outside, costs[y])
 
 
 @kernel
@@ -167,16 +155,11 @@ def _differentiate(line: NDArray[np.float32], denominator: int, slope: NDArray[n
 
 @kernel
 def _add_gradients(
-    own: NDArray[np.float32],
-    slopes: NDArray[np.float32],
-    origins: NDArray[np.int64],
-    weight: float,
-    gradient_weight: float,
-    cutoff: float,
-    costs: Costs,
+    own: NDArray[np.float32], slopes: NDArray[np.float32], origins: NDArray[np.int64], terms: _Terms, costs: Costs
 ) -> None:
     """Weight the differences of colour that `costs` holds and add those of the gradients."""
     columns, levels = costs.shape
+    weight, gradient_weight, cutoff = terms.weight, terms.gradient_weight, terms.gradient_cutoff
     for x in range(columns):
         # Unsigned indices need no wraparound check.
         at, origin = np.uint64(x), np.uint64(origins[x])

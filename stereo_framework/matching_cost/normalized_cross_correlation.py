@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, extended, rounded, window_spread, window_sums
-from stereo_framework.matching_cost._difference import Interpolation, check_images, upsample
+from stereo_framework.matching_cost._sampling import Interpolation, Sampling, check_images, upsample
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Unit, stage
@@ -118,7 +118,7 @@ def _phases(image: Floats, denominator: int, cubic: bool) -> list[Floats]:
     fine = np.zeros((rows, columns * denominator, channels), np.float32)
     line = np.empty((columns - 1) * denominator + 1, np.float32)
     for y, c in np.ndindex(rows, channels):
-        upsample(image[y, :, c], denominator, cubic, False, line)
+        upsample(image[y, :, c], Sampling(denominator, cubic, whole=False), line)
         fine[y, : line.size, c] = line
     return [rounded(fine[:, i::denominator]) for i in range(denominator)]
 

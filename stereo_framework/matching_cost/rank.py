@@ -9,8 +9,16 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.matching_cost._difference import Interpolation, arrange, check_images, positions
 from stereo_framework.matching_cost._grey import Odd, compared, grey_line, pixels_of
+from stereo_framework.matching_cost._sampling import (
+    Geometry,
+    Interpolation,
+    Sampling,
+    arrange,
+    check_images,
+    close_view,
+    geometry,
+)
 from stereo_framework.parameters import require
 from stereo_framework.per_image import per_image
 from stereo_framework.scene import Image, Search
@@ -78,22 +86,11 @@ def rank(
     left = _ranks(reference, width, height, 1, True)
     # At whole pixels nothing is interpolated: both views of a pair share their ranks.
     right = _ranks(match, width, height, search.denominator, interpolation == "cubic" or search.denominator == 1)
-    starts, stops, origins, clipped = positions(columns, search)
+    view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            left[start:stop],
-            right[start:stop],
-            starts,
-            stops,
-            origins,
-            clipped,
-            search.stride,
-            search.direction > 0,
-            np.uint8(outside),
-            costs[start:stop],
-        )
+        _kernel(left[start:stop], right[start:stop], view, np.uint8(outside), costs[start:stop])
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
@@ -105,12 +102,11 @@ def _ranks(image: Image, width: int, height: int, denominator: int, cubic: bool)
     rows, columns = image.shape[:2]
     window = compared(width, height, "plain")
     pixels, prototype = pixels_of(image)
+    sampling = Sampling(denominator, cubic, image.dtype == np.uint8)
     ranks = np.empty((rows, (columns - 1) * denominator + 1), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _rank_kernel(
-            pixels, start, width, height, window, denominator, cubic, image.dtype == np.uint8, prototype, ranks[start:stop]
-        )
+        _rank_kernel(pixels, start, width, height, window, sampling, prototype, ranks[start:stop])
 
     over_rows(run, rows, ranks.size * width * height // 4)
     return ranks
@@ -123,14 +119,13 @@ def _rank_kernel(
     width: int,
     height: int,
     window: NDArray[np.int64],
-    denominator: int,
-    cubic: bool,
-    whole: bool,
+    sampling: Sampling,
     prototype: NDArray,
     ranks: Ranks,
 ) -> None:
     """Ranks of the rows from `start` on of a whole image ``(rows, columns, channels)``."""
     rows, fine = ranks.shape
+    denominator = sampling.denominator
     margin, above = width // 2 * denominator, height // 2
     # Counts are as wide as the grey values of integer images, so that vectors hold as many of one as of the other.
     sample, counts = np.empty(fine, np.float32), np.empty(fine, np.uint16)
@@ -138,7 +133,7 @@ def _rank_kernel(
     lines = np.empty((height, fine + 2 * margin), prototype.dtype)
     for y in range(start - above, start + rows + above):
         clamped = min(max(y, 0), image.shape[0] - 1)
-        grey_line(image[clamped], denominator, cubic, whole, sample, margin, lines[y % height])
+        grey_line(image[clamped], sampling, sample, margin, lines[y % height])
         if y < start + above:
             continue
         top, centre = y - height + 1, lines[(y - above) % height, margin:]
@@ -163,28 +158,13 @@ def _count_darker(a: NDArray, b: NDArray, c: NDArray, d: NDArray, centre: NDArra
 
 
 @kernel
-def _kernel(
-    left: Ranks,
-    right: Ranks,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    origins: NDArray[np.int64],
-    clipped: NDArray[np.int64],
-    stride: int,
-    reverse: bool,
-    outside: int,
-    costs: NDArray[np.uint8],
-) -> None:
-    """Costs of some rows, from the ranks of both images; `clipped`: columns with levels out of view."""
-    rows, fine = right.shape
-    levels = costs.shape[2]
-    line = np.zeros(fine + 2 * levels, np.uint8)
-    for y in range(rows):
-        arrange(right[y], reverse, stride, line[levels : levels + fine])
-        _row(left[y], line, origins, costs[y])
-        for x in clipped:
-            costs[y, x, : starts[x]] = outside
-            costs[y, x, stops[x] :] = outside
+def _kernel(left: Ranks, right: Ranks, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+    """Costs of some rows, from the ranks of both images."""
+    line = np.zeros(view.samples + 2 * view.levels, np.uint8)
+    for y in range(right.shape[0]):
+        arrange(right[y], view.reverse, view.stride, line[view.levels : view.levels + view.samples])
+        _row(left[y], line, view.origins, costs[y])
+        close_view(view, outside, costs[y])
 
 
 @kernel

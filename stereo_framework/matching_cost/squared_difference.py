@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.matching_cost._difference import Interpolation, difference_volume
+from stereo_framework.matching_cost._difference import difference_volume
+from stereo_framework.matching_cost._sampling import Interpolation
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.volume import CostVolume

@@ -96,5 +96,4 @@ def belief_propagation(
     from_above += from_below
     beliefs += from_above
     volume = CostVolume(beliefs.reshape(shape), energy.volume.search, energy.volume.outside)
-    chosen = np.take_along_axis(energy.volume.costs, labels[..., None].astype(np.intp), axis=2)[..., 0]
-    return Labeling(labels, chosen, volume, trace=tuple(trace))
+    return Labeling(labels, energy.volume.chosen(labels), volume, trace=tuple(trace))

@@ -105,8 +105,7 @@ def graph_cut(
             break
         lowest = now
     labels = moves.labels.copy()
-    costs = np.take_along_axis(energy.volume.costs, labels[..., None].astype(np.intp), axis=2)[..., 0]
-    return Labeling(labels, costs, trace=tuple(trace))
+    return Labeling(labels, energy.volume.chosen(labels), trace=tuple(trace))
 
 
 def _run(cycle: Iterable[Move], moves: Moves) -> None:

@@ -114,5 +114,4 @@ def graph_cut_occlusion(
         trace.append((working_time() - start, energy.of(moves.labels)))
         objective = moves.objective()
     labels = moves.labels.copy()
-    chosen = np.take_along_axis(costs, np.maximum(labels, 0)[..., None].astype(np.intp), axis=2)[..., 0]
-    return Labeling(labels, np.where(labels < 0, np.float32(0), chosen), trace=tuple(trace), objective=objective)
+    return Labeling(labels, energy.volume.chosen(labels), trace=tuple(trace), objective=objective)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._one_to_one import check_whole_steps, chosen_costs
+from stereo_framework.optimization._one_to_one import check_whole_steps
 from stereo_framework.parameters import require
 from stereo_framework.scene import Mask
 from stereo_framework.stage import NonNegative, Unit, stage
@@ -76,7 +76,7 @@ def maximum_likelihood_matching(
         _kernel(turned[start:stop], seen, search.stride, 2 * occlusion_cost, result[start:stop])
 
     over_rows(run, rows, costs.size)
-    chosen = chosen_costs(volume, labels)
+    chosen = volume.chosen(labels)
     unmatched = 2 * int((labels < 0).sum())
     return Labeling(labels, chosen, objective=float(chosen.sum(dtype=np.float64)) + unmatched * occlusion_cost)
 
@@ -85,20 +85,26 @@ def maximum_likelihood_matching(
 def _kernel(costs: NDArray[np.float32], seen: Mask, stride: int, worth: float, labels: NDArray[np.int16]) -> None:
     """Label the pixels of every row so that all its matches together save as much as possible. Pixels without a match keep their label.
 
-    A match of pixel x with pixel u = x - d of the match row saves `worth` less its cost. Matches follow each other in both rows. So the most that
-    matches up to (x, u) can save is the best of three: what is saved up to (x - 1, u), up to (x, u - 1), or up to (x - 1, u - 1) together with
-    the match (x, u). This is kept for the whole disparities d of the range alone. A neighbour whose disparity lies beyond the range adds no match
-    to those up to (x - 1, u - 1), and saves as much as these.
+    A match saves `worth` less its cost. Matches follow each other in both rows, so the problem falls apart: let S(x, d) be the most that can be saved
+    by the pixels up to x of the reference row and those up to x - d of the match row. It is the largest of
+
+    - S(x - 1, d - 1), where pixel x of the reference row has no match,
+    - S(x, d + 1), where pixel x - d of the match row has none,
+    - S(x - 1, d), where the two are matched, which saves something, or where neither has a match.
+
+    Only the whole disparities of the range are kept. Beyond the range there is no match, so that the first two save no more there than the third.
     """
     rows, columns, levels = costs.shape
     disparities = (levels - 1) * stride + 1
+    # S of one pixel x at a time. With d going down, the cells d - 1 and d still hold what they were for x - 1 when cell d is computed.
     saved = np.empty(disparities, np.float64)
+    # Which of the three was the largest.
     choices = np.empty((columns, disparities), np.uint8)
     for y in range(rows):
         saved[:] = 0
         for x in range(columns):
             choice = choices[x]
-            above = 0.0
+            above = 0.0  # S(x, d + 1)
             for d in range(disparities - 1, -1, -1):
                 best, what = saved[d], _BOTH
                 if d < disparities - 1 and above >= best:
@@ -110,9 +116,9 @@ def _kernel(costs: NDArray[np.float32], seen: Mask, stride: int, worth: float, l
                     if gain > 0 and saved[d] + gain >= best:
                         best, what = saved[d] + gain, _MATCH
                 choice[d] = what
-                # The old value at d is still needed at d + 1 of this pixel, which is done, and at d of the next one.
                 above = best
                 saved[d] = best
+        # Back along the choices, from the whole of both rows.
         x, d = columns - 1, 0
         while x >= 0:
             what = choices[x, d]

@@ -134,8 +134,7 @@ def simulated_annealing(
         now += float(gains.sum())
         trace.append((working_time() - start, now))
     labels = padded[1:-1].copy()
-    chosen = np.take_along_axis(energy.volume.costs, labels[..., None].astype(np.intp), axis=2)[..., 0]
-    return Labeling(labels, chosen, trace=tuple(trace))
+    return Labeling(labels, energy.volume.chosen(labels), trace=tuple(trace))
 
 
 def _temperatures(start: float, end: float, schedule: str, sweeps: int) -> NDArray[np.float64]:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from stereo_framework.optimization._one_to_one import chosen_costs
 from stereo_framework.optimization._stable import Rules, check, stable_labels
 from stereo_framework.scene import Image
 from stereo_framework.stage import NonNegative, Unit, stage
@@ -85,4 +84,4 @@ def stable_matching(
     rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume
     check(stable_matching, volume, reference, match, rules)
     labels = stable_labels(volume, reference, match, rules)
-    return Labeling(labels, chosen_costs(volume, labels))
+    return Labeling(labels, volume.chosen(labels))

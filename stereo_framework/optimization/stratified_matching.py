@@ -13,7 +13,6 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, rounded
-from stereo_framework.optimization._one_to_one import chosen_costs
 from stereo_framework.optimization._stable import Rules, check, stable_labels
 from stereo_framework.scene import Image
 from stereo_framework.stage import NonNegative, Unit, stage
@@ -77,7 +76,7 @@ def stratified_matching(
     rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume
     check(stratified_matching, volume, reference, match, rules)
     labels = stable_labels(_within_components(volume, reference, match, threshold, size), reference, match, rules)
-    return Labeling(labels, chosen_costs(volume, labels))
+    return Labeling(labels, volume.chosen(labels))
 
 
 def _within_components(volume: CostVolume, reference: Image, match: Image, threshold: float, size: int) -> CostVolume:

@@ -107,7 +107,7 @@ def _of_protocol(results: Sequence[Result], chart: Chart) -> list[Block]:
         marked = next((name for r, name in zip(results, setting_names(results), strict=True) if before[id(r)] == marked), marked)
     shown = Chart(chart.name, measures=tuple(scored), weights=weights, labels=chart.labels, method=marked or found.methods[0])
     pictures = {
-        kind: Picture(svg_text(CHART_FIGURES[kind](shown, results)), text, caption) for kind, (caption, text) in _CAPTIONS.items()
+        kind: Picture(svg_text(CHART_FIGURES[kind](shown, found)), text, caption) for kind, (caption, text) in _CAPTIONS.items()
     }
     remarks.append(
         "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing where other methods have one counts as the worst and is hatched."

@@ -14,6 +14,7 @@ from stereo_framework.script.report import Chart, PivotTable, Plot, read_report
 from stereo_framework.sweep import Result
 from stereo_framework.tables.formats import to_text, write_text
 from stereo_framework.tables.results import of_each_protocol
+from stereo_framework.tables.standings import standings
 from stereo_framework.tables.summaries import pivot
 
 
@@ -78,12 +79,9 @@ def _write_table(table: PivotTable, results: list[Result], folder: Path, ending:
 
 
 def _write_charts(chart: Chart, results: list[Result], folder: Path, ending: str) -> list[Path]:
-    drawn = ((kind, CHART_FIGURES[kind](chart, results)) for kind in chart.kinds)
-    return [
-        path
-        for kind, figure in drawn
-        for path in save_figure(figure, folder / f"{chart.name}_{kind}{ending}", results[0].protocol_text)
-    ]
+    found, about = standings(results, chart.measures), results[0].protocol_text
+    drawn = ((kind, CHART_FIGURES[kind](chart, found)) for kind in chart.kinds)
+    return [path for kind, figure in drawn for path in save_figure(figure, folder / f"{chart.name}_{kind}{ending}", about)]
 
 
 def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]], out: Path) -> list[Path]:

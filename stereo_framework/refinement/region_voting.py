@@ -15,7 +15,7 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
 from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.stage import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status
 
 _FILLED = int(Status.FILLED)
@@ -33,7 +33,7 @@ def region_voting(
     status: NDArray[np.uint8],
     *,
     minimum_count: Annotated[NonNegativeInt, Unit("pixels")] = 20,
-    minimum_share: Annotated[float, Ge(0), Le(1)] = 0.4,
+    minimum_share: Fraction01 = 0.4,
     iterations: Annotated[PositiveInt, Unit("passes")] = 5,
     length: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
     threshold: Annotated[Positive, Unit("grey levels")] = 20.0,

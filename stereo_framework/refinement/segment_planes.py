@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.artefacts import segments_of
@@ -15,7 +14,7 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
 from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status
 
 _FITS = 2
@@ -34,7 +33,7 @@ def segment_planes(
     minimum_size: Annotated[PositiveInt, Unit("pixels")] = 60,
     tolerance: Annotated[Positive, Unit("pixels")] = 1.0,
     minimum_count: Annotated[PositiveInt, Unit("pixels")] = 20,
-    minimum_share: Annotated[float, Ge(0), Le(1)] = 0.5,
+    minimum_share: Fraction01 = 0.5,
     trials: PositiveInt = 200,
     seed: NonNegativeInt = 0,
 ) -> tuple[Disparity, NDArray[np.uint8]]:

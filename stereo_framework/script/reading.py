@@ -9,39 +9,14 @@ import functools
 import math
 import typing
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from stereo_framework.errors import nearest
-from stereo_framework.parameters import describe, parameters_of, spelled
+from stereo_framework.parameters import Checked, describe, parameters_of, spelled
 from stereo_framework.script.places import Faults, Node, Place
 
 if TYPE_CHECKING:
     import pydantic
-
-
-@dataclass(frozen=True)
-class Checked:
-    """In an annotation: what a value is put through before its type is checked, and what becomes of its JSON Schema.
-
-    Parameters
-    ----------
-    check : callable
-        Returns the value, or another one in its place. A ValueError is the message about the value.
-    schema : callable
-        Takes the type's own JSON Schema.
-    """
-
-    check: Callable[[Any], Any]
-    schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_before_validator_function(self.check, handler(source))
-
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
-        return self.schema(handler(core))
 
 
 def must_be(

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spelled_out
-from stereo_framework.parameters import NonNegative, spelled
+from stereo_framework.parameters import Checked, NonNegative, spelled
 from stereo_framework.script.places import Faults, Node, from_python
-from stereo_framework.script.reading import Checked, expect_mapping, is_number, must_be, read
+from stereo_framework.script.reading import expect_mapping, is_number, must_be, read
 from stereo_framework.script.result_names import STATISTIC, key_fault, key_schema, statistic_fault
 
 FILE_NAME = r"^\w[\w.-]*$"

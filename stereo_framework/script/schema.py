@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
+from stereo_framework.docstrings import parameter_texts, summary
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
+from stereo_framework.engine.costs import Factors
 from stereo_framework.parameters import parameters_of
 from stereo_framework.script.addresses import NAME
 from stereo_framework.script.axes import BetweenKeys
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
 from stereo_framework.script.reading import adapter
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
-from stereo_framework.script.specs import FACTORS, FactorKeys
+from stereo_framework.script.specs import FACTORS
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, stages
 
 Schema = dict[str, Any]
@@ -54,7 +56,7 @@ def schema() -> Schema:
     for stage in stages():
         found = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)
         if SLOTS[stage.slot].added:
-            defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _properties(FactorKeys)}
+            defs[f"{stage.slot}.{stage.name}.added"] = found | {"properties": found["properties"] | _properties(Factors)}
     for slot in SLOTS:
         defs[slot] = _slot(slot)
     defs["axis"] = _axis({}, continuous=True)
@@ -75,7 +77,7 @@ def schema() -> Schema:
         },
         "plugins": {**_TEXTS, "description": "Modules or .py files that register stages."},
         "scenes": {**_TEXTS, "description": "Scenes to run on.", "minLength": 1, "minItems": 1},
-        "search": _object(search, _summary(SearchKeys)),
+        "search": _object(search, summary(SearchKeys)),
         "evaluation": _object({"protocol": _PROTOCOLS}, "How results are measured; default: as the scene's data set demands."),
         "report": _report(),
         **seed,
@@ -132,33 +134,7 @@ def _report() -> Schema:
         }
         for name, keys in PARTS.items()
     }
-    return {**_object(properties, _summary(Report)), "type": ["object", "null"]}
-
-
-def parameter_texts(function: Callable[..., Any]) -> dict[str, str]:
-    """What a numpydoc docstring says about each parameter, in one line each.
-
-    Parameters
-    ----------
-    function : callable
-
-    Returns
-    -------
-    dict of str to str
-        By name; ``a, b : float`` gives both the same text.
-    """
-    found: dict[str, list[str]] = {}
-    names: list[str] = []
-    section = re.search(
-        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", inspect.getdoc(function) or "", re.DOTALL | re.MULTILINE
-    )
-    for line in section[1].splitlines() if section else ():
-        if line and not line[0].isspace():
-            names = [name.strip() for name in line.partition(" : ")[0].split(",")]
-        elif line.strip():
-            for name in names:
-                found.setdefault(name, []).append(line.strip())
-    return {name: " ".join(lines) for name, lines in found.items()}
+    return {**_object(properties, summary(Report)), "type": ["object", "null"]}
 
 
 def _stage(stage: Stage) -> Schema:
@@ -170,11 +146,7 @@ def _keys(keys: type, *, without: Collection[str] = ()) -> Schema:
     """A mapping whose keys are the fields of a dataclass."""
     found = {name: about for name, about in _properties(keys).items() if name not in without}
     needed = [name for name in found if parameters_of(keys)[name].default is inspect.Parameter.empty]
-    return {**_object(found, _summary(keys)), "required": needed}
-
-
-def _summary(keys: type) -> str:
-    return (inspect.getdoc(keys) or "").partition("\n")[0]
+    return {**_object(found, summary(keys)), "required": needed}
 
 
 def _properties(function: Callable[..., Any]) -> dict[str, Schema]:

@@ -6,32 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stereo_framework.engine.costs import Weighted
+from stereo_framework.engine.costs import Factors, Weighted
 from stereo_framework.errors import nearest
-from stereo_framework.parameters import Positive, parameters_of
-from stereo_framework.parameters import faults as illegal
+from stereo_framework.parameters import parameter_faults, parameters_of
 from stereo_framework.script.places import Node, Place
 from stereo_framework.script.reading import is_number
 from stereo_framework.stage import SLOTS, Bound, Stage
 
-
-@dataclass(frozen=True)
-class FactorKeys:
-    """Words of the entries of a list of costs, which are no parameters of their stages.
-
-    Parameters
-    ----------
-    weight : float
-        Factor of this cost in the sum.
-    scale : float or None
-        With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.
-    """
-
-    weight: Positive = 1
-    scale: Positive | None = None
-
-
-FACTORS = tuple(parameters_of(FactorKeys))
+FACTORS = tuple(parameters_of(Factors))
 
 
 @dataclass(frozen=True)
@@ -83,11 +65,11 @@ def parameter(spec: Spec, name: str, node: Node) -> tuple[Any, str | None]:
     """A parameter's value and what is wrong with it, if anything. An unquoted ``no`` is false where only true or false fits."""
     value, stage = node.data(), spec.stage
     if name in FACTORS and spec.added:
-        return value, illegal(FactorKeys, {name: value}).get(name)
-    message = illegal(stage.function, {name: value}).get(name)
+        return value, parameter_faults(Factors, {name: value}).get(name)
+    message = parameter_faults(stage.function, {name: value}).get(name)
     if message and node.raw and node.raw.lower() in _SWITCHES:
         switched = _SWITCHES[node.raw.lower()]
-        if not illegal(stage.function, {name: switched}):
+        if not parameter_faults(stage.function, {name: switched}):
             return switched, None
     return value, message
 

@@ -239,30 +239,30 @@ class _Kinds:
 
 
 def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], depth: int, kinds: _Kinds) -> _Branch:
-    own = 0.0
-    while True:
-        if len(items) == 1:
-            own += sum(kinds.costs[number] for _, number in items[0][1][depth:])
-            return _Branch(own, own + _EVALUATION, [items[0][0]], [])
-        groups: dict[tuple[int, int] | None, list[Any]] = {}
-        for item in items:
-            groups.setdefault(item[1][depth] if depth < len(item[1]) else None, []).append(item)
-        if len(groups) > 1 or None in groups:
-            break
-        own += kinds.costs[next(iter(groups))[1]]  # type: ignore[index]
-        depth += 1
-    tasks = [item for item, _ in items]
-    lines: dict[int | None, list[_Branch]] = {}
-    for key, group in groups.items():
-        if key is None:
-            found = _Branch(0.0, _EVALUATION * len(group), [item for item, _ in group], [])
-        else:
-            found = _branch(group, depth, kinds)
-        lines.setdefault(key and key[0], []).append(found)
-    # What continues each other stays together: apart, it would take as long as the longest anyway.
+    """The branch of some tasks that share the first `depth` steps of their paths.
+
+    Each item is a task and its path. The steps after `depth` that all paths share are the branch's own. Where the paths part, every next step
+    leads to a branch below this one. Next steps of one kind are the exception: they differ in their iterations alone, and the tree that runs
+    them continues the longer from the shorter. Apart, each would take as long as the longest; so they become one branch that is not split.
+    """
+    tasks, paths = [task for task, _ in items], [path for _, path in items]
+    end = depth
+    while all(len(path) > end and path[end] == paths[0][end] for path in paths):
+        end += 1
+    own = sum((kinds.costs[number] for _, number in paths[0][depth:end]), 0.0)
+    parting: dict[tuple[int, int] | None, list[Any]] = {}
+    for task, path in items:
+        parting.setdefault(path[end] if end < len(path) else None, []).append((task, path))
+    finished = _EVALUATION * len(parting.get(None, ()))
+    if set(parting) == {None}:
+        return _Branch(own, own + finished, tasks, [])
+    alike: dict[int | None, list[_Branch]] = {}
+    for step, group in parting.items():
+        below = _branch(group, end, kinds) if step else _Branch(0.0, finished, [task for task, _ in group], [])
+        alike.setdefault(step and step[0], []).append(below)
     branches = [
-        line[0] if len(line) == 1 else _Branch(0.0, sum(b.total for b in line), [t for b in line for t in b.tasks], [])
-        for line in lines.values()
+        group[0] if len(group) == 1 else _Branch(0.0, sum(b.total for b in group), [t for b in group for t in b.tasks], [])
+        for group in alike.values()
     ]
     return _Branch(own, own + sum(b.total for b in branches), tasks, branches)
 

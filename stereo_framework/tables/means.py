@@ -13,10 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation.averages import mean
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.values import check_name, is_number, one_protocol, setting, value
 from stereo_framework.tables.words import part, short_names
@@ -42,7 +40,7 @@ class Mean:
     @property
     def value(self) -> float | None:
         """The mean; None where values are missing."""
-        return _statistics.fmean(self.values) if self.complete else None
+        return mean(self.values) if self.complete else None
 
     def spread(self, kind: str) -> tuple[float, float] | None:
         """Ends of an error bar: ``deviation``, the mean minus and plus the standard deviation, or ``range``; None where there is none."""
@@ -71,24 +69,6 @@ class Means:
     cells: Mapping[tuple[Any, ...], Mean]
     averaged: str
     notes: tuple[str, ...]
-
-
-def over_scenes(values: NDArray, scored: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Means over the scenes on which somebody has a score.
-
-    Parameters
-    ----------
-    values : ndarray, (methods, scenes, measures)
-        NaN = no score.
-    scored : ndarray, bool, (scenes, measures)
-        Where some method has a score.
-
-    Returns
-    -------
-    ndarray, float64, (methods, measures)
-        NaN where a method lacks a score that another one has.
-    """
-    return np.stack([values[:, there, j].mean(axis=1) for j, there in enumerate(scored.T)], axis=1)
 
 
 def telling_keys(results: Sequence[Result]) -> list[str]:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.evaluation.averages import over_scenes
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.script.report import spelled_weights
-from stereo_framework.tables.means import over_scenes
 from stereo_framework.tables.ranking import competition_ranks, r_squared
 from stereo_framework.tables.values import better, check_name, is_number, one_protocol, value
 from stereo_framework.tables.words import setting_names, short_names

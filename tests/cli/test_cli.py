@@ -395,7 +395,7 @@ def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     assert "flat" in one
     assert "domain, scene" in one
     assert "box" not in one
-    assert "gets: disparity, alternatives, confidence" in cli("stages", "fuse").stdout
+    assert "gets: disparity, alternatives, confidence" in cli("stages", "blend").stdout
     [record] = json.loads(cli("stages", "sure", "--json").stdout)
     assert (record["gets"], record["returns"]) == (["disparity"], "a float32 map, higher = surer")
     _one_line(cli("stages", "matchr"), "no stage 'matchr'", "did you mean 'matcher'?")
@@ -406,7 +406,7 @@ def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_pat
         **SCRIPT,
         "search": {"maximum": 8},
         "matching_cost": ["absolute_difference", "tenfold"],
-        "refinement": ["fuse"],
+        "refinement": ["blend"],
         "alternatives": {"a": {"matcher": "flat"}},
         "methods": {"sum": {}, "whole": {"matcher": "flat"}},
         "sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2], "alternatives.a.matcher.radius": [1, 3]}},

@@ -85,6 +85,21 @@ def test_alternatives_are_matched_once_for_many_settings(seen):
     assert sorted(seen["calls"]) == [-1, -1, 1, 1]
 
 
+def test_an_alternative_of_an_alternative_is_matched_once(seen):
+    counted, merge, _ = seen["stages"]
+    first = dataclasses.replace(PLAIN, matching_cost=counted)
+    inner = dataclasses.replace(PLAIN, refinement=[merge, left_right_check], alternatives={"robust": first})
+    outer = dataclasses.replace(inner, alternatives={"robust": first, "inner": inner})
+    scene = textured()
+    outer(scene)
+    assert sorted(seen["calls"]) == [-1, 1]
+    # Other images are matched again, and so are they with another range.
+    seen["calls"].clear()
+    outer(scene, scene.search)
+    outer(scene.pair(1, 0))
+    assert sorted(seen["calls"]) == [-1, -1, 1, 1]
+
+
 def test_alternatives_have_images_of_their_own(seen):
     _, merge, _ = seen["stages"]
     scene = textured()

@@ -45,6 +45,10 @@ def _drawn(figure):
     return figure
 
 
+def _given(chart, results):
+    return chart, standings(results, chart.measures)
+
+
 def _footnote(figure):
     return figure.texts[-1].get_text().replace("\n", " ")
 
@@ -54,7 +58,7 @@ def test_kinds_of_scripts_can_all_be_drawn():
 
 
 def test_stacked_bars(results):
-    figure = _drawn(stacked_bars_figure(Chart("", weights={FAT: 3, "hci_porosity": 0}, title="A title"), results))
+    figure = _drawn(stacked_bars_figure(*_given(Chart("", weights={FAT: 3, "hci_porosity": 0}, title="A title"), results)))
     [axes] = figure.axes
     found = standings(results)
     weights = [3 if m == FAT else 0 if m == "hci_porosity" else 1 for m in HCI]
@@ -75,7 +79,7 @@ def test_stacked_bars(results):
 
 
 def test_radar(results):
-    figure = _drawn(radar_figure(Chart("", labels={"ssd": "SSD", FAT: "fat"}), results))
+    figure = _drawn(radar_figure(*_given(Chart("", labels={"ssd": "SSD", FAT: "fat"}), results)))
     found = standings(results)
     for axes, values, top in zip(figure.axes, (found.ranks, found.normalized), (5, 1), strict=True):
         lines = [line for line in axes.lines if line.get_marker() != "x"]
@@ -89,7 +93,7 @@ def test_radar(results):
 
 
 def test_parallel_coordinates(results):
-    figure = _drawn(parallel_coordinates_figure(Chart("", title="A title"), results))
+    figure = _drawn(parallel_coordinates_figure(*_given(Chart("", title="A title"), results)))
     [axes] = figure.axes
     found = standings(results)
     lines = [line for line in axes.lines if line.get_linestyle() != "None" and len(line.get_xdata()) == 9]
@@ -105,9 +109,9 @@ def test_lines_that_cannot_be_told_apart_are_refused():
     many = scored({f"m{i}": {A: {}} for i in range(29)})
     for draw in (radar_figure, parallel_coordinates_figure):
         with pytest.raises(ParameterError, match="29 methods and settings are more than the 28 lines .*choose some with where"):
-            draw(Chart(""), many)
-        _drawn(draw(Chart(""), many[:28]))
-    _drawn(stacked_bars_figure(Chart(""), many))
+            draw(*_given(Chart(""), many))
+        _drawn(draw(*_given(Chart(""), many[:28])))
+    _drawn(stacked_bars_figure(*_given(Chart(""), many)))
 
 
 def test_correlations_leave_out_pairs_without_a_score(results):
@@ -118,7 +122,7 @@ def test_correlations_leave_out_pairs_without_a_score(results):
     pairs = [(r.statistics[FRAG], r.statistics[FAT]) for r in results if not math.isnan(r.statistics[FRAG])]
     # The same sums in another order.
     assert r2[j, k] == pytest.approx(linregress(*zip(*pairs, strict=True)).rvalue ** 2, abs=1e-12)
-    figure = _drawn(correlation_figure(Chart("", measures=("hci_offset", FRAG, FAT), title="A title"), results))
+    figure = _drawn(correlation_figure(*_given(Chart("", measures=("hci_offset", FRAG, FAT), title="A title"), results)))
     [axes] = figure.axes
     cells = {(int(t.get_position()[1]), int(t.get_position()[0])): t.get_text() for t in axes.texts}
     assert cells[1, 2] == cells[2, 1] == f"{r2[j, k]:.2f}"
@@ -141,17 +145,17 @@ def test_correlations_have_the_form_of_figure_11():
             assert (value is None) == (i == j)
             assert 0 <= r2[i, j] <= 1
     labels = {name: text for text, name in extra.items()}
-    [axes] = _drawn(correlation_figure(Chart("", measures=tuple(measures), labels=labels), results)).axes
+    [axes] = _drawn(correlation_figure(*_given(Chart("", measures=tuple(measures), labels=labels), results))).axes
     assert [text.get_text() for text in axes.get_xticklabels()][1:] == published["columns"]
 
 
 def test_nothing_to_fit_is_a_dash():
-    [axes] = _drawn(correlation_figure(Chart(""), scored({"a": {A: {}}, "b": {A: {}}}))).axes
+    [axes] = _drawn(correlation_figure(*_given(Chart(""), scored({"a": {A: {}}, "b": {A: {}}})))).axes
     assert {text.get_text() for text in axes.texts} == {"-"}
 
 
 def test_histograms(results):
-    figure = _drawn(histogram_figure(Chart("", method="bp", labels={"bp": "BP"}), results))
+    figure = _drawn(histogram_figure(*_given(Chart("", method="bp", labels={"bp": "BP"}), results)))
     found = standings(results)
     own = found.methods.index("bp")
     for j, axes in enumerate(figure.axes):
@@ -165,11 +169,11 @@ def test_histograms(results):
         np.testing.assert_allclose(marks, [*column[own], found.means[own, j]])
     assert figure.legends[0].get_title().get_text() == "BP"
     assert figure.axes[4].get_xlabel() == "pixels"
-    plain = _drawn(histogram_figure(Chart(""), results))
+    plain = _drawn(histogram_figure(*_given(Chart(""), results)))
     assert plain.legends == []
     assert not any(axes.lines for axes in plain.axes)
     with pytest.raises(ParameterError, match="no method 'bq' among the results; .*did you mean 'bp'"):
-        histogram_figure(Chart("", method="bq"), results)
+        histogram_figure(*_given(Chart("", method="bq"), results))
 
 
 @pytest.mark.parametrize("kind", CHARTS)
@@ -197,5 +201,5 @@ def test_charts_of_a_script(tmp_path, results):
 
 def test_the_same_files_every_time(tmp_path, results):
     for draw in (stacked_bars_figure, radar_figure, correlation_figure):
-        first, second = (save_figure(draw(Chart(""), results), tmp_path / name / "p", "") for name in "ab")
+        first, second = (save_figure(draw(*_given(Chart(""), results)), tmp_path / name / "p", "") for name in "ab")
         assert [a.read_bytes() == b.read_bytes() for a, b in zip(first, second, strict=True)] == [True, True]

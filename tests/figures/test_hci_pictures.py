@@ -10,12 +10,10 @@ from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS, Parameters, extract_subsets, foreground_fattening, offset
 from stereo_framework.figures import hci_pictures
 from stereo_framework.figures.hci_pictures import (
-    metric_picture,
     metrics_figure,
-    metrics_picture,
     subsets_figure,
-    subsets_picture,
 )
+from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
 
 ROWS, COLUMNS = 100, 180
@@ -79,7 +77,7 @@ def test_every_label_has_a_colour_of_its_own():
 def test_a_share_shows_what_is_counted(scene):
     image, disparity, truth, subsets = scene
     score = foreground_fattening(disparity, truth, subsets)
-    (axes,) = metrics_figure(image, [(HCI_METRICS["hci_foreground_fattening"], score)], 1, "", {}).axes
+    (axes,) = metrics_figure(image, {"hci_foreground_fattening": score}).axes
     shown = _panel(axes)
     assert (shown[score.picture == 1] == hci_pictures._BAD).all()
     assert (shown[score.picture == 0] == hci_pictures._GOOD).all()
@@ -94,7 +92,7 @@ def test_values_have_a_bar_with_their_unit(scene, largest, extend):
 
     image, disparity, _, subsets = scene
     score = offset(disparity, subsets)
-    figure = metrics_figure(image, [(HCI_METRICS["hci_offset"], score)], 1, "", {"hci_offset": largest})
+    figure = metrics_figure(image, {"hci_offset": score}, largest=largest and {"hci_offset": largest})
     axes, bar = figure.axes
     assert bar.get_xlabel() == "offset (px)"
     high = largest or hci_pictures._SHOWN["hci_offset"]
@@ -105,29 +103,31 @@ def test_values_have_a_bar_with_their_unit(scene, largest, extend):
     assert axes.get_title().startswith("offset (P_off): 0.5 px")
 
 
+def _all_nine(disparity, truth, subsets):
+    return {name: metric.measure(disparity, truth, subsets) for name, metric in HCI_METRICS.items()}
+
+
 def test_all_nine(scene, tmp_path):
     image, disparity, truth, subsets = scene
     holes = disparity.copy()
     holes[:50] = np.nan
-    scores = [(metric, metric.measure(holes, truth, subsets)) for metric in HCI_METRICS.values()]
-    figure = metrics_figure(image, scores, 3, "", {})
+    figure = metrics_figure(image, _all_nine(holes, truth, subsets), "all")
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert [title.split(" (")[0] for title in titles] == [metric.title for metric in HCI_METRICS.values()]
     background = subsets.background & subsets.evaluated
     assert titles[0].endswith(f", {background[50:].sum() / background.sum():.1%} measured")
     bars = [axes.get_xlabel() for axes in figure.axes if axes.get_xlabel()]
     assert bars == [f"{HCI_METRICS[name].title} ({HCI_METRICS[name].unit})" for name in hci_pictures._SHOWN]
-    metrics_picture(tmp_path / "m.png", image, holes, truth, subsets, title="all")
+    save_picture(tmp_path / "m.png", figure)
     assert read_image(tmp_path / "m.png").shape[2] == 3
 
 
 def test_scenes_without_a_kind_of_part(scene, tmp_path):
     image, _, _, subsets = scene
     nothing = replace(subsets, evaluated=np.zeros((ROWS, COLUMNS), bool))
-    subsets_picture(tmp_path / "s.png", image, nothing)
+    save_picture(tmp_path / "s.png", subsets_figure(image, nothing))
     flat = np.ones((ROWS, COLUMNS), np.float32)
-    scores = [(metric, metric.measure(flat, flat, nothing)) for metric in HCI_METRICS.values()]
-    figure = metrics_figure(image, scores, 3, "", {})
+    figure = metrics_figure(image, _all_nine(flat, flat, nothing))
     assert sum("nothing to measure" in axes.get_title() for axes in figure.axes) == 9
 
 
@@ -136,18 +136,16 @@ def test_grey_and_float_images_and_any_size(tmp_path):
         image = np.full(shape, 128, np.float32)
         truth = np.ones(shape[:2], np.float32)
         subsets = extract_subsets(truth, parameters=Parameters(border=0))
-        subsets_picture(tmp_path / "s.png", image, subsets)
-        metric_picture(tmp_path / "m.png", image, offset(truth, subsets), "hci_offset")
+        save_picture(tmp_path / "s.png", subsets_figure(image, subsets))
+        save_picture(tmp_path / "m.png", metrics_figure(image, {"hci_offset": offset(truth, subsets)}))
         assert read_image(tmp_path / "m.png").shape[0] > 80
 
 
-def test_mistakes_are_one_line(scene, tmp_path):
-    image, disparity, truth, subsets = scene
+def test_mistakes_are_one_line(scene):
+    image, disparity, _, subsets = scene
     with pytest.raises(DataError, match=r"^image is 179x100, subsets is 180x100; pictures need both of one size$"):
-        subsets_picture(tmp_path / "s.png", image[:, 1:], subsets)
-    with pytest.raises(DataError, match="image is 179x100, subsets is 180x100"):
-        metrics_picture(tmp_path / "s.png", image[:, 1:], disparity, truth, subsets)
+        subsets_figure(image[:, 1:], subsets)
     with pytest.raises(DataError, match="image is 179x100, score is 180x100"):
-        metric_picture(tmp_path / "s.png", image[:, 1:], offset(disparity, subsets), "hci_offset")
+        metrics_figure(image[:, 1:], {"hci_offset": offset(disparity, subsets)})
     with pytest.raises(ParameterError, match="no such metric: 'hci_ofset'; .*did you mean 'hci_offset'"):
-        metric_picture(tmp_path / "s.png", image, offset(disparity, subsets), "hci_ofset")
+        metrics_figure(image, {"hci_ofset": offset(disparity, subsets)})

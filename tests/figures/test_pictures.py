@@ -14,11 +14,10 @@ from stereo_framework.figures._drawing import Sheet
 from stereo_framework.figures.pictures import (
     bad_pixel_picture,
     disparity_figure,
-    disparity_picture,
     error_picture,
-    overview,
     overview_figure,
 )
+from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
 
 NAN, INF = np.nan, np.inf
@@ -86,7 +85,7 @@ def test_bad_pixel_border_is_white(tmp_path, border):
 def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
     levels = np.random.default_rng(0).integers(0, 3, shape)
     disparity = np.choose(levels, [np.float32(-2), np.float32(6), np.float32(NAN)])
-    disparity_picture(tmp_path / "d.png", disparity, (-2, 6), title=r"a scene, not a $\formula$")
+    save_picture(tmp_path / "d.png", disparity_figure(disparity, (-2, 6), r"a scene, not a $\formula$"))
     picture = read_image(tmp_path / "d.png")
     box = disparity_figure(disparity, (-2, 6), "a scene").axes[0].get_window_extent()
     factor = round(box.height) // shape[0]
@@ -130,7 +129,7 @@ def test_a_range_of_one_value_still_tells_values_apart():
 
 
 def test_a_map_without_estimates(tmp_path):
-    disparity_picture(tmp_path / "d.png", np.full((5, 5), NAN, np.float32), (3, 3))
+    save_picture(tmp_path / "d.png", disparity_figure(np.full((5, 5), NAN, np.float32), (3, 3)))
     picture = read_image(tmp_path / "d.png").astype(int)
     for end in (DARK, BRIGHT):  # of the bar
         assert (abs(picture - end) <= 1).all(2).any()
@@ -185,7 +184,7 @@ def test_the_overview_shows_the_image(tmp_path):
     image = np.random.default_rng(0).integers(0, 256, (201, 300, 3), dtype=np.uint8)
     truth = np.ones((201, 300), np.float32)
     for given in (image, image.astype(np.float32)):
-        overview(tmp_path / "o.png", given, truth, (0, 2), truth=truth)
+        save_picture(tmp_path / "o.png", overview_figure(given, truth, (0, 2), truth))
         picture = read_image(tmp_path / "o.png")
         assert 1200 <= picture.shape[1] <= 1600
         box = overview_figure(image, truth, (0, 2), truth, "").axes[0].get_window_extent()
@@ -198,9 +197,9 @@ def test_threads_draw_the_same(tmp_path):
     random = np.random.default_rng(0)
     maps = [random.uniform(0, 9, (20, 30)).astype(np.float32) for _ in range(4)]
     for i, disparity in enumerate(maps):
-        disparity_picture(tmp_path / f"serial{i}.png", disparity, (0, 9), title=str(i))
+        save_picture(tmp_path / f"serial{i}.png", disparity_figure(disparity, (0, 9), str(i)))
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda i: disparity_picture(tmp_path / f"thread{i}.png", maps[i], (0, 9), title=str(i)), range(4)))
+        list(pool.map(lambda i: save_picture(tmp_path / f"thread{i}.png", disparity_figure(maps[i], (0, 9), str(i))), range(4)))
     for i in range(4):
         assert (tmp_path / f"serial{i}.png").read_bytes() == (tmp_path / f"thread{i}.png").read_bytes()
 
@@ -209,11 +208,12 @@ def test_matplotlib_loads_late_and_pyplot_never(tmp_path):
     code = """
 import sys
 import numpy as np
-from stereo_framework.figures.pictures import disparity_picture, overview
+from stereo_framework.figures.pictures import disparity_figure, overview_figure
+from stereo_framework.figures.saving import save_picture
 assert "matplotlib" not in sys.modules
 one = np.ones((20, 30), np.float32)
-disparity_picture(sys.argv[1], one, (0, 2))
-overview(sys.argv[1], one, one, (0, 2), truth=one)
+save_picture(sys.argv[1], disparity_figure(one, (0, 2)))
+save_picture(sys.argv[1], overview_figure(one, one, (0, 2), one))
 print("matplotlib.figure" in sys.modules, "matplotlib.pyplot" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "p.png"], capture_output=True, text=True, check=True)
@@ -229,11 +229,11 @@ def test_mistakes_are_one_line(tmp_path):
     with pytest.raises(DataError, match="mask of occluded pixels is 31x20"):
         bad_pixel_picture(path, small, small, threshold=1, occluded=large > 2)
     with pytest.raises(DataError, match="image is 31x20, disparity is 30x20"):
-        overview(path, np.zeros((20, 31, 3), np.uint8), small, (0, 2))
+        overview_figure(np.zeros((20, 31, 3), np.uint8), small, (0, 2))
     with pytest.raises(DataError, match=r"disparity has shape \(20,\)"):
-        disparity_picture(path, small[:, 0], (0, 2))
+        disparity_figure(small[:, 0], (0, 2))
     for shown in ((2, 1), (0, NAN), (-INF, 1)):
         with pytest.raises(ParameterError, match="is no range of disparities"):
-            disparity_picture(path, small, shown)
+            disparity_figure(small, shown)
     with pytest.raises(DataError, match="there is no folder"):
-        disparity_picture(tmp_path / "none" / "p.png", small, (0, 2))
+        save_picture(tmp_path / "none" / "p.png", disparity_figure(small, (0, 2)))

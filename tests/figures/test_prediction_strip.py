@@ -8,7 +8,8 @@ from stereo_framework import load_scene
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, forward_prediction, frame_shift, predicted_frames
-from stereo_framework.figures.prediction_strip import prediction_figure, prediction_strip
+from stereo_framework.figures.prediction_strip import prediction_figure
+from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
 
 
@@ -59,7 +60,7 @@ def test_holes_in_grey_images_differ_from_white(tmp_path):
     image = np.full((20, 30), 255, np.uint8)
     visible = np.ones(image.shape, bool)
     visible[5:15, 10:20] = False
-    prediction_strip(tmp_path / "p.png", {"match": (Prediction(image, visible), image)})
+    save_picture(tmp_path / "p.png", prediction_figure({"match": (Prediction(image, visible), image)}))
     picture = read_image(tmp_path / "p.png")
     holes = (picture == EMPTY).all(2).sum()
     panel = prediction_figure({"match": (Prediction(image, visible), image)}, None, "").axes[1].get_window_extent()
@@ -77,6 +78,6 @@ def test_nothing_overlaps(shape, count):
     check_layout(prediction_figure(predictions, dict.fromkeys(predictions, 255.0), "a scene with a long name " * 9))
 
 
-def test_without_a_prediction_there_is_no_picture(tmp_path):
+def test_without_a_prediction_there_is_no_picture():
     with pytest.raises(ParameterError, match="^predictions: none given"):
-        prediction_strip(tmp_path / "p.png", {})
+        prediction_figure({})

@@ -8,7 +8,8 @@ import pytest
 
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.roc import Point, highest, roc_curve
-from stereo_framework.figures.roc_plot import roc_figure, roc_plot
+from stereo_framework.figures.roc_plot import roc_figure
+from stereo_framework.figures.saving import write_figure
 from stereo_framework.io import read_image
 
 METHODS = {
@@ -62,25 +63,26 @@ def test_a_combined_curve_is_drawn_as_it_is():
 
 def test_files(tmp_path):
     for name in ("a.png", "b.png", "a.svg", "b.svg"):
-        roc_plot(tmp_path / name, METHODS, boundary=METHODS["dense"], title="cost $1")
+        write_figure(tmp_path / name, roc_figure(METHODS, boundary=METHODS["dense"], title="cost $1"))
     for kind in ("png", "svg"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
     # 7.2 x 4.8 inches at 200 dots an inch, and a quarter of an inch for the title.
     assert read_image(tmp_path / "a.png").shape == (1010, 1440, 3)
     assert "</svg>" in (tmp_path / "a.svg").read_text()
     with pytest.raises(DataError, match=r"a.pdf: expected a .png or .svg file$"):
-        roc_plot(tmp_path / "a.pdf", METHODS)
+        write_figure(tmp_path / "a.pdf", roc_figure(METHODS))
     with pytest.raises(DataError, match="cannot be written: No such file or directory$"):
-        roc_plot(tmp_path / "none" / "a.png", METHODS)
+        write_figure(tmp_path / "none" / "a.png", roc_figure(METHODS))
 
 
-def test_pyplot_never_loads(tmp_path):
+def test_pyplot_never_loads():
     code = """
 import sys
-from stereo_framework.figures.roc_plot import roc_plot
+from stereo_framework.figures.roc_plot import roc_figure
+from stereo_framework.figures.saving import svg_text
 assert "matplotlib" not in sys.modules
-roc_plot(sys.argv[1], {})
+svg_text(roc_figure({}))
 print("matplotlib.pyplot" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "p.svg"], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]

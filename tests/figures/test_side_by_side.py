@@ -5,7 +5,8 @@ import pytest
 from figure_parts import bars, check_layout, legends, titles
 
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.figures.side_by_side import side_by_side, side_by_side_figure
+from stereo_framework.figures.saving import save_picture
+from stereo_framework.figures.side_by_side import side_by_side_figure
 from stereo_framework.io import read_image
 
 NAN = np.nan
@@ -105,7 +106,7 @@ def test_grey_is_explained():
 def test_the_picture_shows_the_image(tmp_path):
     large = np.random.default_rng(0).integers(0, 256, (201, 500, 3), dtype=np.uint8)
     maps = {name: np.ones((201, 500), np.float32) for name in "ab"}
-    side_by_side(tmp_path / "c.png", large, maps, (0, 2), truth=maps["a"])
+    save_picture(tmp_path / "c.png", side_by_side_figure(large, maps, (0, 2), maps["a"]))
     picture = read_image(tmp_path / "c.png")
     box = side_by_side_figure(large, maps, (0, 2), maps["a"], "").axes[0].get_window_extent()
     top, left = picture.shape[0] - round(box.y1), round(box.x0)
@@ -113,13 +114,13 @@ def test_the_picture_shows_the_image(tmp_path):
     np.testing.assert_array_equal(picture[top + 1 : top + 200, left + 1 : left + 499], large[1:-1, 1:-1])
 
 
-def test_mistakes_are_one_line(tmp_path):
-    path, maps = tmp_path / "c.png", _maps(2)
+def test_mistakes_are_one_line():
+    maps = _maps(2)
     with pytest.raises(ParameterError, match="^maps: 1 given; a comparison needs two or more$"):
-        side_by_side(path, IMAGE, _maps(1), (0, 9))
+        side_by_side_figure(IMAGE, _maps(1), (0, 9))
     with pytest.raises(DataError, match="^image is 40x30, map 1 is 39x30; pictures need both of one size$"):
-        side_by_side(path, IMAGE, maps | {"map 1": TRUTH[:, 1:]}, (0, 9))
+        side_by_side_figure(IMAGE, maps | {"map 1": TRUTH[:, 1:]}, (0, 9))
     with pytest.raises(DataError, match="image is 40x30, truth is 40x29"):
-        side_by_side(path, IMAGE[..., 0], maps, (0, 9), truth=TRUTH[1:])
+        side_by_side_figure(IMAGE[..., 0], maps, (0, 9), TRUTH[1:])
     with pytest.raises(ParameterError, match="is no range of disparities"):
-        side_by_side(path, IMAGE, maps, (9, 0))
+        side_by_side_figure(IMAGE, maps, (9, 0))

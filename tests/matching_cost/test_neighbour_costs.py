@@ -30,6 +30,7 @@ PARAMETERS = {
             "width": lengths,
             "height": lengths,
             "form": st.sampled_from(["plain", "centre_symmetric"]),
+            "grey": st.sampled_from(["mean", "luma"]),
             "interpolation": interpolations,
         }
     ),
@@ -48,6 +49,7 @@ PARAMETERS = {
             "census_scale": st.sampled_from([30.0, 5.0]),
             "width": lengths,
             "height": lengths,
+            "grey": st.sampled_from(["mean", "luma"]),
             "difference_weight": st.sampled_from([1.0, 0.5, 0.001]),
             "census_weight": st.sampled_from([1.0, 0.3]),
             "steps": st.sampled_from([None, 100, 127, 128, 32767]),

@@ -10,7 +10,7 @@ from stereo_framework.script import load
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
-HOST = {"include": "window", "refinement": "fuse"}
+HOST = {"include": "window", "refinement": "blend"}
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_what_runs_is_what_is_written():
     flat = {"matcher": {"use": "flat", "height": 3}}
     script = {
         "matcher": {"use": "flat", "height": 1},
-        "refinement": [{"use": "fuse", "weight": 2}],
+        "refinement": [{"use": "blend", "weight": 2}],
         "alternatives": {"a": flat, "b": flat},
     }
     match = _one({**script, "confidence": [{"use": "sure", "level": 0.5}]}).pipeline(load_scene("synthetic/planes"))
@@ -116,7 +116,7 @@ def test_seeds_reach_in(write):
 
 BASE = """\
 include: window
-refinement: fuse
+refinement: blend
 alternatives:
   robust: {matching_cost: {use: absolute_difference, truncation: 4}, aggregation: [box], optimization: winner_take_all}
   other: {matcher: flat}
@@ -172,9 +172,11 @@ def test_axes_are_those_of_the_methods_that_have_the_alternative(write):
 
 def test_includes_and_loops(write, tmp_path):
     (tmp_path / "sub").mkdir()
-    (tmp_path / "sub/inner.yaml").write_text("include: flat.yaml\nalternatives: {deep: {include: flat.yaml}}\nrefinement: fuse\n")
+    (tmp_path / "sub/inner.yaml").write_text(
+        "include: flat.yaml\nalternatives: {deep: {include: flat.yaml}}\nrefinement: blend\n"
+    )
     (tmp_path / "sub/flat.yaml").write_text("matcher: flat\n")
-    write(mine="include: window\nrefinement: fuse\nalternatives: {a: {include: sub/inner.yaml, refinement: []}}\n")
+    write(mine="include: window\nrefinement: blend\nalternatives: {a: {include: sub/inner.yaml, refinement: []}}\n")
     found = _one("mine.yaml").parameters
     assert (found["alternatives.a.matcher.use"], found["alternatives.a.alternatives.deep.matcher.use"]) == ("flat", "flat")
     assert "alternatives.a.refinement.use" not in found
@@ -183,7 +185,7 @@ def test_includes_and_loops(write, tmp_path):
         b="alternatives: {x: {include: a.yaml}}\n",
     )
     assert "b.yaml:1:29: alternatives.x.include: an include loop: a.yaml > b.yaml > a.yaml" in _faults("a.yaml")
-    circle = {"matcher": "flat", "refinement": "fuse"}
+    circle = {"matcher": "flat", "refinement": "blend"}
     circle["alternatives"] = {"itself": circle}
     assert _faults(circle) == ["script: not a script: nested too deeply, or a mapping inside itself"]
     write(mine="matcher: flat\nalternatives: &a {x: {matcher: flat, alternatives: *a}}\n")
@@ -199,7 +201,7 @@ def test_includes_and_loops(write, tmp_path):
     ],
 )
 def test_what_an_alternative_cannot_include(write, content, key):
-    write(base=content, mine="matcher: flat\nrefinement: fuse\nalternatives:\n  robust: {include: base.yaml}\n")
+    write(base=content, mine="matcher: flat\nrefinement: blend\nalternatives:\n  robust: {include: base.yaml}\n")
     said = [fault for fault in _faults("mine.yaml") if "cannot be included" in fault]
     assert said[0].startswith(
         f"mine.yaml:4:3: alternatives.robust: base.yaml sets '{key}' and cannot be included in an alternative; "
@@ -209,7 +211,7 @@ def test_what_an_alternative_cannot_include(write, content, key):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("refinement: fuse\n", r"2:13: refinement: fuse needs alternatives, and the method names none (method 'mine')"),
+        ("refinement: blend\n", r"2:13: refinement: blend needs alternatives, and the method names none (method 'mine')"),
         ("alternatives: []\n", r"2:15: alternatives: no alternatives; write NAME: {slots or include} for each, or null for none"),
         ("alternatives: {}\n", r"2:15: alternatives: no alternatives"),
         ("alternatives: {a: flat}\n", r"2:19: alternatives.a: 'flat' is not a mapping; legal keys: aggregation, alternatives, "),

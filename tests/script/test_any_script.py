@@ -23,7 +23,7 @@ STAGES = {
     "smoothness": ["potts", None],
     "optimization": ["winner_take_all", {"use": "simulated_annealing", "seed": 1}, "simulated_annealing"],
     "confidence": [["sure"], ["sure", "margin"], []],
-    "refinement": [["fuse"], ["parabola"], ["across"], []],
+    "refinement": [["blend"], ["parabola"], ["across"], []],
     "scheme": [["whole"], []],
 }
 PARAMETERS = {
@@ -34,7 +34,7 @@ PARAMETERS = {
     "matching_cost.tenfold.scale": [None, 2.5],
     "matching_cost.truncation": [1, None],
     "aggregation.box.size": [3, 5],
-    "refinement.fuse.weight": [1, 2],
+    "refinement.blend.weight": [1, 2],
 }
 HOMES = ["", "alternatives.a.", "alternatives.b.", "alternatives.a.alternatives.c."]
 

@@ -265,7 +265,7 @@ ROUND_TRIPS = {
     "alternatives": {
         **WINDOW,
         "seed": 7,
-        "refinement": ["fuse", {"use": "jitter", "seed": 4}],
+        "refinement": ["blend", {"use": "jitter", "seed": 4}],
         "alternatives": {
             "robust": {"include": "ssd", "optimization": "guess", "alternatives": {"deep": {"matcher": "dice"}}},
             "chance": {"matcher": {"use": "dice", "seed": 5}},

@@ -199,7 +199,7 @@ def test_the_scene_is_not_to_be_had_under_a_scheme(write):
     assert len(load({"sweep": never}).runs) == 2
     assert len(_faults({"sweep": {"grid": never["zip"]}})) == 1
     # Alternatives run on the pairs of the scheme too.
-    [fault] = _faults({"matcher": "flat", "scheme": "whole", "refinement": "fuse", "alternatives": {"x": {"matcher": "scenic"}}})
+    [fault] = _faults({"matcher": "flat", "scheme": "whole", "refinement": "blend", "alternatives": {"x": {"matcher": "scenic"}}})
     assert fault.startswith("alternatives.x.matcher: scenic needs the scene, and whole makes pairs without one")
 
 

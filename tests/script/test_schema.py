@@ -5,9 +5,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from stereo_framework import stage
+from stereo_framework.docstrings import parameter_texts
 from stereo_framework.errors import ScriptError
 from stereo_framework.script import find_script, load, schema, script_names
-from stereo_framework.script.schema import parameter_texts
 from stereo_framework.stage import SLOTS, PositiveInt
 
 WINDOW = {
@@ -141,7 +141,7 @@ def test_all_slots_are_described(validator):
     assert all(validator.schema["$defs"][slot]["description"] for slot in SLOTS)
 
 
-ALTERNATIVES = {"refinement": "fuse", "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}}}
+ALTERNATIVES = {"refinement": "blend", "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}}}
 TWO = [{"use": "tenfold", "weight": 2}, {"use": "absolute_difference", "scale": None}]
 RIGHT = [
     {"matcher": "flat", "confidence": ["sure"], "scheme": [{"use": "whole", "times": 2}], "aggregation": [], "smoothness": None},

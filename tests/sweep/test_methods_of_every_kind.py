@@ -13,9 +13,9 @@ from stereo_framework.sweep.plan import plan, units
 SCRIPT = {
     "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30}],
     "optimization": "winner_take_all",
-    "refinement": "fuse",
+    "refinement": "blend",
     "alternatives": {"a": {"include": "window"}, "b": {"matcher": "flat"}},
-    "sweep": {"grid": {"alternatives.a.aggregation.box.size": [1, 3], "refinement.fuse.weight": [1, 2]}},
+    "sweep": {"grid": {"alternatives.a.aggregation.box.size": [1, 3], "refinement.blend.weight": [1, 2]}},
     "methods": {
         "sum": {"sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2]}}},
         "whole": {"matcher": "dice", "sweep": {"grid": {"seed": [1, 2]}}},

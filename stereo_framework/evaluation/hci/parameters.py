@@ -9,16 +9,16 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Predicate
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.errors import ParameterError
 from stereo_framework.parameters import (
+    Checked,
     Fraction01,
     NonNegative,
     NonNegativeInt,
     PositiveInt,
     Words,
-    describe,
-    faults,
-    parameters_of,
+    parameter_faults,
+    with_defaults,
 )
 
 
@@ -54,9 +54,17 @@ def _is_odd(value: int) -> bool:
     return value % 2 == 1
 
 
+def _length(value: Any) -> Any:
+    """The length that a number or a pair stands for; anything else as it is."""
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return Scaled(*value)
+    return Scaled(value) if isinstance(value, int | float) else value
+
+
 Length = Annotated[
     Scaled,
-    Predicate(lambda length: not faults(Scaled, vars(length))),
+    Checked(_length),
+    Predicate(lambda length: not parameter_faults(Scaled, vars(length))),
     Words("a number >= 0 (pixels) or a pair [least pixels, share of the size]"),
 ]
 OddPixels = Annotated[PositiveInt, Predicate(_is_odd), Words("an odd number >= 1 (pixels)")]
@@ -143,12 +151,8 @@ class Parameters:
     neighbourhood_width: Pixels = 3.0
 
     def __post_init__(self) -> None:
-        values = vars(self) | {f.name: _length(getattr(self, f.name)) for f in dataclasses.fields(self) if f.type == "Length"}
-        if found := faults(Parameters, values):
-            # The values as they were given.
-            lines = (f"hci.{n}: {getattr(self, n)!r} is not {describe(parameters_of(Parameters)[n].annotation)}" for n in found)
-            raise ParameterError("\n".join(lines))
-        vars(self).update(values)
+        _refuse(vars(self))
+        vars(self).update(with_defaults(Parameters, vars(self)))
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Parameters:
@@ -159,12 +163,7 @@ class Parameters:
         ParameterError
             Unknown names or illegal values.
         """
-        legal = [f.name for f in dataclasses.fields(cls)]
-        strange = [name for name in values if name not in legal]
-        if strange:
-            raise ParameterError(
-                "\n".join(f"hci.{name}: no such parameter; {nearest(str(name), legal, kind='parameters')}" for name in strange)
-            )
+        _refuse(values)
         return cls(**values)
 
     def as_dict(self) -> dict[str, Any]:
@@ -181,8 +180,6 @@ class Parameters:
         return "hci: " + ", ".join(f"{f.name} {getattr(self, f.name)}" for f in dataclasses.fields(self))
 
 
-def _length(value: Any) -> Any:
-    """The length that a number or a pair stands for; anything else as it is."""
-    if isinstance(value, list | tuple) and len(value) == 2:
-        return Scaled(*value)
-    return Scaled(value) if isinstance(value, int | float) else value
+def _refuse(values: Mapping[str, Any]) -> None:
+    if found := parameter_faults(Parameters, values):
+        raise ParameterError("\n".join(f"hci.{name}: {message}" for name, message in found.items()))

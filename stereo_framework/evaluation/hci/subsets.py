@@ -16,7 +16,7 @@ from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.evaluation.hci.planes import find_planes
 from stereo_framework.evaluation.hci.structures import find_structures
 from stereo_framework.io import PathLike, read_bytes
-from stereo_framework.scene import Disparity, Mask
+from stereo_framework.scene import Disparity, Mask, inside_border
 
 _KINDS = {"Mask": (np.bool_, "bool"), "Disparity": (np.float32, "float32"), "NDArray[np.int32]": (np.int32, "int32")}
 
@@ -182,11 +182,7 @@ def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Pa
     known = np.isfinite(truth)
     truth = np.where(known, truth, np.nan).astype(np.float32)
     visible = known if nonocc is None else known & nonocc
-    rows, columns = truth.shape
-    border = int(parameters.border.of(columns))
-    evaluated = np.zeros(truth.shape, bool)
-    inside = np.s_[border : max(rows - border, 0), border : max(columns - border, 0)]
-    evaluated[inside] = visible[inside]
+    evaluated = inside_border(truth.shape, int(parameters.border.of(truth.shape[1]))) & visible
     edges = find_edges(truth, parameters)
     planes = find_planes(truth, evaluated, edges.edges | ~visible, parameters)
     structures = find_structures(truth, evaluated, parameters)

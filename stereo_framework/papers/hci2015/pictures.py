@@ -102,9 +102,9 @@ def _metrics(context: Context, name: str, scene: str, columns: Sequence[str], me
             if path is None:
                 continue
             title = f"{scene}, {method}"
-            metrics, disparity = [HCI_METRICS[COLUMNS[column]] for column in columns], read_disparity(path)
-            shown = [(metric, metric.measure(disparity, loaded.truth, hci_subsets(loaded))) for metric in metrics]
-            figure = metrics_figure(loaded.reference, shown, len(shown), title, {})
+            disparity, metrics = read_disparity(path), [COLUMNS[column] for column in columns]
+            shown = {name: HCI_METRICS[name].measure(disparity, loaded.truth, hci_subsets(loaded)) for name in metrics}
+            figure = metrics_figure(loaded.reference, shown, title)
             picture, files[f"{name}_{scene}_{method}.png"] = _drawn(figure)
             blocks.append(Picture(picture, f"{', '.join(columns)} of {method} on {scene}, pixel by pixel", title))
     return Outcome(blocks or [Text(f"{scene} is not among the scenes that were run.")], files=files)

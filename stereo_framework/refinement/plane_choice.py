@@ -1,0 +1,343 @@
+"""Choice among the planes of two maps by the costs along them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from annotated_types import Gt, Le
+from numpy.typing import NDArray
+
+from stereo_framework.artefacts import contrast_of
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.parameters import require
+from stereo_framework.refinement._local_planes import Planes, local_planes
+from stereo_framework.refinement._sizes import check_size
+from stereo_framework.scene import Disparity, Image, Mask, Search
+from stereo_framework.stage import NonNegative, Positive, PositiveInt, Unit, stage
+from stereo_framework.view import View, one_of
+from stereo_framework.volume import CostVolume, Status
+
+_RADII, _GATE, _RIDGE, _FARTHEST = (4, 8), 0.8, 0.2, 0.5
+"""Of the planes, and by how much they may move a pixel's disparity."""
+_STEP, _OWN_BAND, _SECOND_BAND = 1.5, 7, 3
+"""Neighbours that differ by this much have an edge between them; within so many pixels of either map's edges a choice is made."""
+_APART, _SLOPES = 0.4, (0.15, 0.25)
+"""Where both maps differ by more, or the first slopes more along rows or columns, one is made too."""
+_REACHES = (4, 10, 20)
+"""How far away the planes of others are taken from, in each of eight directions."""
+_SAME, _SAME_SLOPE = 0.3, 0.05
+"""Two candidates that differ by less are one."""
+_NEAR, _STEEPNESS, _MOST_NEAR = 0.3, 8.0, 1.5
+"""A candidate departs from the second map by more than the smaller of the last and the sum of the first and so many times the slopes."""
+_LEAST_WEIGHT = 0.02
+
+
+class _Costs(NamedTuple):
+    """Costs of all levels, (pixels, levels), and what to make of disparities; `direction` as in `Search`, `outside` that of the volume."""
+
+    costs: NDArray
+    outside: float
+    minimum: float
+    step: float
+    direction: int
+
+
+@stage("refinement", source="ours, unpublished; Bleyer, Rhemann & Rother 2011 for costs along planes", integer=True)
+def plane_choice(
+    disparity: Disparity,
+    reference: Image,
+    match: Image,
+    search: Search,
+    raw: CostVolume,
+    status: NDArray[np.uint8],
+    alternatives: Mapping[str, View],
+    *,
+    second: str | None = None,
+    radius: Annotated[PositiveInt, Unit("pixels")] = 21,
+    spacing: Annotated[PositiveInt, Unit("pixels")] = 3,
+    colour_scale: Annotated[Positive, Unit("grey levels")] = 15.0,
+    preference: Annotated[float, Gt(0), Le(1)] = 0.97,
+    loyalty: NonNegative = 0.4,
+    contrast: Annotated[Positive, Unit("grey levels")] = 3.3,
+) -> tuple[Disparity, NDArray[np.uint8]]:
+    """Give pixels where two maps differ, or near their edges, the plane along which costs are lowest of those that both maps have around.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate; fine detail where it is right.
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    search : Search
+        Of the volume.
+    raw : CostVolume
+        Costs before aggregation, float32, uint8 or uint16.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`. Only what is matched counts as an estimate.
+    alternatives : mapping of str to View
+        The second map, robust where there is little texture, is one of them.
+    second : str, optional
+        Name of that alternative; null: the only one.
+    radius : int
+        Costs are averaged over windows of this radius, in pixels.
+    spacing : int
+        In each direction every so many pixels of the window count, in pixels.
+    colour_scale : float
+        Difference of colours, the largest of a channel, at which a weight is 1/e, in grey levels.
+    preference : float
+        Factor of the cost of a pixel's own plane in the first map.
+    loyalty : float
+        Factor less 1 of the cost of planes that depart from the second map, in images of `contrast`; it falls to 0 at half of that.
+    contrast : float
+        Median difference of neighbouring pixels of both images from which on the whole loyalty holds, in grey levels.
+
+    Returns
+    -------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels; NaN where neither map has an estimate.
+    status : ndarray, uint8, (rows, columns)
+        Matched where there is an estimate.
+
+    Raises
+    ------
+    ParameterError
+        A parameter beyond its bounds, no such alternative, or none is named and there are several.
+    DataError
+        Images, status or costs of another size than the disparities.
+
+    Notes
+    -----
+    Ours, unpublished. Planes are those of `plane_smooth` with radii of 4 and 8 pixels, a gate of 0.8 and a ridge of 0.2, of the first map, whose holes are
+    taken from the second, and of the second; they may move a disparity by half a pixel. Candidates are both planes at the pixel and at 8 directions x 4, 10 and 20
+    pixels; those that hardly differ count once, those beyond the range not at all. The cost of one is the mean of `raw` along it, linear between levels, with weights
+    ``exp(-(difference in the reference image + difference in the match image) / colour_scale)`` to the pixel itself and to its match; where the plane leads out of
+    view a sample costs `outside`. A choice is made within 7 pixels of edges of the first map and 3 of the second, where both differ by more than 0.4, where the first
+    slopes by more than 0.15 along rows or 0.25 along columns, and where it has no estimate. All others take their plane's value.
+
+    Examples
+    --------
+    The second map knows the surface that the first has wrong in the middle.
+
+    >>> import numpy as np
+    >>> image = np.full((9, 9), 90, np.uint8)
+    >>> costs = np.ones((9, 9, 5), np.float32)
+    >>> costs[..., 1] = 0
+    >>> first, matched = np.full((9, 9), 1, np.float32), np.zeros((9, 9), np.uint8)
+    >>> first[3:6, 3:6] = 4
+    >>> robust = View(np.full((9, 9), 1, np.float32), matched, Search(0, 4))
+    >>> plane_choice(first, image, image, Search(0, 4), CostVolume(costs, Search(0, 4), 0.5), matched, {"robust": robust})[0].max().round(2)
+    np.float32(1.0)
+    """
+    require(plane_choice, second=second, radius=radius, spacing=spacing, colour_scale=colour_scale)
+    require(plane_choice, preference=preference, loyalty=loyalty, contrast=contrast)
+    other = one_of("plane_choice.second", alternatives, second)
+    check_size("plane_choice", disparity, reference=reference, match=match, status=status, raw=raw.costs, second=other.disparity)
+    unsure = np.isnan(disparity) | (status != Status.MATCHED)
+    ours = _planes(np.where(unsure, other.disparity, disparity), reference, colour_scale)
+    theirs = _planes(other.disparity, reference, colour_scale)
+    chosen = np.flatnonzero(_doubtful(ours, theirs, unsure) & ~np.isnan(ours.value))
+    value = ours.value.copy()
+    share = np.clip(((contrast_of(reference) + contrast_of(match)) / 2 / contrast - 0.5) / 0.5, 0, 1)
+    costs = _Costs(
+        raw.costs.reshape(-1, search.levels), float(raw.outside), float(search.minimum), float(search.step), search.direction
+    )
+    alike = np.exp(-np.arange(256) / colour_scale).astype(np.float32)
+    images = _colours(reference), _colours(match)
+
+    def run(start: int, stop: int) -> None:
+        penalty = np.float32(1 + loyalty * share)
+        _kernel(
+            chosen[start:stop],
+            ours,
+            theirs,
+            costs,
+            *images,
+            alike,
+            radius,
+            spacing,
+            _OFFSETS,
+            np.float32(preference),
+            penalty,
+            value,
+        )
+
+    over_rows(run, chosen.size, 1000 * chosen.size)
+    told = np.where(np.isnan(value) | (status == Status.INVALID), status, Status.MATCHED).astype(np.uint8)
+    return value, told
+
+
+def _planes(disparity: Disparity, image: Image, colour_scale: float) -> Planes:
+    found = local_planes(disparity, image, _RADII, _GATE, colour_scale, _RIDGE)
+    return found._replace(value=np.clip(found.value, disparity - np.float32(_FARTHEST), disparity + np.float32(_FARTHEST)))
+
+
+def _doubtful(ours: Planes, theirs: Planes, unsure: Mask) -> Mask:
+    """Where a choice is made."""
+    found: Mask = unsure | _near_edges(ours.value, _OWN_BAND) | _near_edges(theirs.value, _SECOND_BAND)
+    found |= np.abs(ours.value - theirs.value) > _APART
+    found |= (np.abs(ours.right) > _SLOPES[0]) | (np.abs(ours.down) > _SLOPES[1])
+    return found
+
+
+def _near_edges(disparity: Disparity, reach: int) -> Mask:
+    import cv2
+
+    edges = np.zeros(disparity.shape, np.uint8)
+    across = np.abs(np.diff(disparity, axis=1)) >= _STEP
+    along = np.abs(np.diff(disparity, axis=0)) >= _STEP
+    for side, steps in ((np.s_[:, :-1], across), (np.s_[:, 1:], across), (np.s_[:-1], along), (np.s_[1:], along)):
+        edges[side] |= steps
+    near: Mask = cv2.dilate(edges, np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)) > 0
+    return near
+
+
+def _colours(image: Image) -> NDArray[np.uint8]:
+    """Whole grey levels of three channels, (pixels, 3)."""
+    whole = image if image.dtype == np.uint8 else np.rint(np.clip(image, 0, 255)).astype(np.uint8)
+    return np.ascontiguousarray(np.broadcast_to(whole.reshape(*whole.shape[:2], -1), (*whole.shape[:2], 3))).reshape(-1, 3)
+
+
+# Rows and columns: the pixel itself, then those around it.
+_OFFSETS = np.array(
+    [(0, 0), *((round(r * np.sin(k * np.pi / 4)), round(r * np.cos(k * np.pi / 4))) for r in _REACHES for k in range(8))],
+    np.int64,
+)
+
+
+@kernel
+def _kernel(
+    chosen: NDArray[np.int64],
+    ours: Planes,
+    theirs: Planes,
+    costs: _Costs,
+    reference: NDArray[np.uint8],
+    match: NDArray[np.uint8],
+    alike: NDArray[np.float32],
+    radius: int,
+    spacing: int,
+    offsets: NDArray[np.int64],
+    preference: float,
+    penalty: float,
+    value: Disparity,
+) -> None:
+    """Choose for some pixels, counted in reading order."""
+    rows, columns = value.shape
+    levels = costs.costs.shape[1]
+    maximum = np.float32(costs.minimum + (levels - 1) * costs.step)
+    minimum = np.float32(costs.minimum)
+    room = (2 * (radius // spacing) + 1) ** 2
+    weights, places, columns_of = np.empty(room, np.float32), np.empty(room, np.int64), np.empty(room, np.int64)
+    across, along = np.empty(room, np.float32), np.empty(room, np.float32)
+    tried = np.empty((2 * offsets.shape[0], 3), np.float32)
+    reach = radius // spacing * spacing
+    for pixel in chosen:
+        y, x = pixel // columns, pixel % columns
+        count = 0
+        for dy in range(max(-reach, -(y // spacing) * spacing), min(reach, rows - 1 - y) + 1, spacing):
+            for dx in range(max(-reach, -(x // spacing) * spacing), min(reach, columns - 1 - x) + 1, spacing):
+                place = pixel + dy * columns + dx
+                weight = alike[_unlike(reference, pixel, place)]
+                if weight >= np.float32(_LEAST_WEIGHT):
+                    weights[count], places[count], columns_of[count] = weight, place, x + dx
+                    across[count], along[count] = dx, dy
+                    count += 1
+        usual, slopes = theirs.value[y, x], abs(theirs.right[y, x]) + abs(theirs.down[y, x])
+        limit = min(np.float32(_MOST_NEAR), np.float32(_NEAR) + np.float32(_STEEPNESS) * slopes)
+        known, least, best = 0, np.float32(np.inf), value[y, x]
+        for k in range(2 * offsets.shape[0]):
+            # The first map's own plane comes first, the second's last.
+            dy, dx = offsets[min(k, 2 * offsets.shape[0] - 1 - k)]
+            v, u = y + dy, x + dx
+            if not (0 <= v < rows and 0 <= u < columns):
+                continue
+            planes = ours if k < offsets.shape[0] else theirs
+            right, down = planes.right[v, u], planes.down[v, u]
+            level = planes.value[v, u] - right * np.float32(dx) - down * np.float32(dy)
+            # False for NaN.
+            own = (dy == 0 and dx == 0 and not np.isnan(level)) or minimum <= level <= maximum
+            if not own:
+                continue
+            new = True
+            for i in range(known):
+                if (
+                    abs(tried[i, 0] - level) < np.float32(_SAME)
+                    and abs(tried[i, 1] - right) < np.float32(_SAME_SLOPE)
+                    and abs(tried[i, 2] - down) < np.float32(_SAME_SLOPE)
+                ):
+                    new = False
+                    break
+            if not new:
+                continue
+            tried[known, 0], tried[known, 1], tried[known, 2] = level, right, down
+            known += 1
+            factor = preference if k == 0 else np.float32(1)
+            # False where the second map has no estimate.
+            if abs(level - usual) > limit:
+                factor *= penalty
+            cost = factor * _along(
+                level, right, down, x, pixel, columns, costs, match, alike, weights, places, columns_of, across, along, count
+            )
+            if cost < least:
+                least, best = cost, level
+        value[y, x] = best
+
+
+@kernel
+def _unlike(image: NDArray[np.uint8], a: int, b: int) -> np.int32:
+    """The largest difference of a channel of two pixels."""
+    p, q = np.uint64(a), np.uint64(b)
+    red = abs(np.int32(image[p, np.uint64(0)]) - np.int32(image[q, np.uint64(0)]))
+    green = abs(np.int32(image[p, np.uint64(1)]) - np.int32(image[q, np.uint64(1)]))
+    blue = abs(np.int32(image[p, np.uint64(2)]) - np.int32(image[q, np.uint64(2)]))
+    return max(red, max(green, blue))
+
+
+@kernel
+def _along(
+    level: float,
+    right: float,
+    down: float,
+    x: int,
+    pixel: int,
+    columns: int,
+    costs: _Costs,
+    match: NDArray[np.uint8],
+    alike: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    places: NDArray[np.int64],
+    columns_of: NDArray[np.int64],
+    across: NDArray[np.float32],
+    along: NDArray[np.float32],
+    count: int,
+) -> np.float32:
+    """Mean cost along a plane."""
+    levels = costs.costs.shape[1]
+    minimum, inverse, last = np.float32(costs.minimum), np.float32(1 / costs.step), np.float32(levels - 1)
+    half = np.float32(0.5)
+    target = x - costs.direction * int(np.floor(level + half))
+    in_view = 0 <= target < columns
+    centre = pixel - x + target
+    total, whole = np.float32(0), np.float32(1e-6)
+    for i in range(count):
+        disparity = level + right * across[i] + down * along[i]
+        place = min(max((disparity - minimum) * inverse, np.float32(0)), last)
+        below = int(place)
+        above = min(below + 1, levels - 1)
+        part = place - np.float32(below)
+        weight = weights[i]
+        shift = costs.direction * int(np.floor(place / inverse + minimum + half))
+        u = columns_of[i] - shift
+        if 0 <= u < columns:
+            if in_view:
+                weight *= alike[_unlike(match, centre, places[i] - shift)]
+            line = np.uint64(places[i])
+            low = np.float32(costs.costs[line, np.uint64(below)])
+            high = np.float32(costs.costs[line, np.uint64(above)])
+            total += weight * (low + part * (high - low))
+        else:
+            total += weight * np.float32(costs.outside)
+        whole += weight
+    return total / whole

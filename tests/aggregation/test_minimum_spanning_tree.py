@@ -1,0 +1,95 @@
+"""Means along the minimum spanning tree beside their twin, and what follows from their definition."""
+
+import naive_support
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads, searches, shapes
+
+from stereo_framework import Bound, CostVolume, Pipeline, Search, evaluate, load_scene
+from stereo_framework.aggregation import box, minimum_spanning_tree
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.per_image import keeping
+
+
+@settings(max_examples=80)
+@given(
+    data=st.data(),
+    shape=shapes | st.just((6, 9)),
+    search=searches(),
+    seed=st.integers(0, 2**32 - 1),
+    colour=st.booleans(),
+    scale=st.sampled_from([25.5, 5.0, 1000.0, 0.1]),
+    threads=st.integers(1, 2),
+)
+def test_agrees_with_twin(data, shape, search, seed, colour, scale, threads):
+    # Only one tree is the least where no two differences are alike.
+    image = np.random.default_rng(seed).uniform(0, 90, shape + (3,) * colour).astype(np.float32)
+    costs = data.draw(filled((*shape, search.levels), np.append(np.arange(256) / 16, [1020] * 30))).astype(np.float32)
+    before = costs.copy()
+    with in_threads(threads):
+        result = minimum_spanning_tree(CostVolume(costs, search, 1020.0), image, scale=scale)
+    # The means are rounded to float32. What is far away adds less than can be told from 0, which the second pass takes away again.
+    expected = naive_support.minimum_spanning_tree(costs, image, scale=scale)
+    np.testing.assert_allclose(result.costs, expected, rtol=1e-6, atol=1e-12)
+    np.testing.assert_array_equal(costs, before)
+    assert (result.search, result.outside, result.costs.dtype) == (search, 1020.0, np.float32)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_levels_beyond_those_that_walk_at_a_time(threads):
+    rng = np.random.default_rng(1)
+    image, costs = rng.uniform(0, 90, (4, 5)).astype(np.float32), rng.random((4, 5, 37), np.float32)
+    with in_threads(threads):
+        result = minimum_spanning_tree(CostVolume(costs, Search(0, 36), 1.0), image).costs
+    np.testing.assert_allclose(result, naive_support.minimum_spanning_tree(costs, image, scale=25.5), rtol=1e-6)
+
+
+def test_a_flat_image_gives_the_mean_of_all_pixels():
+    costs = np.random.default_rng(2).random((7, 9, 3), np.float32)
+    for image in (np.full((7, 9), 70, np.uint8), np.full((7, 9, 3), 70, np.float32)):
+        result = minimum_spanning_tree(CostVolume(costs, Search(0, 2), 1.0), image).costs
+        np.testing.assert_allclose(result, np.broadcast_to(costs.mean(axis=(0, 1)), costs.shape), rtol=1e-6)
+
+
+def test_regions_far_apart_in_colour_share_nothing():
+    image = np.zeros((6, 8, 3), np.uint8)
+    # Only one channel differs, by ten times the scale.
+    image[:, 5:, 2] = 255
+    costs = np.random.default_rng(3).random((6, 8, 2), np.float32)
+    result = minimum_spanning_tree(CostVolume(costs, Search(0, 1), 1.0), image).costs
+    for part in (np.s_[:, :5], np.s_[:, 5:]):
+        # exp(-10) of the other region's 30 or 18 pixels.
+        np.testing.assert_allclose(result[part], np.broadcast_to(costs[part].mean(axis=(0, 1)), result[part].shape), atol=1e-4)
+
+
+def test_the_tree_of_an_image_is_kept():
+    image = np.random.default_rng(6).integers(0, 256, (5, 8, 3), dtype=np.uint8)
+    image.flags.writeable = False
+    volume = CostVolume(np.zeros((5, 8, 3), np.float32), Search(0, 2), 1.0)
+    kept: dict = {}
+    with keeping(kept):
+        minimum_spanning_tree(volume, image)
+        minimum_spanning_tree(volume, image, scale=3.0)
+    assert len(kept) == 1
+
+
+def test_illegal_parameters_and_images_are_refused():
+    volume, image = CostVolume(np.zeros((2, 3, 2), np.float32), Search(0, 1), 1.0), np.zeros((2, 3), np.uint8)
+    with pytest.raises(ParameterError, match=r"minimum_spanning_tree.scale: 0 is not a number > 0"):
+        minimum_spanning_tree(volume, image, scale=0)
+    with pytest.raises(DataError, match=r"reference image: shape \(3, 3\)"):
+        minimum_spanning_tree(volume, np.zeros((3, 3), np.uint8))
+
+
+def test_better_than_a_window_on_real_scenes(data):
+    scene = load_scene("tsukuba", data=data)
+    cost = Bound(absolute_difference, {"truncation": 40})
+    [window, tree] = (
+        evaluate(Pipeline(cost, winner_take_all, aggregation=[stage])(scene).disparity, scene)["bad_pixels_nonocc"]
+        for stage in (Bound(box, {"size": 9}), minimum_spanning_tree)
+    )
+    assert tree < window
