@@ -50,4 +50,5 @@ def left_right_consistency(disparity: Disparity, other: View, search: Search) ->
 
     over_rows(run, disparity.shape[0], 5 * disparity.size)
     width = np.float32(search.maximum - search.minimum)
-    return -np.fmin(difference, width)
+    # Differences that agree are 0, not -0.
+    return np.float32(0) - np.fmin(difference, width)

@@ -39,7 +39,7 @@ def roc_figure(
     boundary : sequence of Point or Curve, optional
         Drawn as a broad band behind the curves. Default: none.
     cases : mapping of str to Curve, optional
-        Named curves of their own, drawn in black.
+        Named curves of their own, drawn in black: the worst and the best case over scenes. Default: none.
     title : str
 
     Notes
