@@ -78,10 +78,10 @@ def border_fill(
     Examples
     --------
     >>> import numpy as np
-    >>> row = np.float32([[np.nan, np.nan, 2, 2.25, 2.5, 2.75, 3, 3.25]])
+    >>> row = np.float32([[np.nan, np.nan, 2, 2, 2, 2, 5, 5]])
     >>> status = np.uint8([[1, 1, 0, 0, 0, 0, 0, 0]])
-    >>> border_fill(row, np.zeros((1, 8), np.uint8), Search(0, 7), status)[0].round(1).tolist()
-    [[1.8, 1.9, 2.0, 2.2, 2.5, 2.8, 3.0, 3.2]]
+    >>> border_fill(row, np.zeros((1, 8), np.uint8), Search(0, 7), status)[0].tolist()
+    [[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0, 5.0]]
     """
     require(border_fill, radius=radius, gate=gate, steepest=steepest)
     check_size("border_fill", disparity, reference=reference, status=status)

