@@ -170,4 +170,6 @@ def _print(matched: Matched, folder: Path, written: list[str]) -> None:
         near, far = (float(f(matched.points.place[:, 2])) for f in (min, max))
         print(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")
     print(f"{', '.join(written)} in {folder}")
+    if "disparity.png" not in written:
+        print("disparity.png is left out: it holds disparities from 0 to 255.99")
     print("see picture.png first; 'stereo-framework match --help' tells what else can be asked for")

@@ -160,8 +160,8 @@ class Matched:
         Returns
         -------
         list of str
-            The names of the files: ``disparity.pfm`` (pixels), ``disparity.png`` (16 bits, 256 grey levels a pixel, 0 = no estimate; left
-            out where a disparity does not fit), ``confidence.pfm``, ``status.png`` (grey 255 matched, 192 filled, 128 mismatched, 64
+            The names of the files: ``disparity.pfm`` (pixels), ``disparity.png`` (16 bits, 256 grey levels a pixel, 0 = no estimate, less
+            than a pixel below 0 is 0; left out where a disparity does not fit), ``confidence.pfm``, ``status.png`` (grey 255 matched, 192 filled, 128 mismatched, 64
             occluded, 0 invalid), ``picture.png``; with a calibration ``depth.tiff`` and ``points.ply``.
 
         Raises
@@ -176,11 +176,13 @@ class Matched:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
-        known = self.disparity[np.isfinite(self.disparity)]
         write_disparity(folder / "disparity.pfm", self.disparity)
         names = ["disparity.pfm"]
+        # What smoothing takes a little below the range is at its end.
+        within = np.where((self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity)
+        known = within[np.isfinite(within)]
         if not known.size or (known.min() >= 0 and known.max() * KITTI_SCALE <= np.iinfo(np.uint16).max):
-            write_disparity(folder / "disparity.png", self.disparity)
+            write_disparity(folder / "disparity.png", within)
             names.append("disparity.png")
         if tiff:
             write_disparity(folder / "disparity.tiff", self.disparity)

@@ -1,5 +1,7 @@
 """The everyday function: two images in, a map and what follows from it out."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from naive_files import read_ply
@@ -66,6 +68,16 @@ def test_what_does_not_fit_16_bits_is_left_out(scene, tmp_path):
     names = found.save(tmp_path)
     assert "disparity.png" not in names
     assert "disparity.pfm" in names
+
+
+def test_what_smoothing_takes_below_zero_is_zero_in_16_bits(found, tmp_path):
+    disparity = found.disparity.copy()
+    disparity[3, 4] = -0.25
+    matched = dataclasses.replace(found, result=dataclasses.replace(found.result, disparity=disparity))
+    assert "disparity.png" in matched.save(tmp_path)
+    # Grey 0 means no estimate, so that 0 is written as 1/256.
+    assert read_disparity(tmp_path / "disparity.png")[3, 4] == 1 / 256
+    assert read_disparity(tmp_path / "disparity.pfm")[3, 4] == -0.25
 
 
 def test_files_and_ranges(scene, tmp_path):
