@@ -24,10 +24,10 @@ def surfaces(rng, shape):
     return np.clip(found, 0, 7).astype(np.float32)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_agrees_with_twin(seed):
     rng = np.random.default_rng(seed)
-    shape = [(11, 26), (8, 30), (1, 24), (9, 3)][seed % 4]
+    shape = [(7, 16), (4, 22), (1, 24), (9, 3)][seed % 4]
     kind, colour = (np.uint8, np.float32)[seed % 2], (seed // 2) % 2
     images = [
         rng.integers(0, 30, (*shape, 3)[: 2 + colour]) + 40 * (rng.random((*shape, 3)[: 2 + colour]) < 0.2) for _ in range(2)
@@ -62,15 +62,15 @@ def test_agrees_with_twin(seed):
 
 def scene(rng):
     """A square 6 in front of a plane 2, both textured, and costs that know it."""
-    truth = np.full((40, 60), 2.0, np.float32)
-    truth[12:28, 25:45] = 6
-    right = rng.integers(60, 100, (40, 80), dtype=np.uint8)
-    left = np.take_along_axis(right, (np.arange(60) + 10 - truth).astype(int), axis=1)
-    match = right[:, 10:70].copy()
+    truth = np.full((18, 32), 2.0, np.float32)
+    truth[5:13, 14:24] = 6
+    right = rng.integers(60, 100, (18, 52), dtype=np.uint8)
+    left = np.take_along_axis(right, (np.arange(32) + 10 - truth).astype(int), axis=1)
+    match = right[:, 10:42].copy()
     search = Search(0, 9)
-    costs = np.full((40, 60, 10), 40, np.float32)
+    costs = np.full((18, 32, 10), 40, np.float32)
     for k in range(10):
-        costs[:, k:, k] = np.abs(left[:, k:].astype(float) - match[:, : 60 - k])
+        costs[:, k:, k] = np.abs(left[:, k:].astype(float) - match[:, : 32 - k])
     return truth, left, match, CostVolume(costs, search, 20.0)
 
 
@@ -78,12 +78,12 @@ def test_the_right_surface_wins_at_a_frayed_edge():
     rng = np.random.default_rng(1)
     truth, left, match, raw = scene(rng)
     frayed = truth.copy()
-    frayed[10:30, 22:48] = 6
+    frayed[3:15, 12:26] = 6
     holes = frayed.copy()
-    holes[:, :8] = hole
+    holes[:, :4] = hole
     robust = View(truth, np.zeros(truth.shape, np.uint8), raw.search)
     status = np.zeros(truth.shape, np.uint8)
-    found, _ = plane_choice(holes, left, match, raw.search, raw, status, {"robust": robust}, radius=9, spacing=1)
+    found, _ = plane_choice(holes, left, match, raw.search, raw, status, {"robust": robust}, radius=4, spacing=1)
     wrong = np.abs(found - truth) > 0.5
     assert (np.abs(frayed - truth) > 0.5).mean() > 0.08
     # What cannot be told by costs alone: pixels that the match image does not show.
@@ -91,10 +91,10 @@ def test_the_right_surface_wins_at_a_frayed_edge():
 
 
 def test_loyalty_holds_to_the_second_map_where_costs_say_nothing():
-    image = (np.indices((20, 30)).sum(axis=0) % 2 * 200).astype(np.uint8)
-    raw = CostVolume(np.full((20, 30, 8), 5, np.float32), Search(0, 7), 5.0)
-    status = np.zeros((20, 30), np.uint8)
-    first, second = np.full((20, 30), 5, np.float32), np.full((20, 30), 2, np.float32)
+    image = (np.indices((8, 10)).sum(axis=0) % 2 * 200).astype(np.uint8)
+    raw = CostVolume(np.full((8, 10, 8), 5, np.float32), Search(0, 7), 5.0)
+    status = np.zeros((8, 10), np.uint8)
+    first, second = np.full((8, 10), 5, np.float32), np.full((8, 10), 2, np.float32)
     others = {"robust": View(second, status, Search(0, 7))}
     given = first, image, image, Search(0, 7), raw, status, others
     np.testing.assert_allclose(plane_choice(*given)[0], 2, atol=1e-4)
