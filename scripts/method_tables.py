@@ -51,7 +51,19 @@ def taxonomy2002(scenes: list[str]) -> list[Column]:
     return found + [(scene.rpartition("/")[2], errors([scene], "bad_pixels_nonocc")) for scene in scenes]
 
 
-TABLES = {function.__name__: function for function in (photographs, middlebury_v2, taxonomy2002)}
+def kept(scenes: list[str]) -> list[Column]:
+    """Errors above 1, half a pixel and 2, and those above 1 by scene."""
+    means = [(title, errors(scenes, f"bad{title.split()[-2]}_nonocc")) for title in ("mean, 1 px", "0.5 px", "2 px")]
+    by_scene = [(scene.rpartition("/")[2], errors([scene], "bad1_nonocc")) for scene in scenes]
+    return [*means, ("seconds", seconds(scenes)), *by_scene]
+
+
+def kept_road(scenes: list[str]) -> list[Column]:
+    """All pixels with truth."""
+    return [("3 px", errors(scenes, "bad3_all")), ("2 px", errors(scenes, "bad2_all")), ("seconds", seconds(scenes))]
+
+
+TABLES = {function.__name__: function for function in (photographs, middlebury_v2, taxonomy2002, kept, kept_road)}
 
 
 def table(results: list[Result], columns: Callable[[list[str]], list[Column]]) -> str:
