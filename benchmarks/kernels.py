@@ -193,7 +193,7 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
         "AD interval": lambda: absolute_difference(left, right, search, interval=True),
         "gradients": lambda: gradient_difference(left, right, search),
         "rank": lambda: rank(left, right, search),
-        "census strings": lambda: bit_strings(left, width=9, height=7, form="plain"),
+        "census strings": lambda: bit_strings(left, width=9, height=7, form="plain", grey="mean"),
         "census": lambda: census(left, right, search),
         "AD-census": lambda: ad_census(left, right, search),
         "AD-census, 16 bits": lambda: ad_census(left, right, search, steps=4000),
