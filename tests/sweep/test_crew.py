@@ -78,6 +78,7 @@ def test_mistakes_are_told_before_anything_runs(options, said):
         Tuner(SCRIPT, BAD, **options)
 
 
+@pytest.mark.slow
 def test_work_that_is_left_in_the_middle_stops_the_workers(teams):
     script = load(SCRIPT)
     tasks = list(enumerate(plan(script, scenes_of(script, None, None))))

@@ -181,6 +181,7 @@ def assert_all_arrive(tmp_path, **options):
     assert len({repr(r.statistics) for r in results[:3]}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_a_worker_that_dies(tmp_path, registry):
     assert_all_arrive(tmp_path, executor="process", workers=2)

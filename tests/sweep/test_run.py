@@ -236,6 +236,7 @@ def test_scenes_of_the_script_are_loaded():
     assert [s.name for s in scenes_of(load(SWEEP | {"scenes": ["synthetic/planes"]}), None, None)] == ["synthetic/planes"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_a_killed_process_loses_nothing(tmp_path):
     script = tmp_path / "sweep.yaml"
