@@ -82,7 +82,8 @@ def minimum_spanning_tree(
     _pass(tree.order, tree.parents, weights, totals)
 
     def run(start: int, stop: int) -> None:
-        sums = np.empty((rows * columns, _LEVELS))
+        # Columns beyond the last level are computed with the others, and what empty memory holds may overflow.
+        sums = np.zeros((rows * columns, _LEVELS))
         for first in range(start * _LEVELS, min(stop * _LEVELS, levels), _LEVELS):
             part = slice(first, min(first + _LEVELS, levels))
             sums[:, : part.stop - first] = given[:, part]
