@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 import stereo_framework
 from stereo_framework import CostVolume, Search, Smoothness
 from stereo_framework.kernels import threads
+from stereo_framework.volume import Domain
 
 shapes = st.tuples(st.sampled_from([3, 4, 2, 1]), st.sampled_from([7, 8, 6, 5, 4, 3, 2, 1]))
 STEPS = (1 / 2, 1, 2, 1 / 4, 3, 1 / 3)
@@ -77,3 +78,23 @@ def priors(draw, rows, columns, levels):
 def labellings(rows, columns, levels, lowest=0):
     """Labels of `levels` levels; with `lowest` -1 some are unassigned."""
     return hnp.arrays(np.int16, (rows, columns), elements=st.integers(lowest, levels - 1))
+
+
+@st.composite
+def guided_volumes(draw, step, coarser):
+    """A volume and two images of its size, whose colours are alike in places: some have so many times fewer grey levels."""
+    search = draw(searches([step]))
+    images = draw(image_pairs())
+    if draw(st.booleans()):
+        images = tuple((image // coarser).astype(image.dtype) for image in images)
+    shape = (*images[0].shape[:2], search.levels)
+    costs = draw(filled(shape, np.append(np.arange(256) / 16, [1020] * 30))).astype(np.float32)
+    return CostVolume(costs, search, 1020.0), images
+
+
+@st.composite
+def domains(draw, shape):
+    """Masks of both images, of one, or none."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    masks = [rng.random(shape) < draw(st.sampled_from([0.8, 0.3])) for _ in range(2)]
+    return draw(st.sampled_from([Domain(*masks), Domain(masks[0]), None]))

@@ -145,9 +145,15 @@ def cross_based(
     volume.check_float("cross_based")
     check_guides(volume, reference=reference, match=match)
     require(
-        cross_based, length=length, threshold=threshold, far=far, far_threshold=far_threshold, views=views, iterations=iterations
+        cross_based,
+        length=length,
+        threshold=threshold,
+        far=far,
+        far_threshold=far_threshold,
+        contrast=contrast,
+        views=views,
+        iterations=iterations,
     )
-    require(cross_based, contrast=contrast)
     search, shape = volume.search, volume.costs.shape
     rows, columns, _ = shape
     share = 1.0 if contrast is None else float(np.clip((contrast_of(reference) + contrast_of(match)) / 2 / contrast, 0.5, 1))

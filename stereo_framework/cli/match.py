@@ -122,9 +122,9 @@ def match(
             records.append({"pair": stem, "error": str(error)})
             print(f"error: {stem}: {error}", file=sys.stderr)
             continue
-        records.append(_record(stem, matched, folder, written))
+        records.append(record := _record(stem, matched, folder, written))
         if not json:
-            _print(matched, folder, written)
+            _print(matched, record)
         for warning in matched.warnings:
             print(f"warning: {warning}", file=sys.stderr)
     if json:
@@ -158,8 +158,7 @@ def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> di
     }
 
 
-def _print(matched: Matched, folder: Path, written: list[str]) -> None:
-    record = _record("", matched, folder, written)
+def _print(matched: Matched, record: dict[str, Any]) -> None:
     columns, rows = record["size"]
     print(f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})")
     print(
@@ -169,7 +168,7 @@ def _print(matched: Matched, folder: Path, written: list[str]) -> None:
     if matched.scene.calibration is not None and matched.points.place.size:
         near, far = (float(f(matched.points.place[:, 2])) for f in (min, max))
         print(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")
-    print(f"{', '.join(written)} in {folder}")
-    if "disparity.png" not in written:
+    print(f"{', '.join(record['files'])} in {record['folder']}")
+    if "disparity.png" not in record["files"]:
         print("disparity.png is left out: it holds disparities from 0 to 255.99")
     print("see picture.png first; 'stereo-framework match --help' tells what else can be asked for")

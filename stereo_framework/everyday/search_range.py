@@ -13,7 +13,6 @@ from stereo_framework.optimization import semi_global
 from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check
 from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import Bound
 
 _COARSE = 240
 """Columns, about, of the images that the coarse pass matches."""
@@ -67,7 +66,7 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches) -> tup
         around = 0.5 * (high - low) + 0.05 * columns
         wide = [low - around, high + around]
     coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1]))).reduced(factor)
-    method = Pipeline(census, Bound(semi_global, {}), refinement=left_right_check)
+    method = Pipeline(census, semi_global, refinement=left_right_check)
     found = method(coarse).disparity
     found = factor * found[np.isfinite(found)]
     low, high = np.percentile(found if found.size else wide, [_TAIL, 100 - _TAIL])

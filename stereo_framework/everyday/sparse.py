@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class SparseMatches:
     vertical: NDArray[np.float32]
     size: float
 
-    @property
+    @cached_property
     def along_rows(self) -> NDArray[np.float32]:
         """Disparities of the points that lie in one row in both images and have company, pixels, ascending; chance matches have none."""
         found = np.sort(self.disparity[np.abs(self.vertical) <= _SAME_ROW * self.size])

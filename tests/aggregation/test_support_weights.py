@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
+from kernel_inputs import STEPS, domains, guided_volumes, in_threads
 from pipeline_parts import in_slabs, make_scene
 
 from stereo_framework import Bound, CostVolume, Pipeline, Search, evaluate, load_scene
@@ -30,30 +30,11 @@ PARAMETERS = st.fixed_dictionaries(
 )
 
 
-@st.composite
-def cases(draw, step):
-    """A volume and two images of its size, whose colours are alike in places."""
-    search = draw(searches([step]))
-    images = draw(image_pairs())
-    if draw(st.booleans()):
-        images = tuple((image // 8).astype(image.dtype) for image in images)
-    shape = (*images[0].shape[:2], search.levels)
-    costs = draw(filled(shape, np.append(np.arange(256) / 16, [1020] * 30))).astype(np.float32)
-    return CostVolume(costs, search, 1020.0), images
-
-
-@st.composite
-def domains(draw, shape):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    masks = [rng.random(shape) < draw(st.sampled_from([0.8, 0.3])) for _ in range(2)]
-    return draw(st.sampled_from([None, Domain(*masks), Domain(masks[0])]))
-
-
 @pytest.mark.parametrize("step", STEPS)
 @settings(max_examples=30)
 @given(data=st.data(), parameters=PARAMETERS, threads=st.integers(1, 2))
 def test_agrees_with_twin(step, data, parameters, threads):
-    volume, images = data.draw(cases(step))
+    volume, images = data.draw(guided_volumes(step, 8))
     domain = data.draw(domains(images[0].shape[:2]))
     before = volume.costs.copy()
     with in_threads(threads):
@@ -90,7 +71,7 @@ def test_without_falls_it_is_the_mean_of_the_window():
 @settings(max_examples=20)
 @given(data=st.data(), parameters=PARAMETERS)
 def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(data, parameters):
-    volume, images = data.draw(cases(1))
+    volume, images = data.draw(guided_volumes(1, 8))
     search = volume.search
     mirrored = CostVolume(
         np.ascontiguousarray(volume.costs[:, ::-1]), Search(search.minimum, search.maximum, 1, -search.direction), 1020.0
@@ -156,12 +137,21 @@ def test_images_that_do_not_fit_are_refused():
         support_weights(volume, good, np.zeros((3, 3), np.uint8))
 
 
-def test_better_than_a_window_on_real_scenes(data):
+@pytest.mark.parametrize(
+    "share",
+    [
+        1,
+        pytest.param(
+            0.5, marks=pytest.mark.xfail(reason="expected before it was measured: half of a window's errors; 4.9 % against 7.4 %")
+        ),
+    ],
+)
+def test_better_than_a_window_on_real_scenes(data, share):
     scene = load_scene("tsukuba", data=data)
     cost = Bound(absolute_difference, {"truncation": 40})
     [window, weighted] = (
         evaluate(Pipeline(cost, winner_take_all, aggregation=[stage])(scene).disparity, scene)["bad_pixels_nonocc"]
         for stage in (Bound(box, {"size": 9}), Bound(support_weights))
     )
-    # Yoon & Kweon 2006 say better than windows, without a figure for maps that nothing refines.
-    assert weighted < window
+    # No paper has a figure for maps that nothing refines.
+    assert weighted < window * share
