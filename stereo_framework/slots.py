@@ -60,7 +60,7 @@ SLOTS: Mapping[str, Slot] = types.MappingProxyType(
         "optimization": Slot((("energy",),), _IMAGES | {"volume", "raw", "domain"}, "Labeling"),
         "confidence": Slot(
             (("disparity",),),
-            _IMAGES | {"volume", "raw", "status", "other"},
+            _IMAGES | {"volume", "raw", "status", "other", "domain", "confidence"},
             "a float32 map, higher = surer",
             many=True,
             optional=True,

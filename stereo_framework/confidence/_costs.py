@@ -1,0 +1,180 @@
+"""The costs that measures of confidence are made from: which level was chosen, which cells count, and the largest cost as their unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels import cost_scans
+from stereo_framework.kernels.threads import over_rows, threads
+from stereo_framework.scene import Disparity
+from stereo_framework.volume import INTEGERS, CostVolume, Domain
+
+Map = NDArray[np.float32]
+
+_TINY = np.float32(1e-6)
+"""Share of the largest cost that is added to denominators, which may be 0."""
+
+_BLOCK = 8
+"""Rows that are copied at a time where a domain closes cells, or kernels do not take the costs as they are."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """A pixel's costs as measures of confidence see them.
+
+    Cells that are out of view or closed do not count: what is summed over the levels is the mean of those that count, times the number of levels, so
+    that a pixel of which little is known does not look sure. The chosen level counts as the lowest one, which it is unless the optimizer
+    prefers smoothness.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    volume : CostVolume
+    domain : Domain, optional
+    """
+
+    disparity: Disparity
+    volume: CostVolume
+    domain: Domain | None = None
+
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """The chosen levels; any legal one where there is no estimate."""
+        search = self.volume.search
+        levels = np.rint((np.nan_to_num(self.disparity) - np.float32(search.minimum)) / np.float32(search.step))
+        return np.clip(levels, 0, search.levels - 1).astype(np.int32)
+
+    @cached_property
+    def largest(self) -> np.float32:
+        """The largest cost of a cell that counts, at least a little above 0."""
+        found = np.empty(len(self.disparity), np.float32)
+        self._scan(cost_scans.highest, self.none, type(self.none)(0), found)
+        return max(found.max(), _TINY)
+
+    @property
+    def least(self) -> np.float32:
+        """What is added to denominators that may be 0."""
+        return _TINY * self.largest
+
+    @cached_property
+    def lowest(self) -> Map:
+        """c1: the chosen level's cost, in its own unit."""
+        return _finite(self._map(cost_scans.chosen, self.none, self.labels))
+
+    @cached_property
+    def second(self) -> Map:
+        """c2: the lowest cost of any other level."""
+        return _finite(self._map(cost_scans.second_lowest, self.none, self.labels))
+
+    @cached_property
+    def second_minimum(self) -> Map:
+        """c2m: the lowest other local minimum."""
+        return _finite(self._map(cost_scans.second_minimum, self.none, self.labels))
+
+    @cached_property
+    def best_of_met(self) -> Map:
+        """The lowest cost of the pixel that is met, with any pixel of the row."""
+        search = self.volume.search
+        grid = search.denominator, search.stride, search.direction
+        return _finite(self._map(cost_scans.best_of_met, self.none, self.labels, *grid))
+
+    @cached_property
+    def total(self) -> NDArray[np.float64]:
+        """The sum of all levels' costs, in their own unit."""
+        found = np.empty(self.disparity.shape, np.float64)
+        self._scan(cost_scans.means, self.none, found)
+        return self.volume.search.levels * found
+
+    def beside(self, step: int) -> Map:
+        """The cost of the level `step` above the chosen one, infinite where it does not count."""
+        first, stop = self._span.T
+        labels = self.labels + np.int32(step)
+        found = self._map(cost_scans.chosen, self.none, np.clip(labels, 0, self.volume.search.levels - 1))
+        return np.where((labels >= first) & (labels < stop), found, np.float32(np.inf))
+
+    def sums(self, share: Callable[[NDArray], NDArray], *, excess: bool = True) -> Map:
+        """Sums over the levels of a function of each one's cost.
+
+        Parameters
+        ----------
+        share : callable
+            Takes costs in shares of the largest, any shape.
+        excess : bool
+            It gets what they exceed the chosen level's cost by; levels that cost less count as the chosen one.
+        """
+        base = self.lowest if excess else np.zeros_like(self.disparity)
+        unit, none = self.largest, self.none
+
+        def add(costs: NDArray, span: NDArray, base: Map, out: Map) -> None:
+            levels = np.arange(costs.shape[2])
+            seen = (levels >= span[:, :1]) & (levels < span[:, 1:])
+            for y in range(len(costs)):
+                counts = seen & (costs[y] < none)
+                found = share(np.maximum(np.where(counts, costs[y], 0) - base[y, :, None], 0) / unit)
+                count = counts.sum(axis=1)
+                mean = np.where(counts, found, 0).sum(axis=1) / np.maximum(count, 1)
+                out[y] = np.where(count > 0, mean, share(np.zeros(1, np.float32)))
+
+        if isinstance(none, np.uint16):
+            # Of whole numbers a table is faster.
+            table = share(np.arange(int(none) + 1, dtype=np.float32) / unit)
+            base = base.astype(np.int32)
+            mean = self._map(lambda costs, span, base, out: cost_scans.tabled(costs, span, base, table, out), base)
+        else:
+            mean = self._map(add, base)
+        return self.volume.search.levels * mean
+
+    def told(self, values: NDArray) -> Map:
+        """A finished map: float32, the lowest value where there is no estimate."""
+        known = ~np.isnan(self.disparity)
+        return np.where(known, values, values.min(where=known, initial=np.inf) if known.any() else 0).astype(np.float32)
+
+    @property
+    def none(self) -> Any:
+        """What cells hold that do not count although they are in view, of the type that kernels get the costs in."""
+        return np.uint16(65535) if self.domain is None and self.volume.costs.dtype in INTEGERS else np.float32(np.inf)
+
+    @cached_property
+    def _span(self) -> NDArray[np.int32]:
+        """The levels of each column that are in view: the first, and the one after the last."""
+        view = self.volume.inside
+        first = view.argmax(axis=1)
+        return np.stack([first, first + view.sum(axis=1)], axis=1).astype(np.int32)
+
+    def _map(self, kernel: Callable[..., None], *arguments: Any) -> Map:
+        found = np.empty(self.disparity.shape, np.float32)
+        self._scan(kernel, *arguments, found)
+        return found
+
+    def _scan(self, kernel: Callable[..., None], *arguments: Any) -> None:
+        """Call a kernel on the costs of some rows at a time, and on the same rows of all maps among its arguments."""
+        costs, span, domain = self.volume.costs, self._span, self.domain
+
+        def rows(start: int, stop: int) -> list[Any]:
+            return [a[start:stop] if isinstance(a, np.ndarray) else a for a in arguments]
+
+        def run(start: int, stop: int) -> None:
+            if costs.dtype == self.none.dtype and domain is None:
+                kernel(costs[start:stop], span, *rows(start, stop))
+                return
+            for top in range(start, stop, _BLOCK):
+                bottom = min(top + _BLOCK, stop)
+                block = replace(self.volume, costs=costs[top:bottom].astype(self.none.dtype))
+                if domain is not None:
+                    with threads(1):
+                        domain.rows(top, bottom).close(block, self.none)
+                kernel(block.costs, span, *rows(top, bottom))
+
+        over_rows(run, costs.shape[0], costs.size)
+
+
+def _finite(costs: Map) -> Map:
+    """Costs with 0 for those of closed cells, which only pixels without an estimate have."""
+    return np.where(np.isinf(costs), np.float32(0), costs)

@@ -1,0 +1,58 @@
+"""Ambiguity: how few levels cost little more than the best."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence._costs import Costs
+from stereo_framework.parameters import require
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import Positive, stage
+from stereo_framework.volume import CostVolume, Domain
+
+
+@stage("confidence", source="Sarrazin et al. 2021", integer=True)
+def ambiguity(
+    disparity: Disparity,
+    volume: CostVolume,
+    domain: Domain | None,
+    *,
+    excess: Positive = 0.7,
+) -> NDArray[np.float32]:
+    """One minus the share of levels that cost at most a little more than the chosen one, averaged over what is little.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        The levels that were chosen, pixels, NaN = no estimate.
+    volume : CostVolume
+        What the optimizer decided on, float32, uint8 or uint16.
+    domain : Domain, optional
+        Its closed cells count for nothing, like those out of view.
+    excess : float
+        Largest excess over the chosen cost that counts as little, as a share of the volume's largest cost.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        0 to 1, higher = surer: 1 where no other level comes near, 0 where all cost the same.
+
+    Notes
+    -----
+    The ambiguity of an `excess` e is the number of levels with ``c < c1 + e``; this is its mean over e from 0 to the largest, which is the sum over the levels of
+    ``max(0, largest - (c - c1))``, without steps of e. Costs are divided by the largest of the volume. The paper's normalization over the image leaves the order as it
+    is and is left out. Levels that cost less than the chosen one count as much as it does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([4 * [[10, 0, 10, 5]]], np.uint8), Search(0, 3), 10.0)
+    >>> round(float(ambiguity(np.ones((1, 4), np.float32), volume, None, excess=0.7)[0, 3]), 3)
+    0.905
+    """
+    require(ambiguity, excess=excess)
+    costs = Costs(disparity, volume, domain)
+    alike = costs.sums(lambda c: np.maximum(1 - c / np.float32(excess), 0))
+    return costs.told((volume.search.levels - alike) / (volume.search.levels - 1))

@@ -1,0 +1,56 @@
+"""Attainable maximum likelihood: the same as if the chosen level matched exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence._costs import Costs
+from stereo_framework.parameters import require
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import Positive, stage
+from stereo_framework.volume import CostVolume, Domain
+
+
+@stage("confidence", source="Hu & Mordohai 2012 (AML)", integer=True)
+def attainable_likelihood(
+    disparity: Disparity,
+    volume: CostVolume,
+    domain: Domain | None,
+    *,
+    sigma: Positive = 0.1,
+) -> NDArray[np.float32]:
+    """The probability of the chosen level if its cost were the best that the pixel can reach.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        The levels that were chosen, pixels, NaN = no estimate.
+    volume : CostVolume
+        What the optimizer decided on, float32, uint8 or uint16.
+    domain : Domain, optional
+        Its closed cells count for nothing, like those out of view.
+    sigma : float
+        Spread of the costs of right matches, as a share of the volume's largest cost.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        0 to 1, higher = surer.
+
+    Notes
+    -----
+    ``1 / sum exp(-(c - c1)^2 / 2 s^2)``, costs divided by the largest of the volume. Levels that cost less than the chosen one count as much as it does. The default of
+    `sigma` is ours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([4 * [[10, 0, 10, 10]]], np.uint8), Search(0, 3), 10.0)
+    >>> round(float(attainable_likelihood(np.ones((1, 4), np.float32), volume, None, sigma=0.372)[0, 3]), 3)
+    0.925
+    """
+    require(attainable_likelihood, sigma=sigma)
+    costs = Costs(disparity, volume, domain)
+    return costs.told(1 / costs.sums(lambda c: np.exp(-(c**2) / np.float32(2 * sigma**2))))

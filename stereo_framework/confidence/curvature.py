@@ -1,0 +1,49 @@
+"""Curvature: how steeply the costs rise around the chosen level."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence._costs import Costs
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import stage
+from stereo_framework.volume import CostVolume, Domain
+
+
+@stage("confidence", source="Hu & Mordohai 2012 (CUR)", integer=True)
+def curvature(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
+    """The second difference of the costs at the chosen level.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        The levels that were chosen, pixels, NaN = no estimate.
+    volume : CostVolume
+        What the optimizer decided on, float32, uint8 or uint16.
+    domain : Domain, optional
+        Its closed cells count for nothing, like those out of view.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Shares of the largest cost; higher = surer, below 0 where the chosen level is no minimum.
+
+    Notes
+    -----
+    ``c(d1 - 1) - 2 c(d1) + c(d1 + 1)``, costs divided by the largest of the volume. Where one of both neighbours is missing, at an end of the range, the
+    other one stands for it; where both are, the measure is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([4 * [[10, 1, 5, 5]]], np.uint8), Search(0, 3), 10.0)
+    >>> round(float(curvature(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
+    1.3
+    """
+    costs = Costs(disparity, volume, domain)
+    below, above = costs.beside(-1), costs.beside(1)
+    around = np.where(np.isinf(below), above, below) + np.where(np.isinf(above), below, above)
+    rise = np.where(np.isinf(around), 0, around - 2 * costs.lowest)
+    return costs.told(rise / costs.largest)

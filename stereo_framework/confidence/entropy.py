@@ -1,0 +1,47 @@
+"""Entropy: how far the costs leave all but one level unlikely."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence._costs import Costs
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import stage
+from stereo_framework.volume import CostVolume, Domain
+
+
+@stage("confidence", source="Hu & Mordohai 2012 (NEM)", integer=True)
+def entropy(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
+    """Minus the entropy of the distribution over the levels that the costs stand for.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        The levels that were chosen, pixels, NaN = no estimate.
+    volume : CostVolume
+        What the optimizer decided on, float32, uint8 or uint16.
+    domain : Domain, optional
+        Its closed cells count for nothing, like those out of view.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Natural units, 0 and below; higher = surer: 0 where one level alone is likely, minus the logarithm of the number of levels where all are alike.
+
+    Notes
+    -----
+    ``sum p log p`` with ``p = exp(-c) / sum exp(-c)``, costs divided by the largest of the volume.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([4 * [[10, 0, 10, 10]]], np.uint8), Search(0, 3), 10.0)
+    >>> round(float(entropy(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
+    -1.268
+    """
+    costs = Costs(disparity, volume, domain)
+    likely = costs.sums(lambda c: np.exp(-c), excess=False)
+    weighted = costs.sums(lambda c: c * np.exp(-c), excess=False)
+    return costs.told(-np.log(likely) - weighted / likely)

@@ -1,0 +1,46 @@
+"""Left-right difference: the margin of the winner, where the match pixel's own best cost is the same."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence._costs import Costs
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import stage
+from stereo_framework.volume import CostVolume, Domain
+
+
+@stage("confidence", source="Hu & Mordohai 2012 (LRD)", integer=True)
+def left_right_difference(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
+    """The second lowest cost minus the chosen one, over what the pixel that is met could do better.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        The levels that were chosen, pixels, NaN = no estimate.
+    volume : CostVolume
+        What the optimizer decided on, float32, uint8 or uint16.
+    domain : Domain, optional
+        Its closed cells count for nothing, like those out of view.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Higher = surer; large where the pixel met has no lower cost with any other pixel of the row.
+
+    Notes
+    -----
+    ``(c2 - c1) / |c1 - min c'|`` where c' are the costs of the match pixel ``x - d1`` with all reference pixels that can meet it, which stand in the reference image's own
+    volume along a diagonal: no second volume is made. Costs are divided by the largest of the volume and 1e-6 is added to the denominator, which is 0 where both agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([4 * [[10, 2, 8, 5]]], np.uint8), Search(0, 3), 10.0)
+    >>> round(float(left_right_difference(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
+    300000.0
+    """
+    costs = Costs(disparity, volume, domain)
+    return costs.told((costs.second - costs.lowest) / (np.abs(costs.lowest - costs.best_of_met) + costs.least))

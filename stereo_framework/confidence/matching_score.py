@@ -1,0 +1,45 @@
+"""Matching score: how low the chosen cost is."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence._costs import Costs
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import stage
+from stereo_framework.volume import CostVolume, Domain
+
+
+@stage("confidence", source="Hu & Mordohai 2012 (MSM)", integer=True)
+def matching_score(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
+    """Minus the cost of the chosen level.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        The levels that were chosen, pixels, NaN = no estimate.
+    volume : CostVolume
+        What the optimizer decided on, float32, uint8 or uint16.
+    domain : Domain, optional
+        Its closed cells count for nothing, like those out of view.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        -1 to 0, higher = surer: 0 where matching costs nothing.
+
+    Notes
+    -----
+    Costs are shares of the largest one in the volume, so that values are alike for all matching costs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([4 * [[10, 1, 5, 5]]], np.uint8), Search(0, 3), 10.0)
+    >>> round(float(matching_score(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
+    -0.1
+    """
+    costs = Costs(disparity, volume, domain)
+    return costs.told(-costs.lowest / costs.largest)

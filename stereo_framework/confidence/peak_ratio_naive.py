@@ -1,0 +1,45 @@
+"""Naive peak ratio: the second best cost over the best."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence._costs import Costs
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import stage
+from stereo_framework.volume import CostVolume, Domain
+
+
+@stage("confidence", source="Hu & Mordohai 2012 (PKRN)", integer=True)
+def peak_ratio_naive(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
+    """The second lowest cost over that of the chosen level.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        The levels that were chosen, pixels, NaN = no estimate.
+    volume : CostVolume
+        What the optimizer decided on, float32, uint8 or uint16.
+    domain : Domain, optional
+        Its closed cells count for nothing, like those out of view.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        1 and more, higher = surer; below 1 where the optimizer did not choose the lowest cost.
+
+    Notes
+    -----
+    ``c2 / c1``. Costs are divided by the largest of the volume and 1e-6 is added to both, since c1 may be 0. The second lowest cost is mostly that of a neighbouring level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([4 * [[10, 2, 3, 5]]], np.uint8), Search(0, 3), 10.0)
+    >>> round(float(peak_ratio_naive(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
+    1.5
+    """
+    costs = Costs(disparity, volume, domain)
+    return costs.told((costs.second + costs.least) / (costs.lowest + costs.least))

@@ -1,0 +1,45 @@
+"""Naive winner margin: by how much the best cost undercuts the second."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence._costs import Costs
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import stage
+from stereo_framework.volume import CostVolume, Domain
+
+
+@stage("confidence", source="Hu & Mordohai 2012 (WMNN)", integer=True)
+def winner_margin_naive(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
+    """The second lowest cost minus the chosen level's, as a share of the sum of all levels' costs.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        The levels that were chosen, pixels, NaN = no estimate.
+    volume : CostVolume
+        What the optimizer decided on, float32, uint8 or uint16.
+    domain : Domain, optional
+        Its closed cells count for nothing, like those out of view.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Higher = surer; below 0 where the optimizer did not choose the lowest cost.
+
+    Notes
+    -----
+    ``(c2 - c1) / sum c``. 1e-6 of the volume's largest cost is added to the sum, which may be 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Search
+    >>> volume = CostVolume(np.array([4 * [[10, 2, 7, 6]]], np.uint8), Search(0, 3), 10.0)
+    >>> round(float(winner_margin_naive(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
+    0.16
+    """
+    costs = Costs(disparity, volume, domain)
+    return costs.told((costs.second - costs.lowest) / (costs.total + costs.least))

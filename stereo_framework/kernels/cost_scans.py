@@ -1,0 +1,143 @@
+"""One pass over the costs of every pixel: what several measures of confidence are made from.
+
+Costs are uint16 or float32, ``(rows, columns, levels)``. `span`, int32 ``(columns, 2)``, holds the first level of a column that counts and the
+one after the last; within it a cell counts unless its cost is `none`, the largest number of the costs' type. `labels` are the chosen levels, int32
+``(rows, columns)``; results are maps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.decorator import kernel
+
+Span = NDArray[np.int32]
+Labels = NDArray[np.int32]
+Map = NDArray[np.float32]
+
+_LINES = 8
+
+
+@kernel
+def highest(costs: NDArray, span: Span, none: Any, zero: Any, out: Map) -> None:
+    """The highest cost of every row; `zero`, of the costs' type, where no cell counts."""
+    rows, columns, levels = costs.shape
+    most = np.empty(levels, costs.dtype)
+    for y in range(rows):
+        most[:] = zero
+        for x in range(columns):
+            own, above = costs[y, x, span[x, 0] : span[x, 1]], most[span[x, 0] : span[x, 1]]
+            for k in range(own.shape[0]):
+                found = own[k] if own[k] < none else zero
+                above[k] = found if found > above[k] else above[k]
+        out[y] = most.max()
+
+
+@kernel
+def chosen(costs: NDArray, span: Span, none: Any, labels: Labels, out: Map) -> None:
+    """The cost of every pixel's label, whether it counts or not."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            out[y, x] = costs[y, x, labels[y, x]]
+
+
+@kernel
+def second_lowest(costs: NDArray, span: Span, none: Any, labels: Labels, out: Map) -> None:
+    """The lowest cost of the levels that were not chosen; where none counts, that of the chosen one."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own = costs[y, x, span[x, 0] : span[x, 1]]
+            label, least = np.uint16((labels[y, x] - span[x, 0]) & 0xFFFF), none
+            for k in range(own.shape[0]):
+                found = own[k] if np.uint16(k) != label else none
+                least = found if found < least else least
+            out[y, x] = least if least < none else costs[y, x, labels[y, x]]
+
+
+@kernel
+def second_minimum(costs: NDArray, span: Span, none: Any, labels: Labels, out: Map) -> None:
+    """The lowest local minimum among the levels that were not chosen; where there is none, the highest cost, the chosen one's if no other counts.
+
+    A level is a local minimum when its cost is below that of the level before and not above that of the level after it.
+    """
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own = costs[y, x, span[x, 0] : span[x, 1]]
+            label, least, last = labels[y, x] - span[x, 0], none, own.shape[0] - 1
+            if last > 0:
+                if label != 0 and own[0] <= own[1]:
+                    least = own[0]
+                if label != last and own[last] < own[last - 1] and own[last] < least:
+                    least = own[last]
+                before, here, after, left_out = own[: last - 1], own[1:last], own[2:], np.uint16((label - 1) & 0xFFFF)
+                for k in range(last - 1):
+                    is_minimum = (here[k] < before[k]) & (here[k] <= after[k]) & (np.uint16(k) != left_out)
+                    found = here[k] if is_minimum else none
+                    least = found if found < least else least
+            if not least < none:
+                least = costs[y, x, labels[y, x]]
+                for k in range(own.shape[0]):
+                    least = own[k] if least < own[k] < none else least
+            out[y, x] = least
+
+
+@kernel(fastmath={"reassoc"})
+def means(costs: NDArray, span: Span, none: Any, out: NDArray[np.float64]) -> None:
+    """The mean cost of every pixel; 0 where no cell counts."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own = costs[y, x, span[x, 0] : span[x, 1]]
+            total, count = 0.0, 0.0
+            for k in range(own.shape[0]):
+                total += np.float64(own[k]) if own[k] < none else 0.0
+                count += 1.0 if own[k] < none else 0.0
+            out[y, x] = total / max(count, 1.0)
+
+
+@kernel(fastmath={"reassoc"})
+def tabled(costs: NDArray, span: Span, base: Labels, table: Map, out: Map) -> None:
+    """The mean over the levels of what a table holds for the excess of a cost, a whole number, over `base`; what is below counts as `base`."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own, least = costs[y, x, span[x, 0] : span[x, 1]], base[y, x]
+            total = np.float32(0)
+            for k in range(own.shape[0]):
+                total += table[np.uint32(max(np.int32(own[k]) - least, np.int32(0)))]
+            out[y, x] = total / np.float32(own.shape[0]) if own.shape[0] else table[0]
+
+
+@kernel
+def best_of_met(
+    costs: NDArray, span: Span, none: Any, labels: Labels, denominator: int, stride: int, direction: int, out: Map
+) -> None:
+    """The lowest cost with which the position that a pixel's label meets in the match image is met by any pixel of the row."""
+    rows, columns, levels = costs.shape
+    # Where pixels are met in the match image, in samples of which a pixel has `denominator`; they run forwards with the levels. In turn several
+    # lines are written, so that none is read while the processor still writes it.
+    least = np.empty((_LINES, (columns - 1) * denominator + (levels - 1) * stride + 1), costs.dtype)
+    for y in range(rows):
+        least[:] = none
+        for x in range(columns):
+            met = least[x % _LINES, (columns - 1 - x if direction > 0 else x) * denominator :]
+            if stride == 1:
+                _take_lower(costs[y, x], met)
+            else:
+                _take_lower(costs[y, x], met[::stride])
+        for i in range(1, _LINES):
+            _take_lower(least[i], least[0])
+        for x in range(columns):
+            out[y, x] = least[0, (columns - 1 - x if direction > 0 else x) * denominator + labels[y, x] * stride]
+
+
+@kernel
+def _take_lower(own: NDArray, met: NDArray) -> None:
+    for k in range(own.shape[0]):
+        met[k] = own[k] if own[k] < met[k] else met[k]

@@ -1,0 +1,210 @@
+"""The measures that are made from a pixel's costs, each beside a slow twin."""
+
+import dataclasses
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_inputs import domains, in_threads, volumes
+
+from stereo_framework import CostVolume, Search
+from stereo_framework import confidence as family
+from stereo_framework.errors import ParameterError
+from stereo_framework.volume import Domain
+
+TINY = 1e-6
+
+
+def second_minimum(c, chosen):
+    """Costs by level; None: the level does not count. The chosen one's is there in any case."""
+    seen = [k for k, cost in enumerate(c.seen) if cost is not None]
+    if not seen:
+        return c.chosen
+    inside = range(c.first, c.stop)
+    found = []
+    for k in seen:
+        # A closed cell is higher than any other; beyond what is in view nothing is.
+        below = k - 1 not in inside or c.seen[k] < high(c.seen[k - 1])
+        above = k + 1 not in inside or c.seen[k] <= high(c.seen[k + 1])
+        if k != chosen and below and above and len(inside) > 1:
+            found.append(c.seen[k])
+    return min(found, default=max([c.chosen, *(c.seen[k] for k in seen)]))
+
+
+def high(cost):
+    return math.inf if cost is None else cost
+
+
+def second(c, chosen):
+    return min((cost for k, cost in enumerate(c.seen) if cost is not None and k != chosen), default=c.chosen)
+
+
+def total(c, of):
+    """The mean over the levels that count, as if all were like them."""
+    found = [of(cost) for cost in c.seen if cost is not None]
+    return len(c.seen) * (sum(found) / len(found) if found else of(0))
+
+
+def total_excess(c, of):
+    found = [of(max(cost - c.chosen, 0)) for cost in c.seen if cost is not None]
+    return len(c.seen) * (sum(found) / len(found) if found else of(0))
+
+
+def curvature(c, d):
+    sides = [c.seen[k] for k in (d - 1, d + 1) if 0 <= k < len(c.seen) and c.seen[k] is not None]
+    return sides[0] + sides[-1] - 2 * c.chosen if sides else 0
+
+
+def entropy(c, d):
+    every = total(c, lambda cost: math.exp(-cost))
+    return total(c, lambda cost: math.exp(-cost) / every * math.log(math.exp(-cost) / every))
+
+
+def ambiguity(c, d):
+    # The share of levels within an excess, over a thousand excesses; the mean of what counts steps is off by half of one at most.
+    steps = [0.7 * (i + 0.5) / 1000 for i in range(1000)]
+    alike = total_excess(c, lambda excess: sum(excess < step for step in steps) / 1000)
+    return 1 - (alike - 1) / (len(c.seen) - 1)
+
+
+TWINS = {
+    "matching_score": lambda c, d: -c.chosen,
+    "curvature": curvature,
+    "peak_ratio": lambda c, d: (second_minimum(c, d) + TINY) / (c.chosen + TINY),
+    "peak_ratio_naive": lambda c, d: (second(c, d) + TINY) / (c.chosen + TINY),
+    "winner_margin": lambda c, d: (second_minimum(c, d) - c.chosen) / (total(c, float) + TINY),
+    "winner_margin_naive": lambda c, d: (second(c, d) - c.chosen) / (total(c, float) + TINY),
+    "entropy": entropy,
+    "maximum_likelihood": lambda c, d: 1 / total_excess(c, lambda e: math.exp(-e / (2 * 0.3**2))),
+    "attainable_likelihood": lambda c, d: 1 / total_excess(c, lambda e: math.exp(-(e**2) / (2 * 0.1**2))),
+    "ambiguity": ambiguity,
+}
+
+
+class Pixel(NamedTuple):
+    """Costs in shares of the largest that counts."""
+
+    seen: list  # by level, None = does not count
+    all: list
+    chosen: float
+    first: int  # in view
+    stop: int
+
+
+def open_cells(volume, domain):
+    marked = CostVolume(np.zeros(volume.costs.shape, np.float32), volume.search, 0.0)
+    if domain is not None:
+        domain.close(marked, 1)
+    return marked.costs == 0
+
+
+def pixels(volume, domain, labels):
+    costs, opened = volume.costs.astype(float), open_cells(volume, domain)
+    counts = opened & volume.inside
+    largest = max(costs[counts].max(initial=0), TINY)
+    found = {}
+    for y, x in np.ndindex(labels.shape):
+        own = [cost / largest for cost in costs[y, x].tolist()]
+        seen = [cost if known else None for cost, known in zip(own, counts[y, x], strict=True)]
+        view = np.flatnonzero(volume.inside[x])
+        ends = (view[0], view[-1] + 1) if view.size else (0, 0)
+        # Cells closed around the chosen one stand for nothing in the second difference.
+        every = [cost if known else 0 for cost, known in zip(own, opened[y, x], strict=True)]
+        found[y, x] = Pixel(seen, every, every[labels[y, x]], *ends)
+    return found
+
+
+@st.composite
+def inputs(draw):
+    volume = draw(volumes())
+    if draw(st.booleans()):
+        volume = dataclasses.replace(volume, costs=np.minimum(volume.costs, 65534).astype(np.uint16))
+    rows, columns, levels = volume.costs.shape
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    # The lowest level mostly, as optimizers choose; some other ones, and some pixels without any.
+    labels = np.where(rng.random((rows, columns)) < 0.7, volume.costs.argmin(axis=2), rng.integers(0, levels, (rows, columns)))
+    disparity = volume.search.disparities[labels]
+    disparity[rng.random(labels.shape) < 0.1] = np.nan
+    return disparity, labels, volume, draw(domains((rows, columns)))
+
+
+@given(given=inputs(), threads=st.integers(1, 3))
+@pytest.mark.parametrize("name", TWINS)
+def test_agrees_with_its_twin(name, given, threads):
+    disparity, labels, volume, domain = given
+    own = pixels(volume, domain, labels)
+    expected = np.array([[TWINS[name](own[y, x], labels[y, x]) for x in range(labels.shape[1])] for y in range(len(labels))])
+    with in_threads(threads):
+        found = getattr(family, name)(disparity, volume, domain)
+    assert found.dtype == np.float32
+    known = ~np.isnan(disparity)
+    # Float32 costs, or sums of them; the twin of the ambiguity counts steps.
+    tolerance = 2e-3 if name == "ambiguity" else 1e-5
+    np.testing.assert_allclose(found[known], expected[known], rtol=1e-5, atol=tolerance)
+    # No estimate: the lowest value of the map.
+    assert (found[~known] <= found.min()).all()
+
+
+@given(given=inputs(), threads=st.integers(1, 3))
+def test_left_right_difference_agrees_with_its_twin(given, threads):
+    disparity, labels, volume, domain = given
+    costs, search, opened = pixels(volume, domain, labels), volume.search, open_cells(volume, domain)
+    _, columns, levels = opened.shape
+
+    def met(x, k):
+        return x * search.denominator - search.direction * (search.first + search.stride * k)
+
+    with in_threads(threads):
+        found = family.left_right_difference(disparity, volume, domain)
+    for y, x in np.ndindex(disparity.shape):
+        if np.isnan(disparity[y, x]):
+            continue
+        own, d = costs[y, x], labels[y, x]
+        cells = [(i, k) for i in range(columns) for k in range(levels) if met(i, k) == met(x, d) and opened[y, i, k]]
+        best = min((costs[y, i].all[k] for i, k in cells), default=0)
+        expected = (second(own, d) - own.chosen) / (abs(own.chosen - best) + TINY)
+        # Differences of float32 costs, divided by what may be a millionth.
+        assert found[y, x] == pytest.approx(expected, rel=1e-4, abs=0.2)
+
+
+def test_the_diagonal_holds_the_costs_of_the_match_view():
+    # A cost that is the same both ways: the match view's own volume holds it, too.
+    rng = np.random.default_rng(2)
+    left, right = rng.integers(0, 50, (2, 3, 9))
+    search = Search(0, 3)
+    own, theirs = (np.full((3, 9, 4), 60, np.uint8) for _ in range(2))
+    for y, x, d in np.ndindex(own.shape):
+        if x - d >= 0:
+            own[y, x, d] = theirs[y, x - d, d] = abs(left[y, x] - right[y, x - d])
+    labels = own.argmin(axis=2)
+    volume = CostVolume(own, search, 60.0)
+    found = family.left_right_difference(search.disparities[labels], volume, None)
+    # From the fourth column on all levels are in view.
+    for y, x in ((y, x) for y in range(3) for x in range(3, 9)):
+        c, d = own[y, x].astype(float), labels[y, x]
+        assert found[y, x] == pytest.approx((np.sort(c)[1] - c[d]) / (abs(c[d] - theirs[y, x - d].min()) + 50 * TINY), rel=0.1)
+
+
+def test_what_is_closed_or_out_of_view_is_no_rival_and_makes_nothing_sure():
+    costs = np.array([5 * [[1, 9, 2, 9]]], np.uint16)
+    volume, disparity = CostVolume(costs, Search(0, 3), 9.0), np.zeros((1, 5), np.float32)
+    limited = Domain(high=np.full((1, 5), 1, np.float32))
+    # The first column sees one level, of which nothing can be told; the second two, which have one minimum.
+    expected = pytest.approx([1, 9, 2, 2, 2], rel=1e-4)
+    assert family.peak_ratio(disparity, volume, None)[0].tolist() == expected
+    assert family.peak_ratio(disparity, volume, limited)[0].tolist() == pytest.approx([1, 9, 9, 9, 9], rel=1e-4)
+    sure = family.maximum_likelihood(disparity, volume, None)[0]
+    assert sure.argmin() == 0
+    assert sure[0] == 1 / 4
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"), [("maximum_likelihood", "sigma"), ("attainable_likelihood", "sigma"), ("ambiguity", "excess")]
+)
+def test_refuses_a_spread_of_nothing(name, parameter):
+    volume = CostVolume(np.zeros((1, 1, 2), np.float32), Search(0, 1), 1.0)
+    with pytest.raises(ParameterError, match=rf"^{name}.{parameter}: 0 is not a number > 0"):
+        getattr(family, name)(np.zeros((1, 1), np.float32), volume, None, **{parameter: 0})
