@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Json, key_value
+from stereo_framework.cli._options import Data, Json, key_value
 from stereo_framework.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,9 +26,12 @@ def boundary(
     density: float | None = None,
     drop_incomplete: bool = False,
     out: Path | None = None,
+    data: Data = None,
     json: Json = False,
 ) -> int:
     """Compare methods by error rate against sparsity: efficiencies, improvements, the feasibility boundary, and an answer to a wish.
+
+    Measures of confidence that are stored with maps are drawn too: each as the method without its least sure estimates.
 
     Example: stereo-framework boundary results/roc --error-rate 0.02 --out results/boundary
 
@@ -48,6 +52,7 @@ def boundary(
     out
         Folder for plots (SVG, PNG) and the answer as a script.
     """
+    from stereo_framework.datasets import load_scene
     from stereo_framework.sweep import Store
     from stereo_framework.tables.boundary import boundary as collect
     from stereo_framework.tables.boundary import script_of
@@ -59,7 +64,8 @@ def boundary(
         with Store(folder) as store:
             results += [r for r in store.results() if protocol in (None, r.protocol)]
     scenes = list(dict.fromkeys(r.scene for r in results))
-    found = collect(results, _weights(weight or [], scenes), drop_incomplete=drop_incomplete)
+    known = functools.cache(functools.partial(load_scene, data=data))
+    found = collect(results, _weights(weight or [], scenes), drop_incomplete=drop_incomplete, scenes=known)
     answer = None
     if error_rate is not None or density is not None:
         answer = found.choose(error_rate=error_rate, density=density)

@@ -234,4 +234,4 @@ def _pictures(result: Result, task: Task) -> None:
     if result.map is None or result.disparity is None:
         raise DataError(f"{result.scene} {result.method}: the map {result.map} cannot be read")
     stem = result.map.parents[1] / "pictures" / result.map.stem
-    write_pictures(stem, result.disparity, task.scene, task.protocols[0])
+    write_pictures(stem, result.disparity, task.scene, task.protocols[0], result.confidence)

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stereo_framework.errors import DataError
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
-from stereo_framework.evaluation.metrics import METRICS, Region, View
+from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, sparsified
 from stereo_framework.evaluation.prediction import (
     forward_prediction,
     frame_shift,
@@ -21,10 +23,17 @@ from stereo_framework.evaluation.preparation import Prepared, prepare
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.evaluation.roc import kept_table, map_errors
+from stereo_framework.evaluation.sparsification import Sparsification
 from stereo_framework.scene import Disparity, Mask, Scene
 
 
-def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, Any] | Protocol | None = None) -> dict[str, float]:
+def evaluate(
+    disparity: Disparity,
+    scene: Scene,
+    protocol: str | Mapping[str, Any] | Protocol | None = None,
+    *,
+    confidence: Mapping[str, NDArray[np.float32]] | None = None,
+) -> dict[str, float]:
     """Statistics of a disparity map, whatever made it.
 
     Parameters
@@ -35,6 +44,9 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
         Supplies truth, reference image, masks and border.
     protocol : str, mapping or Protocol, optional
         As `resolve` takes it. Default: the scene's own.
+    confidence : mapping of str to ndarray, float32, (rows, columns), optional
+        How sure each pixel of the map is, by measure; higher = surer. Each is measured whatever the protocol's measures are, by the order that it gives
+        the pixels with truth and estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and ``auc_optimal`` beside them, at the main threshold.
 
     Returns
     -------
@@ -47,7 +59,7 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     Raises
     ------
     DataError
-        The map has another size than the scene or does not hold floats.
+        The map has another size than the scene or does not hold floats; a measure of confidence has another size than the map.
     ParameterError
         No such protocol, or a derived one with faults.
 
@@ -68,7 +80,8 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     prepared = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)
-    metrics = [METRICS[name] for name in protocol.measures]
+    measures = (*protocol.measures, *(GROUPS["confidence"] if confidence else ()))
+    metrics = [METRICS[name] for name in dict.fromkeys(measures)]
     kinds = {metric.about for metric in metrics}
     whole = _whole(scene, prepared, masks["all"], protocol)
     seen: dict[str, Mapping[str, Any]] = {"frame": predictions(scene, prepared.given, protocol) if "frame" in kinds else {}}
@@ -79,6 +92,9 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
             seen["matches"] = {"": map_errors(prepared.given, kept_table(scene, protocol.end_radius))}
         if "subsets" in kinds:
             seen["subsets"] = hci_metrics(prepared.given, scene.truth, hci_subsets(scene, protocol.hci))
+        if confidence:
+            orders = _orders(confidence, disparity.shape, whole, protocol)
+            seen["confidence"], seen["sparsification"] = orders, {"": next(iter(orders.values()))}
     statistics: dict[str, float] = {}
     for metric in metrics:
         statistics |= metric.statistics(seen.get(metric.about, {}), protocol)
@@ -118,6 +134,22 @@ def predictions(
         else:
             views[name] = inverse_prediction(frame, disparity, shift, gap=protocol.disparity_gap), scene.reference
     return views
+
+
+def _orders(
+    confidence: Mapping[str, NDArray], shape: tuple[int, ...], whole: Region, protocol: Protocol
+) -> dict[str, Sparsification]:
+    """The orders that measures of confidence give the pixels of the map."""
+    factor = whole.given.shape[1] // shape[1]
+    found = {}
+    for name, values in confidence.items():
+        if values.shape != shape:
+            a, b = (" x ".join(map(str, size[::-1])) for size in (values.shape, shape))
+            raise DataError(f"confidence {name}: is {a}, the map {b}; expected one size")
+        # A map that is enlarged has its pixels repeated.
+        large = values.repeat(factor, axis=0).repeat(factor, axis=1) if factor > 1 else values
+        found[name] = sparsified(whole, large, protocol.thresholds[0], protocol.relative_threshold)
+    return found
 
 
 def _whole(scene: Scene, prepared: Prepared, mask: Mask, protocol: Protocol) -> Region | None:

@@ -36,6 +36,7 @@ from stereo_framework.evaluation.similarity import (
     r_ssim,
     structural_similarity,
 )
+from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
 from stereo_framework.scene import Calibration, Disparity, Image, Mask
 
 
@@ -79,12 +80,13 @@ class Metric:
     better : str
         ``"lower"`` or ``"higher"``; ``""`` for what is neither.
     about : str
-        ``"region"``, ``"frame"``, ``"map"``, ``"subsets"`` (the parts of the truth that the HCI metrics are about) or ``"matches"`` (the map as
-        a set of matches of the two frames): what its statistics are given for.
+        ``"region"``, ``"frame"``, ``"map"``, ``"subsets"`` (the parts of the truth that the HCI metrics are about), ``"matches"`` (the map as
+        a set of matches of the two frames), ``"confidence"`` (a measure of how sure its pixels are) or ``"sparsification"`` (the whole map, where such
+        measures are given): what its statistics are given for.
     source : str
         The paper or program that defines it.
     compute : callable, optional
-        Of a `Region`, of a `Prediction` and the real image as a pair, of the whole image as a `Region`, or of `roc.MapErrors`. Its keyword-only
+        Of a `Region`, of a `Prediction` and the real image as a pair, of the whole image as a `Region`, of `roc.MapErrors`, or of a `Sparsification`. Its keyword-only
         parameters are fields of the protocol, and the `threshold`, at each of which it is then measured. None: `hci_metrics` measures it.
     pooled : str
         Over the pixels of many scenes: ``"mean"``, ``"rms"``, ``"sum"``, or ``""`` where only all errors together would tell.
@@ -93,7 +95,7 @@ class Metric:
     name: str
     unit: str
     better: Literal["lower", "higher", ""]
-    about: Literal["region", "frame", "map", "subsets", "matches"]
+    about: Literal["region", "frame", "map", "subsets", "matches", "confidence", "sparsification"]
     source: str
     compute: Callable[..., float] | None = None
     pooled: Literal["mean", "rms", "sum", ""] = ""
@@ -178,6 +180,29 @@ def _view(function: Callable[..., float], view: View) -> float:
     return function(prediction.image, real, prediction.visible)
 
 
+def _auc_ratio(order: Sparsification) -> float:
+    optimal = optimal_area(order.error_rate)
+    return order.area / optimal if optimal > 0 else math.nan
+
+
+def sparsified(whole: Region, confidence: Disparity, threshold: float, relative_threshold: float) -> Sparsification:
+    """How a measure of confidence orders the pixels of a region that have an estimate.
+
+    Parameters
+    ----------
+    whole : Region
+    confidence : ndarray of floats, (rows, columns)
+        Higher = surer.
+    threshold, relative_threshold : float
+        As in `Protocol`: what makes a pixel wrong.
+    """
+    known = whole.mask & np.isfinite(whole.given)
+    truth = whole.truth[known]
+    error = np.abs(whole.disparity[known] - truth)
+    bad = (error > np.float32(threshold)) & (error > relative_threshold * np.abs(truth).astype(np.float64))
+    return Sparsification(confidence[known], bad)
+
+
 def _per_region(name: str, unit: str, source: str, function: Callable[..., float], pooled: Any = "") -> Metric:
     return Metric(name, unit, "lower", "region", source, partial(_of_errors, function), pooled)
 
@@ -185,6 +210,7 @@ def _per_region(name: str, unit: str, source: str, function: Callable[..., float
 _TAXONOMY, _V3, _KITTI = "Scharstein & Szeliski 2002, section 5.1", "Middlebury v3 evaluation kit", "KITTI 2012; "
 _KOSTLIVA, _MAPE = "Kostliva, Cech & Sara 2007, section 2: ", "Cabezas et al. 2011, Table 1"
 _SZE, _WANG = "Cabezas, Padilla & Trujillo 2011, equation 4", "Wang et al. 2004"
+_HU = "area under error rate over density, surest first (Hu & Mordohai 2012)"
 _MATCHED, _VIEW = "pixels inside the border that have an estimate", "squared differences of visible pixels"
 _COVERAGE, _MISSED = "share of each HCI subset that was measured", "fine structures without an estimate of them"
 
@@ -213,6 +239,9 @@ _TABLE = (
     Metric("mismatches", "count", "lower", "matches", _KOSTLIVA + "MI", lambda e: float(e.mismatches), "sum"),
     Metric("false_positives", "count", "lower", "matches", _KOSTLIVA + "FP", lambda e: float(e.false_positives), "sum"),
     Metric("false_negatives", "count", "lower", "matches", _KOSTLIVA + "FN", lambda e: float(e.false_negatives), "sum"),
+    Metric("auc", "%", "lower", "confidence", _HU, lambda order: 100 * order.area),
+    Metric("auc_ratio", "", "lower", "confidence", "auc over auc_optimal; 1 = the best order", _auc_ratio),
+    Metric("auc_optimal", "%", "lower", "sparsification", _HU, lambda order: 100 * optimal_area(order.error_rate)),
     *(Metric(m.name, m.unit, "lower", "subsets", m.source) for m in HCI_METRICS.values()),
     Metric("hci_coverage", "fraction", "higher", "subsets", _COVERAGE),
     Metric("hci_missed_structures", "count", "lower", "subsets", _MISSED),
@@ -224,6 +253,7 @@ METRICS: Mapping[str, Metric] = types.MappingProxyType({metric.name: metric for 
 GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
     {
         "hci": tuple(name for name, metric in METRICS.items() if metric.about == "subsets"),
+        "confidence": ("auc", "auc_ratio", "auc_optimal"),
         "roc": tuple(name for name, metric in METRICS.items() if metric.about == "matches"),
     }
 )

@@ -161,7 +161,8 @@ class Matched:
         -------
         list of str
             The names of the files: ``disparity.pfm`` (pixels), ``disparity.png`` (16 bits, 256 grey levels a pixel, 0 = no estimate, less
-            than a pixel below 0 is 0; left out where a disparity does not fit), ``confidence.pfm``, ``status.png`` (grey 255 matched, 192 filled, 128 mismatched, 64
+            than a pixel below 0 is 0; left out where a disparity does not fit), ``confidence.pfm``, ``confidence_NAME.pfm`` for each further measure of the
+            method, ``status.png`` (grey 255 matched, 192 filled, 128 mismatched, 64
             occluded, 0 invalid), ``picture.png``; with a calibration ``depth.tiff`` and ``points.ply``.
 
         Raises
@@ -191,6 +192,9 @@ class Matched:
         write_pfm(folder / "confidence.pfm", self.confidence)
         write_image(folder / "status.png", _STATUS_GREYS[self.status])
         names += ["picture.png", "confidence.pfm", "status.png"]
+        for measure in sorted(self.result.confidence.keys() - {CONFIDENCE}):
+            write_pfm(folder / f"confidence_{measure}.pfm", self.result.confidence[measure])
+            names.append(f"confidence_{measure}.pfm")
         if self.scene.calibration is not None:
             write_disparity(folder / "depth.tiff", self.depth)
             write_points(folder / "points.ply", *self.points)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._drawing import LARGEST_ERROR, grey_levels
-from stereo_framework.figures.result_pictures import shown_range
+from stereo_framework.figures.result_pictures import confidence_greys, shown_range
 from stereo_framework.io.images import encode_png
 from stereo_framework.scene import Disparity, Scene
 
@@ -16,8 +18,10 @@ _NO_VALUE = 178
 """Grey of pixels without a value, that of the figures."""
 
 
-def scene_layers(scene: Scene, disparity: Disparity, protocol: Protocol) -> list[tuple[str, bytes]]:
-    """Result, truth, error, bad pixels and image of a map, each a PNG of the scene's size, by what they show.
+def scene_layers(
+    scene: Scene, disparity: Disparity, protocol: Protocol, confidence: Mapping[str, NDArray] | None = None
+) -> list[tuple[str, bytes]]:
+    """Result, truth, error, bad pixels, image and confidence of a map, each a PNG of the scene's size, by what they show.
 
     Parameters
     ----------
@@ -26,12 +30,15 @@ def scene_layers(scene: Scene, disparity: Disparity, protocol: Protocol) -> list
         Pixels, NaN = no estimate.
     protocol : Protocol
         Gives the threshold of bad pixels.
+    confidence : mapping of str to ndarray, float32, (rows, columns), optional
+        By measure, higher = surer; drawn as in `confidence_greys`.
     """
     shown = shown_range(disparity, scene)
     result = ("result", encode_png(disparity_colours(disparity, shown)))
     image = ("image", encode_png(grey_levels(scene.reference)))
+    sure = [(f"confidence: {name}", encode_png(confidence_greys(values))) for name, values in (confidence or {}).items()]
     if scene.truth is None:
-        return [result, image]
+        return [result, image, *sure]
     with np.errstate(invalid="ignore"):
         error = disparity - scene.truth
     good = np.abs(error) <= np.float32(protocol.thresholds[0])
@@ -43,6 +50,7 @@ def scene_layers(scene: Scene, disparity: Disparity, protocol: Protocol) -> list
         ("error", encode_png(_colours(error, "RdBu_r", -LARGEST_ERROR, LARGEST_ERROR))),
         ("bad pixels", encode_png(bad)),
         image,
+        *sure,
     ]
 
 

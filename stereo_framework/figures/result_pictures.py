@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
@@ -16,11 +17,18 @@ from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.figures.side_by_side import side_by_side_figure
 from stereo_framework.io import write_image
+from stereo_framework.kernels.ranks import rank_shares
 from stereo_framework.scene import Disparity, Scene
 
 
-def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Protocol | None = None) -> None:
-    """Write ``STEM_overview.png``, ``STEM_disparity.png``, with truth ``STEM_error.png`` and ``STEM_bad.png``, and predicted views.
+def write_pictures(
+    stem: Path,
+    disparity: Disparity,
+    scene: Scene,
+    protocol: Protocol | None = None,
+    confidence: Mapping[str, NDArray] | None = None,
+) -> None:
+    """Write ``STEM_overview.png``, ``STEM_disparity.png``, with truth ``STEM_error.png`` and ``STEM_bad.png``, predicted views and confidence.
 
     The views that the protocol predicts stand below the real ones in ``STEM_prediction.png``, and alone in ``STEM_predicted_PLACE.png``.
 
@@ -34,6 +42,8 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
         Gives the colour scale (its search range, else the truth's or the map's own), truth and border.
     protocol : Protocol, optional
         Gives the threshold of the bad-pixel picture and how views are predicted; default: the scene's.
+    confidence : mapping of str to ndarray, float32, (rows, columns), optional
+        By measure, higher = surer: ``STEM_confidence_NAME.png``, as in `confidence_greys`.
     """
     protocol = protocol or of_scene(scene)
     stem.parent.mkdir(parents=True, exist_ok=True)
@@ -51,6 +61,8 @@ def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Pro
         save_picture(name("prediction"), prediction_figure(views, errors, title))
         for place, (view, _) in views.items():
             write_image(name(f"predicted_{place}"), view.image)
+    for measure, values in (confidence or {}).items():
+        write_image(name(f"confidence_{measure}"), confidence_greys(values))
     if scene.truth is None:
         return
     error_picture(name("error"), disparity, scene.truth, border=border)
@@ -72,6 +84,12 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
     path.parent.mkdir(parents=True, exist_ok=True)
     shown = shown_range(next(iter(maps.values())), scene)
     save_picture(path, side_by_side_figure(scene.reference, maps, shown, scene.truth, scene.name))
+
+
+def confidence_greys(confidence: NDArray) -> NDArray[np.uint8]:
+    """A measure of confidence as grey levels, uint8 of its shape: the share of the pixels that are less sure, so that measures of any unit look alike."""
+    found: NDArray[np.uint8] = np.rint(255 * rank_shares(confidence)).astype(np.uint8)
+    return found
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

@@ -96,7 +96,7 @@ def _maps(results: Sequence[Result], data: PathLike | None) -> list[Block]:
         try:
             scene = load_scene(result.scene, data=data)
             if result.disparity is not None:
-                blocks.append(Viewer(title, scene_layers(scene, result.disparity, of_scene(scene))))
+                blocks.append(Viewer(title, scene_layers(scene, result.disparity, of_scene(scene), result.confidence)))
         except DataError as error:
             blocks.append(Text(f"{title}: not shown: {error}"))
     if len(results) > _MOST_VIEWERS:

@@ -13,6 +13,7 @@ from stereo_framework.refinement.plane_choice import plane_choice
 from stereo_framework.refinement.plane_smooth import plane_smooth
 from stereo_framework.refinement.region_voting import region_voting
 from stereo_framework.refinement.remove_speckles import remove_speckles
+from stereo_framework.refinement.remove_unsure import remove_unsure
 from stereo_framework.refinement.segment_planes import segment_planes
 from stereo_framework.refinement.snap import snap
 from stereo_framework.refinement.weighted_median import weighted_median
@@ -31,6 +32,7 @@ __all__ = [
     "plane_smooth",
     "region_voting",
     "remove_speckles",
+    "remove_unsure",
     "segment_planes",
     "snap",
     "weighted_median",

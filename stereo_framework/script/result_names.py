@@ -96,6 +96,8 @@ def statistic_fault(name: str) -> str | None:
         return f"no such statistic {name!r}; {nearest(name, [*METRICS, *_ABOUT_RUNS], kind='statistics begin with')}"
     stem, place = _split(name, metric.name)
     places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
+    if metric.about == "confidence":
+        places = (*(stage.name for stage in stages("confidence")), "matcher")
     legal = [f"{stem}_{one}" for one in places] or [stem]
     own_mask = metric.about == "region" and place and not close_names(place, places)
     return None if name in legal or own_mask else f"no such statistic {name!r}; {nearest(name, legal, kind='statistics')}"

@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stereo_framework.scene import Disparity
 
 EVALUATION = "evaluation"
 """What the measuring of a map is called among the seconds of a result."""
+
+
+def confidence_folder(path: Path) -> Path:
+    """Where the measures of confidence are stored that belong to a stored disparity map: a folder of ``confidence_NAME.pfm``."""
+    return path.parents[1] / "confidence" / path.stem
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +76,7 @@ class Result:
     environment: Mapping[str, str] = field(default_factory=dict)
     traceback: str = ""
     _disparity: Disparity | None = None
+    _confidence: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
 
     @property
     def matching_seconds(self) -> float | None:
@@ -83,6 +92,16 @@ class Result:
 
             return read_disparity(self.map)
         return self._disparity
+
+    @property
+    def confidence(self) -> Mapping[str, NDArray[np.float32]]:
+        """How sure each pixel is, by measure, higher = surer, of maps that were kept; those stored lie in a folder beside the maps."""
+        if self._confidence or self.map is None:
+            return self._confidence
+        from stereo_framework.io import read_pfm
+
+        files = sorted(confidence_folder(self.map).glob("confidence_*.pfm"))
+        return {path.stem.removeprefix("confidence_"): read_pfm(path) for path in files}
 
     def record(self) -> dict[str, Any]:
         """The result as the plain object that ``--json`` prints."""

@@ -12,13 +12,13 @@ import yaml
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
-from stereo_framework.io import write_disparity
+from stereo_framework.io import write_disparity, write_pfm
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.plan import Task, plan
-from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.result import Result, confidence_folder
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Outcome
 
@@ -233,6 +233,10 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
         path = out / "maps" / f"{task.stem}.pfm"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_disparity(path, measured.disparity)
+        folder = confidence_folder(path)
+        for name, values in measured.confidence.items():
+            folder.mkdir(parents=True, exist_ok=True)
+            write_pfm(folder / f"confidence_{name}.pfm", values)
     parameters, script = task.run.parameters, dict(task.run.mapping) | {"scenes": [task.scene.name]}
     for i, protocol in enumerate(task.protocols):
         yield Result(
@@ -253,4 +257,5 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
             environment=measured.environment,
             traceback=measured.traceback,
             _disparity=None if path else measured.disparity,
+            _confidence={} if path else measured.confidence,
         )

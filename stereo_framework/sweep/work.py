@@ -7,6 +7,9 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stereo_framework.engine.blame import blame
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.steps import Step
@@ -44,6 +47,8 @@ class Outcome:
         Of the error.
     disparity : ndarray or None
         Where it is kept.
+    confidence : mapping of str to ndarray
+        By measure, likewise.
     environment : mapping
         Versions and machine that computed.
     """
@@ -56,6 +61,7 @@ class Outcome:
     stage: str = ""
     traceback: str = ""
     disparity: Disparity | None = None
+    confidence: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -102,7 +108,7 @@ def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: 
     statistics, seconds = [], []
     for protocol in protocols:
         start = working_time()
-        statistics.append(evaluate(match.disparity, scene, protocol))
+        statistics.append(evaluate(match.disparity, scene, protocol, confidence=match.confidence))
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Outcome(
         statistics=tuple(statistics),
@@ -110,6 +116,7 @@ def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: 
         energy=match.energy,
         warnings=tuple(dict.fromkeys((*match.warnings, *doubts(match.disparity, scene)))),
         disparity=match.disparity if keep else None,
+        confidence=match.confidence if keep else {},
         environment=environment(),
     )
 

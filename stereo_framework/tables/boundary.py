@@ -5,23 +5,27 @@ Kostliva, Cech & Sara 2007.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stereo_framework.errors import DataError
+from stereo_framework.evaluation.protocols import PRESETS, resolve
 from stereo_framework.evaluation.roc import (
     Curve,
     Point,
     best_case,
     efficiency,
+    errors_of_the_sure,
     feasibility_boundary,
     improvement,
+    kept_table,
     mean_points,
     outer_curve,
     roc_curve,
     worst_case,
 )
+from stereo_framework.scene import Scene
 from stereo_framework.sweep import Result
 from stereo_framework.tables.values import one_protocol
 
@@ -92,7 +96,13 @@ class Boundary:
         return min(fits, key=lambda p: (p.error_rate, p.sparsity_rate), default=None)
 
 
-def boundary(results: Sequence[Result], weights: Mapping[str, float] | None = None, *, drop_incomplete: bool = False) -> Boundary:
+def boundary(
+    results: Sequence[Result],
+    weights: Mapping[str, float] | None = None,
+    *,
+    drop_incomplete: bool = False,
+    scenes: Callable[[str], Scene] | None = None,
+) -> Boundary:
     """Collect the ROC rates of results.
 
     Parameters
@@ -103,11 +113,14 @@ def boundary(results: Sequence[Result], weights: Mapping[str, float] | None = No
         Of the scenes in the mean. Default: all the same.
     drop_incomplete : bool
         Leave settings out of the mean that are not measured on every scene, instead of refusing them.
+    scenes : callable, optional
+        Loads a scene by its name. With it each measure of confidence that is stored with a map is a method of its own, ``METHOD: MEASURE``, whose
+        settings are the shares of least sure estimates that are left out. Default: they are passed over.
 
     Raises
     ------
     DataError
-        No result has these rates, or settings without some scene.
+        No result has these rates, settings without some scene, or a scene of stored confidence that cannot be loaded.
     ParameterError
         Results of different protocols.
     """
@@ -119,6 +132,9 @@ def boundary(results: Sequence[Result], weights: Mapping[str, float] | None = No
     for r in measured:
         point = Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)
         points.setdefault(r.scene, {}).setdefault(r.method, []).append(point)
+        if scenes is not None and r.confidence and r.disparity is not None:
+            for sure in _of_confidence(r, scenes(r.scene)):
+                points[r.scene].setdefault(sure.method, []).append(sure)
     everything = [p for by in points.values() for some in by.values() for p in some]
     mean: dict[str, list[Point]] = {}
     for point in mean_points(everything, weights, incomplete="drop" if drop_incomplete else "refuse"):
@@ -126,7 +142,45 @@ def boundary(results: Sequence[Result], weights: Mapping[str, float] | None = No
     return Boundary(points, mean)
 
 
+_SHARES = (0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Shares of a map's least sure estimates that are left out, for the curve of a measure of confidence."""
+
+_OF, _UNSURE = ": ", "refinement.remove_unsure."
+"""Between a method and a measure in a name; the address of the stage that leaves estimates out."""
+
+
+def _of_confidence(result: Result, scene: Scene) -> Iterator[Point]:
+    disparity = result.disparity
+    assert disparity is not None, "the caller looks"
+    table = kept_table(scene, _end_radius(result))
+    for name, confidence in result.confidence.items():
+        for share, errors in zip(_SHARES, errors_of_the_sure(disparity, confidence, table, _SHARES), strict=True):
+            parameters = {**result.parameters, f"{_UNSURE}measure": name, f"{_UNSURE}share": share}
+            yield Point(
+                errors.sparsity_rate,
+                errors.error_rate,
+                f"{result.method}{_OF}{name}",
+                parameters,
+                result.scene,
+                result.map,
+            )
+
+
+def _end_radius(result: Result) -> int:
+    """The radius that the result's protocol says."""
+    found = result.script.get("evaluation") or {}
+    specs = found.get("protocol", ())
+    protocols = map(resolve, specs if isinstance(specs, list | tuple) else [specs])
+    return next((p.end_radius for p in protocols if p.name == result.protocol), PRESETS["kostliva2007"].end_radius)
+
+
 def script_of(point: Point, results: Sequence[Result]) -> dict[str, Any]:
     """A script that runs a point's setting on the scenes that it was measured on."""
-    same = [r for r in results if r.method == point.method and dict(r.parameters) == dict(point.parameters)]
-    return dict(same[0].script) | {"name": point.method, "scenes": list(dict.fromkeys(r.scene for r in same))}
+    own = {name: value for name, value in point.parameters.items() if not name.startswith(_UNSURE)}
+    left_out = {name.removeprefix(_UNSURE): v for name, v in point.parameters.items() if name not in own}
+    named = point.method.removesuffix(f"{_OF}{left_out.get('measure')}")
+    same = [r for r in results if (r.method, dict(r.parameters)) in ((point.method, dict(point.parameters)), (named, own))]
+    script = dict(same[0].script) | {"name": named, "scenes": list(dict.fromkeys(r.scene for r in same))}
+    if named != point.method:
+        script["refinement"] = [*(script.get("refinement") or []), {"use": "remove_unsure", **left_out}]
+    return script

@@ -62,6 +62,14 @@ def test_files(found, tmp_path):
     assert len(read_ply(tmp_path / "a" / "points.ply")) == len(found.points.place)
 
 
+def test_measures_of_the_method_are_written(scene, tmp_path):
+    method = {"include": "census", "confidence": ["peak_ratio"]}
+    found = stereo_framework.match(scene.reference, scene.match, (0, 20), method=method)
+    assert "confidence_peak_ratio.pfm" in found.save(tmp_path)
+    np.testing.assert_array_equal(read_pfm(tmp_path / "confidence_peak_ratio.pfm"), found.result.confidence["peak_ratio"])
+    np.testing.assert_array_equal(read_pfm(tmp_path / "confidence.pfm"), found.confidence)
+
+
 def test_what_does_not_fit_16_bits_is_left_out(scene, tmp_path):
     left, right = (np.roll(image, shift, axis=1) for image, shift in ((scene.reference, -30), (scene.match, 0)))
     found = stereo_framework.match(left, right, (-35, 1), method="ssd")

@@ -196,8 +196,9 @@ def test_statistics_of_all_protocols_are_known():
 
     scene = load_scene("synthetic/planes")
     for protocol in (*PRESETS, {"base": "taxonomy2002", "measures": list(METRICS), "thresholds": [1, 0.5]}):
-        for name in evaluate(scene.truth, scene, protocol):
+        for name in evaluate(scene.truth, scene, protocol, confidence={"peak_ratio": scene.truth, "matcher": scene.truth}):
             assert statistic_fault(name) is None, name
+    assert statistic_fault("auc_peak_ratoi").endswith("did you mean 'auc_peak_ratio'?")
 
 
 def test_an_included_report_is_replaced_plot_by_plot_or_as_a_whole():

@@ -1,0 +1,81 @@
+"""Take away the estimates that a measure of confidence doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.kernels.ranks import least_kept
+from stereo_framework.parameters import require
+from stereo_framework.scene import Disparity
+from stereo_framework.stage import Fraction01, stage
+from stereo_framework.volume import Status
+
+
+@stage("refinement", source="Hu & Mordohai 2012 for the measures")
+def remove_unsure(
+    disparity: Disparity,
+    status: NDArray[np.uint8],
+    confidence: Mapping[str, NDArray[np.float32]],
+    *,
+    measure: str | None = None,
+    below: float | None = None,
+    share: Fraction01 = 0.1,
+) -> Disparity:
+    """Take away estimates whose confidence is below a value, or the least sure share of all.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`. What was filled is as unsure as the least sure pixel.
+    confidence : mapping of str to ndarray, float32, (rows, columns)
+        Of the method's own map, by measure, higher = surer.
+    measure : str, optional
+        Which one; null: the only one.
+    below : float, optional
+        Confidence below which an estimate is taken away, in the measure's own unit; null: `share` decides.
+    share : float
+        Share of the map's estimates that is taken away at most, where `below` is null; equally sure ones stay together.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN where nothing is left; the pipeline tells these as mismatched.
+
+    Raises
+    ------
+    ParameterError
+        The method has no such measure, or several and none is named.
+
+    Notes
+    -----
+    Measures are comparable within a map alone, most of them not between scenes: a share means the same everywhere, a value only for measures
+    in pixels, such as `left_right_consistency`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sure = {"peak_ratio": np.float32([[4, 1, 3, 2]])}
+    >>> remove_unsure(np.float32([[5, 6, 7, 8]]), np.zeros((1, 4), np.uint8), sure, share=0.5).tolist()
+    [[5.0, nan, 7.0, nan]]
+    """
+    require(remove_unsure, measure=measure, below=below, share=share)
+    sure = _measured(confidence, measure)
+    sure = np.where(status == Status.FILLED, sure.min(), sure)
+    least = least_kept(sure[~np.isnan(disparity)], share) if below is None else below
+    return np.where(sure < least, np.float32(np.nan), disparity)
+
+
+def _measured(confidence: Mapping[str, NDArray[np.float32]], measure: str | None) -> NDArray[np.float32]:
+    if not confidence:
+        raise ParameterError("remove_unsure.measure: the method measures no confidence; name a measure under confidence:")
+    if measure is None and len(confidence) > 1:
+        raise ParameterError(f"remove_unsure.measure: there are several; legal: {', '.join(sorted(confidence))}")
+    if measure is not None and measure not in confidence:
+        raise ParameterError(f"remove_unsure.measure: no confidence {measure!r}; {nearest(measure, confidence, kind='measures')}")
+    return confidence[measure or next(iter(confidence))]

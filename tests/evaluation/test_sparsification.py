@@ -1,0 +1,113 @@
+"""Areas under error rate over density, and what the evaluator makes of measures of confidence."""
+
+import math
+
+import numpy as np
+import pytest
+from evaluation_inputs import make_scene
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stereo_framework.errors import DataError
+from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
+
+
+def optimum(bad):
+    e = bad.mean()
+    return e + (1 - e) * math.log(1 - e) if e < 1 else 1.0
+
+
+def twin(confidence, bad):
+    """The mean error rate of the surest pixels over many densities, parts of a group of equals having their mean error."""
+    n, steps = len(bad), 20000
+    order = sorted(range(n), key=lambda i: -confidence[i])
+    share = {}
+    for value in set(confidence):
+        share[value] = np.mean([bad[i] for i in range(n) if confidence[i] == value])
+    areas = []
+    for step in range(steps):
+        left = taken = (step + 0.5) / steps * n
+        wrong = 0.0
+        for i in order:
+            part = min(left, 1)
+            wrong += part * share[confidence[i]]
+            left -= part
+        areas.append(wrong / taken)
+    return float(np.mean(areas))
+
+
+maps = st.integers(1, 12).flatmap(
+    lambda n: st.tuples(st.lists(st.integers(0, 4), min_size=n, max_size=n), st.lists(st.booleans(), min_size=n, max_size=n))
+)
+
+
+@given(given=maps)
+def test_agrees_with_its_twin(given):
+    confidence, bad = np.array(given[0], float), np.array(given[1])
+    # The twin's steps of density are a twentieth of a thousandth; the curve is steepest where it begins, at 1 / density.
+    assert Sparsification(confidence, bad).area == pytest.approx(twin(given[0], bad), abs=2e-3)
+
+
+@given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.3, 0.01, 0, 1]))
+def test_bounds_are_exact(seed, share):
+    rng = np.random.default_rng(seed)
+    error = rng.random(500) * 2 * (rng.random(500) < 0.8)
+    bad = error > 2 * (1 - share) if 0 < share < 1 else np.full(500, bool(share))
+    known = Sparsification(-error, bad)
+    # A constant says nothing, the true error everything; float64 sums of 500 terms.
+    assert Sparsification(np.full(500, 0.7), bad).area == pytest.approx(bad.mean(), abs=1e-12)
+    assert known.area == pytest.approx(optimum(bad), abs=1e-12)
+    assert optimal_area(known.error_rate) == pytest.approx(optimum(bad), abs=1e-12)
+    worst = Sparsification(error, bad).area
+    assert worst >= Sparsification(rng.random(500), bad).area - 1e-12 >= known.area - 2e-12
+
+
+def test_the_curve_and_ties():
+    order = Sparsification(np.array([3.0, 1, 3, np.nan]), np.array([False, True, True, True]))
+    density, error_rate = order.curve
+    assert density.tolist() == [0.5, 0.75, 1]
+    assert error_rate.tolist() == [0.5, 2 / 3, 0.75]
+
+
+@pytest.fixture
+def scene():
+    truth = np.full((20, 30), 3, np.float32)
+    truth[5] = np.nan
+    return make_scene(truth, border=2)
+
+
+def test_measured_whatever_the_protocol_measures(scene):
+    rng = np.random.default_rng(3)
+    disparity = np.nan_to_num(scene.truth, nan=3) + rng.choice([0, 0.8, 1.2, 3], scene.truth.shape).astype(np.float32)
+    disparity[8:10] = np.nan
+    error = np.nan_to_num(np.abs(disparity - scene.truth), nan=9)
+    counted = np.zeros(error.shape, bool)
+    counted[2:-2, 2:-2] = np.isfinite(scene.truth + disparity)[2:-2, 2:-2]
+    protocol = {"base": "taxonomy2002", "measures": "rms_error", "regions": "all", "threshold": 1}
+    given = {"nothing": np.ones_like(error), "all": -error, "random": rng.random(error.shape).astype(np.float32)}
+    found = evaluate(disparity, scene, protocol, confidence=given)
+    e = (error[counted] > 1).mean()
+    best = 100 * (e + (1 - e) * math.log(1 - e))
+    assert list(found) == ["rms_error_all", *(f"{m}_{n}" for m in ("auc", "auc_ratio") for n in given), "auc_optimal"]
+    assert found["auc_optimal"] == pytest.approx(best)
+    assert found["auc_nothing"] == pytest.approx(100 * e)
+    assert found["auc_all"] == pytest.approx(best)
+    assert found["auc_ratio_all"] == pytest.approx(1)
+    assert best < found["auc_random"] < 100
+    assert found["auc_ratio_random"] == pytest.approx(found["auc_random"] / best)
+    # What depends on the threshold follows the protocol's.
+    coarse = evaluate(disparity, scene, protocol | {"threshold": 2}, confidence=given)
+    assert coarse["auc_nothing"] == pytest.approx(100 * (error[counted] > 2).mean())
+
+
+def test_no_measure_no_area(scene):
+    assert not any(name.startswith("auc") for name in evaluate(scene.truth, scene))
+    perfect = evaluate(np.nan_to_num(scene.truth, nan=3), scene, confidence={"any": np.zeros_like(scene.truth)})
+    assert perfect["auc_any"] == perfect["auc_optimal"] == 0
+    assert math.isnan(perfect["auc_ratio_any"])
+
+
+def test_refuses_a_measure_of_another_size(scene):
+    with pytest.raises(DataError, match="^confidence small: is 4 x 3, the map 30 x 20; expected one size"):
+        evaluate(scene.truth, scene, confidence={"small": np.zeros((3, 4), np.float32)})

@@ -1,0 +1,45 @@
+"""Measures of confidence in sweeps: statistics, stored maps, pictures and pages."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from stereo_framework.cli.main import app
+from stereo_framework.sweep import Store, run
+
+SCRIPT = {
+    "name": "sure",
+    "matching_cost": "census",
+    "optimization": "winner_take_all",
+    "confidence": ["peak_ratio", "left_right_consistency"],
+    "evaluation": {"protocol": {"base": "kostliva2007", "end_radius": 1}},
+}
+
+
+def test_measured_and_stored(tmp_path):
+    [result] = run(SCRIPT, "synthetic/stripes", out=tmp_path / "out")
+    [kept] = run(SCRIPT, "synthetic/stripes")
+    assert result.error is None
+    for one in (result, kept):
+        assert sorted(one.confidence) == ["left_right_consistency", "peak_ratio"]
+        statistics = one.statistics
+        assert 0 < statistics["auc_optimal"] < statistics["auc_peak_ratio"]
+        assert statistics["auc_ratio_peak_ratio"] == pytest.approx(statistics["auc_peak_ratio"] / statistics["auc_optimal"])
+    for name in ("peak_ratio", "left_right_consistency"):
+        np.testing.assert_array_equal(result.confidence[name], kept.confidence[name])
+    folder = tmp_path / "out" / "confidence" / result.map.stem
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "confidence_left_right_consistency.pfm",
+        "confidence_peak_ratio.pfm",
+    ]
+    with Store(tmp_path / "out") as store:
+        [stored] = store.results()
+    assert sorted(stored.confidence) == ["left_right_consistency", "peak_ratio"]
+    out = CliRunner().invoke(app, ["boundary", str(tmp_path / "out"), "--error-rate", "0.02", "--out", str(tmp_path / "roc")])
+    assert "sure: peak_ratio" in out.output
+    assert (tmp_path / "roc" / "roc_mean.svg").is_file()
+    page = CliRunner().invoke(app, ["report", str(tmp_path / "out"), "--out", str(tmp_path / "page.html")])
+    assert page.exit_code == 0, page.output
+    text = (tmp_path / "page.html").read_text()
+    assert "confidence: peak_ratio" in text
+    assert "auc_ratio_peak_ratio" in text
