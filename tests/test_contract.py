@@ -10,6 +10,7 @@ from kernel_inputs import in_threads
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Bound, CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness
+from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -69,7 +70,7 @@ def _world(kind):
         "domain": None,
         "scene": scene,
         "alternatives": {"other method": _view(matcher(scene, keep_volume=True))},
-        "confidence": {"made": -volume.costs.min(axis=2)},
+        "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),
         "pair": pair,
         "solve": Pipeline(absolute_difference, winner_take_all),
     }

@@ -5,6 +5,7 @@ from stereo_framework.confidence.attainable_likelihood import attainable_likelih
 from stereo_framework.confidence.curvature import curvature
 from stereo_framework.confidence.distinctiveness import distinctiveness
 from stereo_framework.confidence.entropy import entropy
+from stereo_framework.confidence.learned import learned
 from stereo_framework.confidence.left_right_consistency import left_right_consistency
 from stereo_framework.confidence.left_right_difference import left_right_difference
 from stereo_framework.confidence.matching_score import matching_score
@@ -20,6 +21,7 @@ __all__ = [
     "curvature",
     "distinctiveness",
     "entropy",
+    "learned",
     "left_right_consistency",
     "left_right_difference",
     "matching_score",

@@ -36,7 +36,7 @@ def remove_unsure(
     confidence : mapping of str to ndarray, float32, (rows, columns)
         Of the method's own map, by measure, higher = surer.
     measure : str, optional
-        Which one; null: the only one.
+        Which one; null: the last that was measured.
     below : float, optional
         Confidence below which an estimate is taken away, in the measure's own unit; null: `share` decides.
     share : float
@@ -50,7 +50,7 @@ def remove_unsure(
     Raises
     ------
     ParameterError
-        The method has no such measure, or several and none is named.
+        The method has no such measure, or none at all.
 
     Notes
     -----
@@ -74,8 +74,6 @@ def remove_unsure(
 def _measured(confidence: Mapping[str, NDArray[np.float32]], measure: str | None) -> NDArray[np.float32]:
     if not confidence:
         raise ParameterError("remove_unsure.measure: the method measures no confidence; name a measure under confidence:")
-    if measure is None and len(confidence) > 1:
-        raise ParameterError(f"remove_unsure.measure: there are several; legal: {', '.join(sorted(confidence))}")
     if measure is not None and measure not in confidence:
         raise ParameterError(f"remove_unsure.measure: no confidence {measure!r}; {nearest(measure, confidence, kind='measures')}")
-    return confidence[measure or next(iter(confidence))]
+    return confidence[measure or list(confidence)[-1]]

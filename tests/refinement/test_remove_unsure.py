@@ -40,6 +40,12 @@ def test_a_value_decides_instead():
     np.testing.assert_array_equal(found, np.float32([[np.nan, 2, 3, np.nan, np.nan]]))
 
 
+def test_the_last_measure_decides_where_none_is_named():
+    sure = {"b": np.float32([[1, 2, 3, 4, 5]]), "a": np.float32([[5, 4, 3, 2, 1]])}
+    found = remove_unsure(np.ones((1, 5), np.float32), MATCHED, sure, share=0.2)
+    assert np.isnan(found[0]).tolist() == [False, False, False, False, True]
+
+
 def test_what_was_filled_is_least_sure():
     status = np.uint8([[0, Status.FILLED, 0, 0, 0]])
     found = remove_unsure(np.ones((1, 5), np.float32), status, {"m": np.float32([[1, 9, 3, 4, 5]])}, below=1.5)
@@ -50,7 +56,6 @@ def test_what_was_filled_is_least_sure():
     ("names", "measure", "message"),
     [
         ([], None, "the method measures no confidence; name a measure under confidence:"),
-        (["b", "a"], None, "there are several; legal: a, b"),
         (["peak_ratio"], "peak_ratoi", "no confidence 'peak_ratoi'; legal measures: peak_ratio; did you mean 'peak_ratio'"),
     ],
 )

@@ -1,0 +1,171 @@
+"""PatchMatch stereo: a slanted plane for each pixel, found by chance and spread to whoever it fits."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.left_right import left_right_kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.matcher import _patches
+from stereo_framework.matcher._patches import NOTHING, Costs, Side
+from stereo_framework.parameters import require
+from stereo_framework.scene import Image, Mask, Search
+from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.view import Views
+from stereo_framework.volume import Domain, Status
+
+
+@stage("matcher", source="Bleyer, Rhemann & Rother 2011")
+def patch_match(
+    reference: Image,
+    match: Image,
+    search: Search,
+    domain: Domain | None,
+    *,
+    window: Annotated[PositiveInt, Unit("pixels")] = 35,
+    iterations: PositiveInt = 3,
+    gamma: Annotated[Positive, Unit("grey levels")] = 10.0,
+    balance: Fraction01 = 0.9,
+    colour_truncation: Annotated[Positive, Unit("grey levels")] = 10.0,
+    slope_truncation: Annotated[Positive, Unit("grey levels")] = 2.0,
+    tolerance: Annotated[NonNegative, Unit("pixels")] | None = 1.0,
+    seed: NonNegativeInt = 0,
+) -> Views:
+    """Match both views with a plane for each pixel, whose window it puts on the other view.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255; grey counts as three equal channels.
+    search : Search
+        Disparities of pixels lie between its ends, in pixels; its step has no influence.
+    domain : Domain, optional
+        What is masked is neither matched nor matched with, and each pixel's disparity keeps to its own range.
+    window : int
+        Side of the windows, in pixels; an even one counts as one more.
+    iterations : int
+        How often planes spread over both views; every other time from right to left and from bottom to top.
+    gamma : float
+        Difference of two colours, in grey levels summed over the channels, at which a pixel of the window weighs 1/e of its centre.
+    balance : float
+        Share of the difference of slopes in the cost; the rest is that of the colours.
+    colour_truncation : float
+        Largest difference of two colours that counts, in grey levels summed over the channels.
+    slope_truncation : float
+        Largest difference of two slopes along the row that counts, in grey levels a pixel.
+    tolerance : float, optional
+        Largest difference between the views' disparities, in pixels, at which both are kept; elsewhere the nearest planes kept to the left and right
+        go on, the lower one of both. null: no check and no filling.
+    seed : int
+        Of all random numbers; the same seed gives the same maps on any number of threads.
+
+    Returns
+    -------
+    Views
+        For each view a disparity map in pixels, NaN where it is masked or a row holds nothing; its status, filled where the views differed; and the
+        confidence, minus the mean cost of the pixel's plane over its window, 0 = sure.
+
+    Raises
+    ------
+    ParameterError
+        A parameter out of its range.
+
+    Notes
+    -----
+    Bleyer, Rhemann & Rother 2011: of q in the window of p ``w(p, q) ((1 - balance) min(|I_q - J_q'|, colour_truncation) + balance min(|slope
+    difference|, slope_truncation))`` is summed up, ``w = exp(-|I_p - I_q| / gamma)`` and q' the place in the other view that the plane leads to, between
+    two pixels by linear interpolation. Planes start at random, are tried by neighbours and by the pixels of the other view that meet them, and are changed
+    at random by less and less: by half the range and more than a tenth of a pixel.
+
+    Departures: planes spread along all rows at once and then along all columns, in place of one scan over the image, so that threads may share the work; a
+    pixel tries the plane of one neighbour in each; normals start within 45 degrees of the viewing direction, and planes that slope by more than 0.9 along
+    the row are not tried; slopes are those along the row alone; what lies beyond the other image costs the most that a pixel can. The weighted median at
+    the end is left to the refinement of that name.
+    """
+    parameters = {"window": window, "iterations": iterations, "gamma": gamma, "balance": balance, "seed": seed}
+    truncations = {"colour_truncation": colour_truncation, "slope_truncation": slope_truncation}
+    require(patch_match, **parameters, **truncations, tolerance=tolerance)
+    shape = reference.shape[:2]
+    domain = domain or Domain()
+    other = domain.exchanged(search)
+    by = Costs(*map(np.float32, (1 - balance, balance, colour_truncation, slope_truncation, 1 / gamma)))
+    pixels = [_pixels(reference), _pixels(match)]
+    valid = [_valid(mask, shape) for mask in (domain.valid, domain.match_valid)]
+    sides = []
+    for i, limits in enumerate(((domain.low, domain.high), (other.low, other.high))):
+        low, high = (_limit(limit, end, shape) for limit, end in zip(limits, (search.minimum, search.maximum), strict=True))
+        low, high = np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
+        sign = search.direction if i == 0 else -search.direction
+        counts = valid[i] & (low <= high)
+        planes, costs = np.empty((*shape, 3), np.float32), np.empty(shape, np.float32)
+        sides.append(Side(pixels[i], counts, _bordered(pixels[1 - i], valid[1 - i]), low, high, planes, costs, sign))
+    _spread(sides, by, window // 2, iterations, search.maximum - search.minimum, seed)
+    maps = [np.where(side.valid, side.planes[..., 2], np.float32(np.nan)) for side in sides]
+    return Views(*(_told(side, own, theirs, by, tolerance) for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)))
+
+
+def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: float, seed: int) -> None:
+    rows, columns = sides[0].own.shape[:2]
+    # Draws of a refinement: four for each halving.
+    halvings = 4 * (int(np.ceil(np.log2(max(width, 1) / 2 / 0.1))) + 1)
+    # Any window is worth a thread.
+    work = rows * columns * (2 * radius + 1) ** 2
+    keys = [2 * seed, 2 * seed + 1]
+    for side, key in zip(sides, keys, strict=True):
+        over_rows(functools.partial(_patches.start, side, key), rows, work)
+    for i in range(iterations):
+        step = 1 if i % 2 == 0 else -1
+        for side, key, opposite in zip(sides, keys, sides[::-1], strict=True):
+            # Before the first time planes of the other view are random, and as good as any.
+            draw = 3 + i * halvings
+            seen = opposite.planes.copy(), opposite.valid, step, np.float32(width), key, draw, radius, by
+            over_rows(functools.partial(_patches.sweep_rows, side, *seen), rows, work)
+            over_rows(functools.partial(_patches.sweep_columns, side, step, radius, by), columns, work)
+
+
+def _told(side: Side, own: NDArray, theirs: NDArray, by: Costs, tolerance: float | None) -> tuple[NDArray, NDArray, NDArray]:
+    """The map of a view, its status and its confidence."""
+    status = np.where(side.valid, Status.MATCHED, Status.INVALID).astype(np.uint8)
+    sure = np.where(side.valid, -side.costs, np.float32(-np.inf))
+    sure = np.where(side.valid, sure, sure.min(where=side.valid, initial=0)).astype(np.float32)
+    if tolerance is None:
+        return own, status, sure
+    difference = np.empty_like(own)
+    rows = own.shape[0]
+    over_rows(lambda a, b: left_right_kernel(own[a:b], theirs[a:b], side.sign, difference[a:b]), rows, 5 * own.size)
+    with np.errstate(invalid="ignore"):
+        kept = difference <= tolerance
+    filled = np.empty_like(own)
+    over_rows(functools.partial(_patches.fill, side.planes, kept, side.low, side.high, filled), rows, 5 * own.size)
+    found = np.where(side.valid, filled, np.float32(np.nan))
+    status[side.valid & ~kept] = Status.FILLED
+    status[side.valid & np.isnan(found)] = Status.OCCLUDED
+    return found, status, sure
+
+
+def _pixels(image: Image) -> NDArray[np.float32]:
+    """Red, green, blue and the slope of grey along the row, float32 (rows, columns, 4)."""
+    colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(np.float32)
+    grey = np.pad(colours.mean(axis=2), ((0, 0), (1, 1)), mode="edge")
+    slope = (grey[:, 2:] - grey[:, :-2]) / 2
+    return np.concatenate([colours, slope[..., None]], axis=2)
+
+
+def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.float32]:
+    """The same with a column more on either side, and `NOTHING` there and where pixels do not count."""
+    found = np.full((pixels.shape[0], pixels.shape[1] + 2, 4), NOTHING)
+    found[:, 1:-1] = np.where(valid[..., None], pixels, NOTHING)
+    return found
+
+
+def _valid(mask: Mask | None, shape: tuple[int, ...]) -> Mask:
+    return np.ones(shape, bool) if mask is None else np.ascontiguousarray(mask)
+
+
+def _limit(limit: NDArray | None, end: float, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    whole = np.full(shape, end, np.float32)
+    return whole if limit is None else np.where(np.isnan(limit), whole, limit).astype(np.float32)

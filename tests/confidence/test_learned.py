@@ -1,0 +1,58 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from stereo_framework import Pipeline, Search, load_scene
+from stereo_framework import confidence as family
+from stereo_framework.confidence import learned
+from stereo_framework.confidence.learned import MEASURES, coefficients
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation import evaluate
+from stereo_framework.matching_cost import census
+from stereo_framework.optimization import semi_global
+
+
+def test_is_the_logistic_function_of_weighted_ranks():
+    rng = np.random.default_rng(4)
+    disparity = rng.integers(0, 9, (3, 4)).astype(np.float32)
+    disparity[1, 2] = np.nan
+    sure = {name: rng.integers(0, 5, (3, 4)).astype(np.float32) for name in (*MEASURES, "another")}
+    found = learned(disparity, sure)
+    table = coefficients()
+    pixels = [p for p in np.ndindex(3, 4) if p != (1, 2)]
+    for pixel in pixels:
+        score = table["intercept"]
+        for name in MEASURES:
+            values = [sure[name][p] for p in pixels]
+            below = sum(v < sure[name][pixel] for v in values) + 0.5 * sum(v == sure[name][pixel] for v in values)
+            score += table["weights"][name] * below / len(pixels)
+        # Ranks are float32.
+        assert found[pixel] == pytest.approx(1 / (1 + np.exp(-score)), abs=1e-6)
+    assert found[1, 2] == 0
+
+
+def test_refuses_a_method_that_lacks_a_measure():
+    message = "^learned: needs the measures ambiguity, .*peak_ratio.* before it under confidence:"
+    with pytest.raises(ParameterError, match=message):
+        learned(np.zeros((2, 2), np.float32), {"curvature": np.zeros((2, 2), np.float32)})
+
+
+def test_takes_its_turn_in_a_method_after_what_it_combines():
+    measures = [getattr(family, name) for name in MEASURES]
+    scene = load_scene("synthetic/slanted")
+    small = dataclasses.replace(scene, search=Search(0, 20))
+    match = Pipeline(census, semi_global, confidence=[*measures, learned])(small)
+    found = evaluate(match.disparity, small, confidence=match.confidence)
+    assert found["auc_optimal"] < found["auc_learned"] < min(found["auc_curvature"], found["bad_pixels_all"])
+
+
+def test_what_is_shipped_tells_where_it_comes_from():
+    table = coefficients()
+    assert set(table["weights"]) <= set(family.__all__)
+    assert len(table["left_out"]) >= 10
+    for name, entry in table["left_out"].items():
+        assert "/" in name
+        # By the definitions: no order beats the optimum; the bound is loosened by rounding to hundredths.
+        assert entry["auc_optimal"] <= entry["auc_learned"] + 0.01
+        assert entry["auc_optimal"] <= entry["auc_best_single"] + 0.01 <= entry["bad"]

@@ -1,0 +1,195 @@
+"""PatchMatch stereo: the cost of a plane beside a slow twin, planes seen from the other view, filling, and maps of small scenes."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_inputs import image_pairs, in_threads
+
+from stereo_framework import Bound, Pipeline, Search, load_scene
+from stereo_framework.errors import ParameterError
+from stereo_framework.matcher import _patches, patch_match
+from stereo_framework.matcher._patches import Costs, Side
+from stereo_framework.matcher.patch_match import _bordered, _pixels
+from stereo_framework.pair import Pair
+from stereo_framework.volume import Domain, Status
+
+BY = Costs(*map(np.float32, (0.1, 0.9, 10, 2, 1 / 10)))
+
+
+def side_of(reference, match, valid, match_valid, sign, low=-9.0, high=9.0):
+    shape = reference.shape[:2]
+    limits = [np.full(shape, end, np.float32) for end in (low, high)]
+    planes, costs = np.zeros((*shape, 3), np.float32), np.full(shape, np.inf, np.float32)
+    return Side(_pixels(reference), valid, _bordered(_pixels(match), match_valid), *limits, planes, costs, sign)
+
+
+def four(image):
+    """Colours and slopes of a row's pixels, in float64."""
+    colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(float)
+    grey = np.pad(colours.mean(axis=2), ((0, 0), (1, 1)), mode="edge")
+    return np.dstack([colours, (grey[:, 2:] - grey[:, :-2]) / 2])
+
+
+def twin(reference, match, valid, match_valid, sign, y, x, plane, radius):
+    own, other, (a, b, z) = four(reference), four(match), plane
+    rows, columns = valid.shape
+    total = 0.0
+    for v in range(max(0, y - radius), min(rows, y + radius + 1)):
+        for u in range(max(0, x - radius), min(columns, x + radius + 1)):
+            if not valid[v, u]:
+                continue
+            weight = math.exp(-np.abs(own[v, u, :3] - own[y, x, :3]).sum() / 10)
+            place = u - sign * (z + a * (u - x) + b * (v - y))
+            left = math.floor(place)
+            near = [i for i in (left, left + 1) if i == place or abs(place - i) < 1]
+            if any(not 0 <= i < columns or not match_valid[v, i] for i in near):
+                cost = 0.1 * 10 + 0.9 * 2
+            else:
+                met = sum((1 - abs(place - i)) * other[v, i] for i in near)
+                difference = np.abs(met - own[v, u])
+                cost = 0.1 * min(difference[:3].sum(), 10) + 0.9 * min(difference[3], 2)
+            total += weight * cost
+    return total
+
+
+@given(pair=image_pairs(), seed=st.integers(0, 2**32 - 1), radius=st.sampled_from([2, 1, 0, 4]), sign=st.sampled_from([1, -1]))
+def test_a_plane_costs_what_its_twin_says(pair, seed, radius, sign):
+    rng = np.random.default_rng(seed)
+    # Like enough that weights and differences are of all sizes.
+    reference, match = (image // 8 for image in pair)
+    shape = reference.shape[:2]
+    valid, match_valid = (rng.random(shape) < 0.8 for _ in range(2))
+    side = side_of(reference, match, valid, match_valid, sign)
+    weights = np.empty((2 * radius + 1,) * 2, np.float32)
+    for _ in range(4):
+        y, x = (int(rng.integers(n)) for n in shape)
+        # Exact in float32, so that both lie between the same pixels.
+        plane = rng.integers(-8, 9, 3) / np.array([16, 16, 4])
+        _patches.weigh(side, y, x, radius, BY.alike, weights)
+        found = _patches.plane_cost(side, y, x, *map(np.float32, plane), weights, BY, np.float32(np.inf))
+        expected = twin(reference, match, valid, match_valid, sign, y, x, plane, radius)
+        # At most 81 terms up to 2.8, of the millionth that border pixels of 1e6 leave between two pixels a part.
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
+        # What is too dear is told so early.
+        assert _patches.plane_cost(side, y, x, *map(np.float32, plane), weights, BY, np.float32(0.5 * found)) >= 0.5 * found
+
+
+@given(sign=st.sampled_from([1, -1]), a=st.floats(-0.8, 0.8), b=st.floats(-1, 1), z=st.floats(-4, 4), offset=st.integers(-3, 3))
+def test_a_plane_is_the_same_surface_from_both_views(sign, a, b, z, offset):
+    # A pixel u of the other view with its plane, taken over by pixel x of this one, whose disparities lead back.
+    u, x = 10, 10 + offset
+    mine = _patches.seen_from(*map(np.float32, (a, b, z)), np.float32(sign), u, x)
+    for column, row in ((u, 0), (u + 3, 2), (u - 2, -1)):
+        theirs = z + a * (column - u) + b * row
+        # The surface point, as this view sees it; -sign is the other view's.
+        place = column + sign * theirs
+        assert mine[2] + mine[0] * (place - x) + mine[1] * row == pytest.approx(theirs, abs=1e-3)
+
+
+def test_holes_take_the_lower_plane():
+    planes = np.zeros((1, 6, 3), np.float32)
+    planes[0, 1], planes[0, 4] = (0.5, 0, 3), (0, 0, 4)
+    kept = np.array([[False, True, False, False, True, False]])
+    low, high = np.full((1, 6), 0, np.float32), np.full((1, 6), 3.75, np.float32)
+    low[0, 0] = 3
+    found = np.empty((1, 6), np.float32)
+    _patches.fill(planes, kept, low, high, found, 0, 1)
+    # 2.5 is below the first pixel's range, 4 above all others'.
+    assert found.tolist() == [[3, 3, 3.5, 3.75, 3.75, 3.75]]
+    _patches.fill(planes, np.zeros_like(kept), low, high, found, 0, 1)
+    assert np.isnan(found).all()
+
+
+@pytest.fixture(scope="module")
+def slanted():
+    """Two thirds of a row of pixels as wide as high, whose disparity grows by a quarter of a pixel a column and a tenth a row."""
+    rng = np.random.default_rng(1)
+    rows, columns = 24, 32
+    # Grey levels near each other, as on one surface: weights are for that.
+    texture = np.repeat(rng.integers(96, 105, (rows, 60, 3)), 2, axis=1).astype(float)
+    smooth = (texture[:, :-2] + texture[:, 1:-1] + texture[:, 2:]) / 3
+    y, x = np.mgrid[:rows, :columns]
+    truth = 2 + 0.25 * (x - 8) * (x > 8) + 0.1 * y
+    place = x + 20 - truth
+    left, part = np.floor(place).astype(int), (place % 1)[..., None]
+    reference = (1 - part) * smooth[y, left] + part * smooth[y, left + 1]
+    return Pair(reference.astype(np.float32), smooth[:, 20:52].astype(np.float32), Search(0, 12)), truth.astype(np.float32)
+
+
+def test_finds_a_slanted_surface(slanted):
+    pair, truth = slanted
+    # Windows well below the image's size: what only one view shows makes up most of larger ones.
+    found = Pipeline(matcher=Bound(patch_match, {"window": 15}))(pair)
+    seen = np.arange(32) - truth >= 0
+    error = np.abs(found.disparity - truth)[seen]
+    # Planes, not levels: most of the surface is right to a tenth of a pixel, which the last refinements reach.
+    assert np.median(error) < 0.1
+    assert (error > 1).mean() < 0.1
+    # Further to the right windows of the other view lie beside the image by half and more.
+    assert (found.status == Status.MATCHED)[:, 8:18].mean() > 0.9
+    # Right ones fit better.
+    sure = found.confidence["matcher"][seen]
+    assert sure[error < 0.5].mean() > sure[error > 1].mean()
+
+
+def test_the_same_seed_gives_the_same_maps_on_any_number_of_threads(slanted):
+    pair, _ = slanted
+    maps = []
+    for count, seed in ((1, 5), (3, 5), (1, 6)):
+        with in_threads(count):
+            maps.append(patch_match(pair.reference, pair.match, pair.search, None, window=7, iterations=2, seed=seed))
+    for own, theirs in zip(maps[0], maps[1], strict=True):
+        for one, other in zip(own, theirs, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert (maps[0].reference[0] != maps[2].reference[0]).any()
+
+
+def test_masks_and_ranges_are_kept(slanted):
+    pair, truth = slanted
+    valid, match_valid = (np.ones(truth.shape, bool) for _ in range(2))
+    valid[5:9, 10:14] = match_valid[12:, 4:6] = False
+    low, high = truth - 1, truth + 1
+    limited = dataclasses.replace(pair, domain=Domain(valid, match_valid, low, high))
+    found = Pipeline(matcher=patch_match)(limited)
+    assert np.isnan(found.disparity[~valid]).all()
+    assert (found.status[~valid] == Status.INVALID).all()
+    known = ~np.isnan(found.disparity)
+    assert known[valid].mean() > 0.95
+    assert (found.disparity >= low - 1e-5)[known].all()
+    assert (found.disparity <= high + 1e-5)[known].all()
+    # A range of a pixel to either side leaves no room for errors of more.
+    views = patch_match(pair.reference, pair.match, pair.search, limited.domain, tolerance=None)
+    back = limited.domain.exchanged(pair.search)
+    other = views.match[0]
+    assert np.isnan(other[~match_valid]).all()
+    seen = ~np.isnan(other)
+    assert (other >= back.low - 1e-5)[seen].all()
+    assert (other <= back.high + 1e-5)[seen].all()
+
+
+def test_either_view_may_be_the_reference():
+    scene = load_scene("synthetic/slits")
+    rows = slice(40, 64)
+    pair = Pair(scene.reference[rows], scene.match[rows], scene.search)
+    method = Pipeline(matcher=patch_match)
+    turned = Pair(pair.match[:, ::-1], pair.reference[:, ::-1], pair.search)
+    # Mirrored and exchanged it is a pair of the same direction.
+    views = patch_match(pair.reference, pair.match, pair.search, None, window=9)
+    truth = scene.truth[rows]
+    right = np.abs(views.reference[0] - truth) <= 1
+    again = np.abs(method(turned.exchanged()).disparity[:, ::-1] - truth) <= 1
+    assert right.mean() > 0.7
+    assert again.mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("window", 0), ("iterations", 0), ("gamma", 0.0), ("balance", 1.5), ("tolerance", -1.0)]
+)
+def test_refuses_parameters_out_of_range(name, value):
+    image = np.zeros((4, 5), np.uint8)
+    with pytest.raises(ParameterError, match=rf"^patch_match.{name}: {value} is not"):
+        patch_match(image, image, Search(0, 2), None, **{name: value})
