@@ -44,7 +44,7 @@ class Side(NamedTuple):
 
     own: Floats
     valid: NDArray[np.bool_]
-    other: Floats
+    other: NDArray[np.uint64]
     low: Floats
     high: Floats
     planes: Floats
@@ -73,9 +73,19 @@ def weigh(side: Side, y: int, x: int, radius: int, alike: np.float32, weights: F
             part[j] = exponential(-far * alike) if valid[j] else np.float32(0)
 
 
+@kernel(inline="always")
+def _low(pair: int) -> np.float32:
+    return np.uint32(pair & np.uint64(0xFFFFFFFF)).view(np.float32)
+
+
+@kernel(inline="always")
+def _high(pair: int) -> np.float32:
+    return np.uint32(pair >> np.uint64(32)).view(np.float32)
+
+
 @kernel(fastmath={"reassoc", "nsz", "contract", "arcp", "afn"})
 def _row_cost(
-    own: Floats, other: Floats, weights: Floats, place: np.float32, step: np.float32, last: np.float32, by: Costs
+    own: Floats, other: NDArray[np.uint64], weights: Floats, place: np.float32, step: np.float32, last: np.float32, by: Costs
 ) -> np.float32:
     """The cost of pixels in a row, the first of which lies at `place` in the other view's extended row, each further one `step` further."""
     total = np.float32(0)
@@ -85,11 +95,13 @@ def _row_cost(
         at = at if at < last else last
         left = np.uint32(at)
         part = at - np.float32(left)
-        here, there = np.uint32(4) * np.uint32(j), np.uint32(4) * left
-        red = abs(other[there] + part * (other[there + 4] - other[there]) - own[here])
-        green = abs(other[there + 1] + part * (other[there + 5] - other[there + 1]) - own[here + 1])
-        blue = abs(other[there + 2] + part * (other[there + 6] - other[there + 2]) - own[here + 2])
-        slope = abs(other[there + 3] + part * (other[there + 7] - other[there + 3]) - own[here + 3])
+        here, there = np.uint32(4) * np.uint32(j), np.uint32(2) * left
+        # Two values at a time: loads from many places are what takes the time.
+        one, two, three, four = other[there], other[there + 1], other[there + 2], other[there + 3]
+        red = abs(_low(one) + part * (_low(three) - _low(one)) - own[here])
+        green = abs(_high(one) + part * (_high(three) - _high(one)) - own[here + 1])
+        blue = abs(_low(two) + part * (_low(four) - _low(two)) - own[here + 2])
+        slope = abs(_high(two) + part * (_high(four) - _high(two)) - own[here + 3])
         colour = min(red + green + blue, by.most_colour)
         total += weights[j] * (by.colour * colour + by.slope * min(slope, by.most_slope))
     return total

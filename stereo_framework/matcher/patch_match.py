@@ -155,11 +155,11 @@ def _pixels(image: Image) -> NDArray[np.float32]:
     return np.concatenate([colours, slope[..., None]], axis=2)
 
 
-def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.float32]:
-    """The same with a column more on either side, and `NOTHING` there and where pixels do not count."""
+def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.uint64]:
+    """The same with a column more on either side, and `NOTHING` there and where pixels do not count; two values in each number."""
     found = np.full((pixels.shape[0], pixels.shape[1] + 2, 4), NOTHING)
     found[:, 1:-1] = np.where(valid[..., None], pixels, NOTHING)
-    return found
+    return found.view(np.uint64)
 
 
 def _valid(mask: Mask | None, shape: tuple[int, ...]) -> Mask:

@@ -1,0 +1,102 @@
+"""The tables and the plot of docs/confidence.md, from stored results: ``python scripts/confidence_tables.py results/confidence``.
+
+Prints, for each method, the mean over the scenes of area over optimal area, measures by their mean rank, and the areas on five scenes; writes
+``docs/images/confidence.svg``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from stereo_framework import results
+from stereo_framework.sweep import Result
+
+SCENES = ("teddy", "cones", "Aloe", "Pipes", "Adirondack")
+PLOT = Path(__file__).parents[1] / "docs" / "images" / "confidence.svg"
+_AUC, _RATIO = "auc_", "auc_ratio_"
+
+
+def short(name: str) -> str:
+    """A scene's name without its folders."""
+    return name.rpartition("/")[2]
+
+
+def measures(found: Sequence[Result]) -> list[str]:
+    """The measures that all results have."""
+    return [name.removeprefix(_RATIO) for name in found[0].statistics if name.startswith(_RATIO)]
+
+
+def ratios(found: Sequence[Result], names: Sequence[str], methods: Sequence[str]) -> dict[str, np.ndarray]:
+    """By method the areas over the optimal ones, (scenes, measures)."""
+    return {m: np.array([[r.statistics[_RATIO + n] for n in names] for r in found if r.method == m]) for m in methods}
+
+
+def ranks(table: np.ndarray) -> np.ndarray:
+    """Of each measure on each scene, 1 = best; equal ones count half."""
+    return (table[:, None, :] < table[:, :, None]).sum(axis=2) + (table[:, None, :] == table[:, :, None]).sum(axis=2) / 2 + 0.5
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table in Markdown."""
+    for cells in (header, ["---"] * len(header), *rows):
+        print(f"| {' | '.join(cells)} |")
+    print()
+
+
+def draw(names: Sequence[str], table: dict[str, np.ndarray]) -> None:
+    """Mean ratios of all measures, a line of points for each method."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    for marker, (method, values) in zip("os^vDP", table.items(), strict=False):
+        axes.plot(values.mean(axis=0), range(len(names)), marker, label=method, alpha=0.8)
+    axes.axvline(1, color="0.5", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xticks([1, 2, 3, 5, 10, 20], ["1", "2", "3", "5", "10", "20"])
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel("area under the sparsification curve over the optimal one, mean over the scenes")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(PLOT, metadata={"Date": None})
+
+
+def main() -> None:
+    """Print and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    found = [r for r in results(parser.parse_args().folder) if r.error is None]
+    names, methods = measures(found), list(dict.fromkeys(r.method for r in found))
+    scenes = list(dict.fromkeys(r.scene for r in found))
+    table = ratios(found, names, methods)
+    mean_rank = np.mean([ranks(values).mean(axis=0) for values in table.values()], axis=0)
+    order = np.argsort(mean_rank)
+    names = [names[i] for i in order]
+    table = {m: values[:, order] for m, values in table.items()}
+    print(f"{len(scenes)} scenes: {', '.join(map(short, scenes))}\n")
+    rows = [
+        [f"`{name}`", *(f"{values[:, i].mean():.2f}" for values in table.values()), f"{mean_rank[order[i]]:.1f}"]
+        for i, name in enumerate(names)
+    ]
+    means = {
+        m: np.mean([r.statistics["bad_pixels_all"] / r.statistics["auc_optimal"] for r in found if r.method == m])
+        for m in methods
+    }
+    rows.append(["(none: the error rate)", *(f"{means[m]:.2f}" for m in methods), "-"])
+    print_table(["area over optimal area", *(f"`{m}`" for m in methods), "mean rank"], rows)
+    for method in methods:
+        chosen = [next(r for r in found if r.method == method and short(r.scene) == scene) for scene in SCENES]
+        rows = [["error rate", *(f"{r.statistics['bad_pixels_all']:.2f}" for r in chosen)]]
+        rows += [[f"`{n}`", *(f"{r.statistics[_AUC + n]:.2f}" for r in chosen)] for n in names]
+        rows += [["optimum", *(f"{r.statistics['auc_optimal']:.2f}" for r in chosen)]]
+        print_table([f"`{method}`", *SCENES], rows)
+    draw(names, table)
+
+
+if __name__ == "__main__":
+    main()
