@@ -1,4 +1,4 @@
-"""The tables and the plot of docs/confidence.md, from stored results: ``python scripts/confidence_tables.py results/confidence``.
+"""The tables and the plot of docs/confidence.md, from stored results: ``python scripts/confidence_tables.py FOLDER ...``.
 
 Prints, for each method, the mean over the scenes of area over optimal area, measures by their mean rank, and the areas on five scenes; writes
 ``docs/images/confidence.svg``.
@@ -69,8 +69,8 @@ def draw(names: Sequence[str], table: dict[str, np.ndarray]) -> None:
 def main() -> None:
     """Print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    found = [r for r in results(parser.parse_args().folder) if r.error is None]
+    parser.add_argument("folders", type=Path, nargs="+")
+    found = [r for folder in parser.parse_args().folders for r in results(folder) if r.error is None]
     names, methods = measures(found), list(dict.fromkeys(r.method for r in found))
     scenes = list(dict.fromkeys(r.scene for r in found))
     table = ratios(found, names, methods)

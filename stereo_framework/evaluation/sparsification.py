@@ -60,7 +60,7 @@ class Sparsification:
     @property
     def error_rate(self) -> float:
         """Of all pixels; NaN without any."""
-        return np.count_nonzero(self.bad) / self.bad.size if self.bad.size else math.nan
+        return float(np.count_nonzero(self.bad)) / self.bad.size if self.bad.size else math.nan
 
     @property
     def area(self) -> float:

@@ -65,26 +65,34 @@ def second_minimum(costs: NDArray, span: Span, none: Any, labels: Labels, out: M
 
     A level is a local minimum when its cost is below that of the level before and not above that of the level after it.
     """
-    rows, columns, _ = costs.shape
+    rows, columns, levels = costs.shape
+    line = np.empty(columns * levels, costs.dtype)
     for y in range(rows):
+        # The whole row at once, as a long loop is faster than many short ones; what lies at the ends of a pixel's levels is put right after.
+        flat = costs[y].reshape(-1)
+        _keep_minima(flat[:-2], flat[1:-1], flat[2:], none, line[1:-1])
         for x in range(columns):
-            own = costs[y, x, span[x, 0] : span[x, 1]]
-            label, least, last = labels[y, x] - span[x, 0], none, own.shape[0] - 1
+            first, stop = span[x, 0], span[x, 1]
+            own, minima = costs[y, x, first:stop], line[x * levels + first : x * levels + stop]
+            label, least, last = labels[y, x] - first, none, stop - first - 1
             if last > 0:
-                if label != 0 and own[0] <= own[1]:
-                    least = own[0]
-                if label != last and own[last] < own[last - 1] and own[last] < least:
-                    least = own[last]
-                before, here, after, left_out = own[: last - 1], own[1:last], own[2:], np.uint16((label - 1) & 0xFFFF)
-                for k in range(last - 1):
-                    is_minimum = (here[k] < before[k]) & (here[k] <= after[k]) & (np.uint16(k) != left_out)
-                    found = here[k] if is_minimum else none
-                    least = found if found < least else least
+                minima[0] = own[0] if own[0] <= own[1] else none
+                minima[last] = own[last] if own[last] < own[last - 1] else none
+                if 0 <= label <= last:
+                    minima[label] = none
+                for k in range(minima.shape[0]):
+                    least = minima[k] if minima[k] < least else least
             if not least < none:
                 least = costs[y, x, labels[y, x]]
                 for k in range(own.shape[0]):
                     least = own[k] if least < own[k] < none else least
             out[y, x] = least
+
+
+@kernel
+def _keep_minima(before: NDArray, here: NDArray, after: NDArray, none: Any, out: NDArray) -> None:
+    for k in range(out.shape[0]):
+        out[k] = here[k] if (here[k] < before[k]) & (here[k] <= after[k]) else none
 
 
 @kernel(fastmath={"reassoc"})

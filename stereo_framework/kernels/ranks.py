@@ -14,9 +14,14 @@ def rank_shares(values: NDArray) -> NDArray[np.float32]:
     >>> rank_shares(np.array([5, 1, 5, 9])).tolist()
     [0.5, 0.125, 0.5, 0.875]
     """
-    order = np.sort(values, axis=None)
-    below, upto = (np.searchsorted(order, values, side=side) for side in ("left", "right"))
-    return ((below + upto) / (2 * max(values.size, 1))).astype(np.float32)
+    flat = values.reshape(-1)
+    order = np.argsort(flat)
+    ordered = flat[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: flat.size])
+    count = np.diff(np.append(first, flat.size))
+    found = np.empty(flat.size, np.float32)
+    found[order] = np.repeat((first + count / 2) / max(flat.size, 1), count)
+    return found.reshape(values.shape)
 
 
 def least_kept(values: NDArray, share: float) -> float:
