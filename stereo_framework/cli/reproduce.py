@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json
+from stereo_framework.cli._options import Data, Json, SingleFile
 
 
 def reproduce(
@@ -16,6 +16,7 @@ def reproduce(
     out: Path | None = None,
     quick: bool = False,
     workers: int = 2,
+    single_file: SingleFile = False,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -47,7 +48,9 @@ def reproduce(
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
     with told(_output.say_compiling):
-        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
+        done = run_paper(
+            find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, single_file=single_file
+        )
     kinds = {"statement": done.statements, "own check": done.checks}
     if json:
         numbers = [

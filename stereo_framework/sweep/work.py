@@ -44,6 +44,8 @@ class Outcome:
         Of the error.
     disparity : ndarray or None
         Where it is kept.
+    confidence : mapping of str to ndarray
+        Likewise: the method's own, by measure.
     environment : mapping
         Versions and machine that computed.
     """
@@ -56,6 +58,7 @@ class Outcome:
     stage: str = ""
     traceback: str = ""
     disparity: Disparity | None = None
+    confidence: Mapping[str, Disparity] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -110,6 +113,7 @@ def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: 
         energy=match.energy,
         warnings=tuple(dict.fromkeys((*match.warnings, *doubts(match.disparity, scene)))),
         disparity=match.disparity if keep else None,
+        confidence=match.confidence if keep else {},
         environment=environment(),
     )
 
