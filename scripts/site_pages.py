@@ -190,6 +190,8 @@ def script_page() -> str:
     parts += ["## Keys\n", table(["key", "takes", "what it says"], rows)]
     for name in ("search", "evaluation", "sweep"):
         parts += [f"## {name}\n", _keys(made, made["properties"][name])]
+    ranges = ", ".join(f"`{{{key}: ...}}`" for one in made["$defs"]["axis"]["anyOf"] for key in one.get("required", []))
+    parts.append(f"An axis takes a list of values, or one of {ranges}.\n")
     for name, node in made["properties"]["report"]["properties"].items():
         below = node.get("additionalProperties", {})
         parts += [f"## report.{name}\n", f"{_text(made, node)} {_text(made, below)}\n", _keys(made, below)]

@@ -6,6 +6,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 import typer
@@ -21,7 +22,7 @@ from stereo_framework.evaluation import hci
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.io import write_disparity, write_image
 from stereo_framework.page.report_files import write_report
-from stereo_framework.script import load
+from stereo_framework.script import load, schema
 from stereo_framework.script.library import library
 from stereo_framework.script.report import CHARTS, read_report
 from stereo_framework.stage import SLOTS
@@ -73,8 +74,10 @@ def _follow(told, real):
     """Do what a page says from top to bottom: write its scripts, run its commands and its Python."""
     names = {}
     for language, block in re.findall(r"^```(\w+)\n(.*?)^```", told.read_text(), re.MULTILINE | re.DOTALL):
-        if language == "yaml":
-            name = re.match(r"# (\w+\.yaml)\n", block)[1]
+        if language == "yaml" and not (named := re.match(r"# (\w+\.yaml)\n", block)):
+            jsonschema.validate(yaml.safe_load(block), schema())
+        elif language == "yaml":
+            name = named[1]
             Path(name).write_text(block)
             # A scene is no script, and a continuous axis is for `tune` alone, which the page runs.
             assert name == "scene.yaml" or "between:" in block or load(name).runs
