@@ -47,7 +47,7 @@ def appended(uri: str, docs: Path) -> str:
     if uri == "performance.md":
         return "\n" + times(docs)
     name = re.fullmatch(r"methods/(\w+)\.md", uri)
-    return "\n" + method_details(name[1], docs, 2) if name and name[1] in methods() else ""
+    return "\n" + method_details(name[1], docs) if name and name[1] in methods() else ""
 
 
 @functools.cache
@@ -72,12 +72,12 @@ def method_page(name: str, docs: Path) -> str:
     return "\n\n".join([f"# {name}", said, *(f"[A page of its own](../{page.name}) tells more of it." for page in about)]) + "\n"
 
 
-def method_details(name: str, docs: Path, level: int) -> str:
+def method_details(name: str, docs: Path) -> str:
     """How a method did, what it is made of, and its script."""
     _, script = _script(name)
-    head = "#" * level
-    parts = [f"{head} How `{name}` did\n", _standings(name, docs)] if _standings(name, docs) else []
-    parts += [f"{head} What `{name}` is made of\n", _made_of(name, docs), f"{head} The script `{name}`\n"]
+    standings = _standings(name, docs)
+    parts = [f"## How `{name}` did\n", standings] if standings else []
+    parts += [f"## What `{name}` is made of\n", _made_of(name, docs), f"## The script `{name}`\n"]
     told = f"`stereo-framework run {name} --scene SCENE` runs it, and `--set` changes a parameter. A script of yours begins with `include: {name}`."
     parts += [f"```yaml\n{script}```\n", f"{told}\n"]
     return "\n".join(parts)
@@ -137,9 +137,14 @@ def _spelled(value: Any) -> str:
 def slot_page(slot: str, docs: Path) -> str:
     """All stages of a slot."""
     _, first, named, returned = slot_row(slot)
-    parts = [f"# {slot}\n", f"Stages of this slot get {first}; they may name {named} besides, and return {returned}.\n"]
+    besides = "" if named == "-" else f" They may name {_code(named)} besides."
+    parts = [f"# {slot}\n", f"Stages of this slot get {_code(first)}.{besides} They return: {returned}.\n"]
     own = [s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")]
     return "\n".join([*parts, *(_stage(s, docs) for s in own)])
+
+
+def _code(names: str) -> str:
+    return re.sub(r"\b(?!or\b)\w+", r"`\g<0>`", names)
 
 
 def _stage(stage: Stage, docs: Path) -> str:

@@ -38,6 +38,8 @@ NOT_HERE = {
     r"^reproduce \w+( --quick)?$": "takes minutes to an hour",
     r"chain/ablation": "takes an hour",
     r"--dask": "needs a cluster",
+    r"--time \d": "takes as long as it says",
+    r"--scene mine": "a scene of the reader's own",
     r"--executor process": "test_executors.py does; the small scenes of this file are not seen there",
 }
 """Commands that are parsed and not run, with the reason."""
