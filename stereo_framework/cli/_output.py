@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import shutil
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -36,49 +40,77 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
-    """Print a table; all but the leading text columns are flushed right."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def print_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    keys: int = 0,
+    upright: bool = False,
+    best: Collection[tuple[int, int]] = (),
+) -> None:
+    """Print a table as `laid_out` arranges it for the terminal, with the cells `best` bold; into a pipe, with tabs between the cells."""
+    from stereo_framework.tables.terminal import laid_out, tabbed
 
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, name in enumerate(header):
-        numeric = all(_is_number(row[i]) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    # Files and pipes get the whole table, however wide.
-    Console(
-        soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 10_000, markup=False, highlight=False
-    ).print(table)
-
-
-def _is_number(text: str) -> bool:
-    if text in ("", "-"):
-        return True
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    say(title)
+    if not on_a_terminal():
+        print("\n".join(tabbed(header, rows)))
+        return
+    print("\n".join(laid_out(header, rows, _columns(), keys=keys, upright=upright, best=best, bold=_bold)) + "\n")
 
 
-def print_results(results: Sequence[Result], columns: Sequence[str] = (), *, errors: bool = True) -> None:
-    """Print results, one table for each protocol with the protocol's text under it, then warnings and, if wanted, errors."""
-    from stereo_framework.tables.tables import results_table
+def say(*lines: str, indent: int = 0) -> None:
+    """Print lines that are not empty; too long ones go on below, indented, on a terminal."""
+    for line in filter(None, lines):
+        if on_a_terminal():
+            options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": " " * indent}
+            line = textwrap.fill(line, _columns(), **options)
+        print(line)
+
+
+def on_a_terminal() -> bool:
+    """Whether people see what is printed."""
+    return sys.stdout.isatty()
+
+
+def _columns() -> int:
+    """Characters of a line of the terminal."""
+    return shutil.get_terminal_size().columns
+
+
+def _bold(text: str) -> str:
+    return typer.style(text, bold=True)
+
+
+ALL_CHOICES = "--protocol"
+"""The option that prints a protocol whole."""
+
+
+def said_protocol(text: str, whole: bool) -> str:
+    """What is printed of a protocol: all of its choices, or the first of them in one line."""
+    from stereo_framework.tables.terminal import protocol_line
+
+    return text if whole else protocol_line(text, _columns() if on_a_terminal() else 0, ALL_CHOICES)
+
+
+def print_results(results: Sequence[Result], columns: Sequence[str] = (), *, errors: bool = True, protocol: bool = False) -> None:
+    """Print results, one table for each protocol and what it is, in short or whole, under it, then warnings and, if wanted, errors."""
+    from stereo_framework.tables.tables import listing
     from stereo_framework.tables.words import setting_name
 
     for text in dict.fromkeys(r.protocol_text for r in results):
-        header, rows = results_table([r for r in results if r.protocol_text == text], columns)
-        print_table(header, rows)
-        print(text)
+        table = listing([r for r in results if r.protocol_text == text], columns)
+        print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
+        say(said_protocol(text, protocol))
+    warned: dict[tuple[str, str], list[str]] = {}
     for result in results:
-        where = f"{result.scene} {setting_name(result)}"
         for warning in result.warnings:
-            print(f"warning: {where}: {warning}", file=sys.stderr)
+            warned.setdefault((result.scene, warning.removeprefix(f"{result.scene}: ")), []).append(setting_name(result))
         if result.error and errors:
-            print(f"error: {where}: {result.error}", file=sys.stderr)
+            print(f"error: {result.scene} {setting_name(result)}: {result.error}", file=sys.stderr)
+    for (scene, warning), settings in warned.items():
+        more = f" and {len(set(settings)) - 1} more" if len(set(settings)) > 1 else ""
+        print(f"warning: {scene} {settings[0]}{more}: {warning}", file=sys.stderr)
 
 
 def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:

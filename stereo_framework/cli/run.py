@@ -19,6 +19,7 @@ from stereo_framework.cli._options import (
     Memory,
     Settings,
     Traceback,
+    WholeProtocol,
     disparities,
     size,
 )
@@ -56,6 +57,7 @@ def run(
     memory: Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     columns: str | None = None,
+    protocol: WholeProtocol = False,
     data: Data = None,
     json: Json = False,
     traceback: Traceback = False,
@@ -117,7 +119,7 @@ def run(
         _output.print_json([r.record() for r in results])
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        _output.print_results(results, wanted, errors=not hopeless)
+        _output.print_results(results, wanted, errors=not hopeless, protocol=protocol)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")

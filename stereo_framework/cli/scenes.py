@@ -76,7 +76,7 @@ def _describe(name: str, data: Path | None, json: bool) -> None:
         _output.print_json([record])
     else:
         for key, value in record.items():
-            print(f"{key:12} {value}")
+            _output.say(f"{key:12} {value}", indent=13)
 
 
 def _record(scene: Scene) -> dict[str, Any]:
