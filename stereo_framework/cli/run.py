@@ -24,6 +24,7 @@ from stereo_framework.cli._options import (
     size,
 )
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,7 +165,7 @@ def _computed(
     by_id = {task.id: task for task in tasks}
     total = sum(len(task.protocols) for task in tasks)
     try:
-        with _output.Progress(total) as progress, interruptible() as check:
+        with Progress(total) as progress, interruptible() as check:
             for place, result in execute(scripts, tasks, out=out, watch=progress.watch, **options):
                 found[place] = result
                 progress.advance()

@@ -11,6 +11,7 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible
 from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, Traceback, WholeProtocol, size
+from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
     from stereo_framework.sweep.tune import Tuned
@@ -78,7 +79,7 @@ def tune(
         data=data,
         watch=lambda doing: progress.watch(doing),
     ) as tuner:
-        progress = _output.Progress(tuner.trials, "trials")
+        progress = Progress(tuner.trials, "trials")
         try:
             with progress, interruptible() as check:
                 for _ in tuner:

@@ -16,6 +16,7 @@ from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.pair import Pair
+from stereo_framework.progress import Progress, in_notebook
 from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage
 
@@ -195,7 +196,8 @@ class Pipeline:
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         tree = Tree([self], keep_volume=keep_volume)
         self._check_memory(tree, pair)
-        [(_, outcome)] = tree.walk(pair, notify=notify)
+        with in_notebook(1) as progress:
+            [(_, outcome)] = tree.walk(pair, notify=functools.partial(_tell, progress, notify))
         if isinstance(outcome, Exception):
             raise outcome
         found: Match = outcome
@@ -240,6 +242,13 @@ def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = No
     if "alternatives" in stage.data and not alternatives:
         found.append(f"{stage.name} needs alternatives, and the method names none")
     return found
+
+
+def _tell(progress: Progress | None, notify: Callable[[Step], None] | None, step: Step) -> None:
+    if notify:
+        notify(step)
+    if progress:
+        progress.watch(step.bound.stage.name if step.bound else step.link.address)
 
 
 def _as_bound(value: Any, slot: str) -> Bound:

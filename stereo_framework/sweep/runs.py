@@ -13,6 +13,7 @@ import yaml
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.io import write_disparity
+from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.crew import Crew
@@ -89,18 +90,24 @@ def run(
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
-    found = execute(
-        [loaded],
-        tasks,
-        out=None if out is None else Path(out),
-        workers=workers,
-        executor=executor,
-        dask=dask,
-        memory=memory,
-        maps=maps,
-        data=data,
-    )
-    return [result for _, result in sorted(found, key=lambda item: item[0])]
+    found: dict[int, Result] = {}
+    with in_notebook(sum(len(task.protocols) for task in tasks)) as progress:
+        for place, result in execute(
+            [loaded],
+            tasks,
+            out=None if out is None else Path(out),
+            workers=workers,
+            executor=executor,
+            dask=dask,
+            memory=memory,
+            maps=maps,
+            data=data,
+            watch=progress.watch if progress else None,
+        ):
+            found[place] = result
+            if progress:
+                progress.advance()
+    return [found[place] for place in sorted(found)]
 
 
 def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None, data: str | Path | None) -> list[Scene]:

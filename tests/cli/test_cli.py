@@ -1,17 +1,13 @@
 """The command line as a user meets it."""
 
 import json
-import re
 import subprocess
 import sys
-import time
-from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
 import yaml
-from numba.core import event
 from typer.testing import CliRunner
 
 from stereo_framework.cli import _output
@@ -339,34 +335,6 @@ def test_wrong_options_of_a_sweep(cli, options, part):
 @pytest.mark.parametrize(("text", "count"), [("8G", 8 * 2**30), ("1.5 GiB", 3 * 2**29), ("500m", 500 * 2**20), ("1024", 1024)])
 def test_amounts_of_memory(text, count):
     assert size(text) == count
-
-
-def test_progress_without_a_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(_output, "_EVERY_SECONDS", 0.01)
-    with _output.Progress(4) as progress:
-        progress.advance()  # was there already
-        progress.watch("planes: box")
-        assert progress.rate() == ""
-        progress.advance()
-        for _ in range(500):
-            if err := capsys.readouterr().err:
-                break
-            time.sleep(0.01)
-    capsys.readouterr()  # lines between the first reading and the end are as good
-    assert re.match(r"2 of 4 done, \S+ (runs/s|s a run), about \d+ (s|min|h) left \(planes: box\)\n", err)
-    with _output.Progress(1) as progress:
-        progress.advance()
-        time.sleep(0.05)
-    assert capsys.readouterr().err == ""
-
-
-def test_compiling_is_told_once(capsys):
-    kernel = SimpleNamespace(py_func=SimpleNamespace(__module__="stereo_framework.aggregation.box"))
-    with _output.Progress(1):
-        for _ in range(2):
-            with event.trigger_event("numba:compile", data={"dispatcher": kernel}):
-                pass
-    assert re.fullmatch("compiling kernels: first use only; .*\n", capsys.readouterr().err)
 
 
 def test_check_schema_scenes_stages(cli, script):
