@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
-from stereo_framework.kernels.filling import fill_invalid
 from stereo_framework.parameters import Positive
 from stereo_framework.search import Search
 
@@ -260,6 +259,9 @@ class Scene:
             if valid is None or valid.all():
                 self._images[index] = _read_only(image), None
             else:
+                # On use: it brings numba, which shells that complete names of scenes do not wait for.
+                from stereo_framework.kernels.filling import fill_invalid
+
                 self._images[index] = _read_only(fill_invalid(image, valid)), _read_only(valid)
         return self._images[index]
 
