@@ -19,7 +19,7 @@ from stereo_framework.script import Script, load
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.plan import Task, plan
-from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.result import Result, ResultList
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Outcome
 
@@ -36,7 +36,7 @@ def run(
     dask: str | None = None,
     memory: int | None = None,
     maps: bool | None = None,
-) -> list[Result]:
+) -> ResultList:
     """Run a parameter script.
 
     Settings that begin with the same stages share them: each beginning is computed once. The numbers are those of runs one by
@@ -70,7 +70,7 @@ def run(
     Returns
     -------
     list of Result
-        Scene by scene, in the script's order. A run that failed has an `error` and no statistics.
+        Scene by scene, in the script's order; a notebook shows it as a table, and ``plot`` draws curves. A run that failed has an `error` and no statistics.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def run(
             found[place] = result
             if progress:
                 progress.advance()
-    return [found[place] for place in sorted(found)]
+    return ResultList(found[place] for place in sorted(found))
 
 
 def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None, data: str | Path | None) -> list[Scene]:
