@@ -74,7 +74,7 @@ def compare(
     if json:
         _output.print_json([r.record() for r in results])
     else:
-        _output.print_results(results, columns.split(",") if columns else ())
+        _output.print_results(results, columns.split(",") if columns else (), protocol=protocol is not None)
         if out is not None:
             print(f"pictures in {out}")
     return 0

@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 from stereo_framework import __version__
+from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli.boundary import boundary
 from stereo_framework.cli.check import check
 from stereo_framework.cli.compare import compare
@@ -41,7 +42,6 @@ app = typer.Typer(
     name="stereo-framework",
     help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
     no_args_is_help=True,
-    add_completion=False,
     # Plain help: importing rich would double the time of --help.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -85,6 +85,7 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         usual = typer.Argument() if one.default is one.empty else typer.Option(f"--{one.name.replace('_', '-')}")
         info = copy.copy(given[0]) if given else usual
         info.help = info.help or texts[one.name]
+        info.autocompletion = COMPLETED.get((verb.__name__, one.name))
         found.append(one.replace(annotation=Annotated[kind, info]))
     return signature.replace(parameters=found)
 
@@ -107,4 +108,4 @@ for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    app(prog_name="stereo-framework")

@@ -91,7 +91,7 @@ def rank(
         _output.print_json([_record(i, found, beats, left_out, drawn) for i in order])
         return 0
     methods = found.scores.methods
-    _output.print_table(*_table(order, found, groups, drawn))
+    _output.print_table(*_table(order, found, groups, drawn), keys=2, upright=True)
     print(
         f"each column: score, rank; {len(methods)} methods, {len(found.scores.columns)} columns; equal scores share the better rank"
     )
@@ -146,8 +146,7 @@ def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | No
     short = [scene.rpartition("/")[2] for scene in found.scores.scenes]
     shown = dict(zip(found.scores.scenes, short if len(set(short)) == len(short) else found.scores.scenes, strict=True))
     for k, column in enumerate(found.scores.columns):
-        # On two lines: the names are long beside their scores.
-        header.append(f"{shown[column.scene]}\n{column.measure}" if column.scene else column.measure)
+        header.append(f"{shown[column.scene]}:{column.measure}" if column.scene else column.measure)
         cells = [(show(float(found.scores.values[i, k])), str(found.column_ranks[i, k])) for i in order]
         widths = [max(len(cell[part]) for cell in cells) for part in (0, 1)]
         for row, (score, place) in zip(rows, cells, strict=True):

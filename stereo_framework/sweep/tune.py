@@ -263,7 +263,7 @@ class Tuner:
         """Of the study: the same for all that may go on with it."""
         about = {key: value for key, value in self.script.resolved.items() if key not in ("scenes", "report")}
         scenes = [planner.content for planner in self._planners]
-        parts = [about, scenes, repr(self.protocol), self._planners[0].code, self.seed]
+        parts = [about, scenes, repr(self.protocol.as_dict()), self._planners[0].code, self.seed]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()[:8]
         return f"{self.script.name}: {self.statistic} ({digest})"
 
