@@ -34,7 +34,7 @@ def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None
                 s.name,
                 f"{s.distance:.1f}",
                 f"+- {s.half_width:.1f}",
-                "yes" if s.undecided else "",
+                "yes" if s.undecided and judged.best is None else "",
                 "yes" if s.name in judged.kin else "",
                 *(column.get(s.name, "") for column in further.values()),
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from stereo_framework.errors import ParameterError
 
 if TYPE_CHECKING:
     from stereo_framework.everyday.choosing import Chosen
-    from stereo_framework.scene import Scene
+    from stereo_framework.scene import Frame, Scene
 
 
 def choose(
@@ -88,8 +89,7 @@ def _scene(
     from stereo_framework.datasets import load_scene, pair_scene
     from stereo_framework.everyday.search_range import estimate_range
     from stereo_framework.everyday.sparse import sparse_matches
-    from stereo_framework.io import read_image
-    from stereo_framework.scene import Frame, Search
+    from stereo_framework.scene import Search
 
     if name is not None and left is None and right is None:
         if span is not None or third_frame is not None:
@@ -97,22 +97,28 @@ def _scene(
         return replace(load_scene(name, data=data), truths={})
     if left is None or right is None or name is not None:
         raise ParameterError("choose needs two images, --left and --right, or a known scene, --scene")
+    third = _third(third_frame) if third_frame is not None else ()
     scene = pair_scene(left, right, None if span is None else Search(*disparities(span)))
     if scene.search is None:
         found = estimate_range(scene.reference, scene.match, sparse_matches(scene.reference, scene.match))
         scene = replace(scene, search=Search(*found))
-    if third_frame is not None:
-        file, _, place = third_frame.rpartition(":")
-        try:
-            position = float(place)
-        except ValueError:
-            position = float("nan")
-        if not file or position in (0, 1) or position != position:
-            raise ParameterError(
-                f"--third-frame {third_frame!r}: expected FILE:POSITION, such as third.png:2; the left image is at 0, the right one at 1"
-            )
-        scene = replace(scene, frames=(*scene.frames, Frame(file, lambda: read_image(file), position)))
-    return scene
+    return replace(scene, frames=(*scene.frames, *third))
+
+
+def _third(text: str) -> tuple[Frame]:
+    from stereo_framework.io import read_image
+    from stereo_framework.scene import Frame
+
+    file, _, place = text.rpartition(":")
+    try:
+        position = float(place)
+    except ValueError:
+        position = math.nan
+    if not file or position in (0, 1) or not math.isfinite(position):
+        raise ParameterError(
+            f"--third-frame {text!r}: expected FILE:POSITION, such as third.png:2; the left image is at 0, the right one at 1"
+        )
+    return (Frame(file, lambda: read_image(file), position),)
 
 
 def _further(chosen: Chosen, scene: Scene) -> dict[str, dict[str, str]]:

@@ -73,8 +73,9 @@ def compare(
     how: dict[str, Any] = {"protocol": protocol_spec(protocol), "scale": scale, "unknown": unknown}
     measured = [measure_map(path, loaded, **how) for path in maps]
     judged = None
-    if loaded.truth is None and loaded.search is not None:
-        judged = judge_files(loaded, {names[m.path]: m.disparity for m in measured}, own=reference)
+    compared = {names[m.path]: m.disparity for m in measured}
+    if loaded.truth is None and loaded.search is not None and len(compared) > 1:
+        judged = judge_files(loaded, compared, own=reference)
     if other_view:
         exchanged = loaded.pair(loaded.match_index, loaded.reference_index)
         others = [measure_map(path, exchanged, **how).disparity for path in other_view]

@@ -115,9 +115,9 @@ def _search(scene: Scene) -> Any:
 
 
 def is_kin(parameters: Mapping[str, Any]) -> bool:
-    """Whether a method, by its parameters, sums census costs along paths as the reference does, so that its distance is too low."""
-    costs = str(parameters.get("matching_cost.use", ""))
-    return parameters.get("optimization.use") == "semi_global" and "census" in costs
+    """Whether a method or one that it builds on, by its parameters, sums census costs along paths as the reference does: its distance is too low."""
+    homes = [key.removesuffix("optimization.use") for key, value in parameters.items() if value == "semi_global"]
+    return any("census" in str(parameters.get(f"{home}matching_cost.use", "")) for home in homes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -138,7 +139,7 @@ def better(context: Context) -> Outcome:
             distances = [distance(blend, reference) for blend in blends.values()]
             found[name].append(float(spearmanr(distances, order[::-1]).statistic) if len(set(distances)) > 1 else 0.0)
     rows = [
-        [Cell(MEASURES[name]), Cell.number(np.mean(rho), ".2f"), Cell.number(np.min(rho), ".2f"), Cell.number(len(rho), "d")]
+        [Cell(MEASURES[name]), Cell.number(float(np.mean(rho)), ".2f"), Cell.number(min(rho), ".2f"), Cell.number(len(rho), "d")]
         for name, rho in found.items()
     ]
     text = (
@@ -276,7 +277,7 @@ def _spoilt(scene: Scene) -> dict[str, Scene]:
 
     def pair(a: Image, b: Image, what: str, **changes: object) -> Scene:
         frames = tuple(
-            replace(frame, load=lambda image=image: np.clip(image, 0, 255).astype(np.float32), valid=None)
+            replace(frame, load=partial(_clipped, image), valid=None)
             for frame, image in ((scene.frames[scene.reference_index], a), (scene.frames[scene.match_index], b))
         )
         direct = {(0, 1): scene.truths[scene.reference_index, scene.match_index]}
@@ -306,6 +307,10 @@ def _spoilt(scene: Scene) -> dict[str, Scene]:
         "narrow range": pair(left, right, "narrow", search=narrow),
         "no overlap": pair(left, np.ascontiguousarray(right[::-1]), "other"),
     }
+
+
+def _clipped(image: Image) -> Image:
+    return np.clip(image, 0, 255).astype(np.float32)
 
 
 def _blend(disparity: Disparity, truth: Disparity | None, share: float) -> Disparity:
