@@ -33,6 +33,7 @@ def evaluate(
     protocol: str | Mapping[str, Any] | Protocol | None = None,
     *,
     confidence: Mapping[str, NDArray[np.float32]] | None = None,
+    reference: Disparity | None = None,
 ) -> dict[str, float]:
     """Statistics of a disparity map, whatever made it.
 
@@ -47,6 +48,8 @@ def evaluate(
     confidence : mapping of str to ndarray, float32, (rows, columns), optional
         How sure each pixel of the map is, by measure; higher = surer. Each is measured whatever the protocol's measures are, by the order that it gives
         the pixels with truth and estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and ``auc_optimal`` beside them, at the main threshold.
+    reference : ndarray, float32, (rows, columns), optional
+        A map that stands in for the truth in measures without truth (`sweep.reference` makes one): pixels, NaN = not to be relied upon.
 
     Returns
     -------
@@ -95,6 +98,8 @@ def evaluate(
         if confidence:
             orders = _orders(confidence, disparity.shape, whole, protocol)
             seen["confidence"], seen["sparsification"] = orders, {"": next(iter(orders.values()))}
+    if reference is not None:
+        seen["reference"] = {"": Region(prepared.disparity, reference, masks["all"], prepared.given, None)}
     statistics: dict[str, float] = {}
     for metric in metrics:
         statistics |= metric.statistics(seen.get(metric.about, {}), protocol)
