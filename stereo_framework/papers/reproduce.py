@@ -136,7 +136,7 @@ def reproduce(
 
 def by_item(outcomes: Mapping[str, Outcome], titles: Mapping[str, str]) -> PageTable:
     """A row for each item: how many published numbers were judged and lie outside their tolerance, how many statements and checks hold or not."""
-    header = ["item", "judged", "outside", "statements that hold", "that do not", "own checks that hold", "that fail"]
+    header = ["item", "numbers judged", "outside", "statements: hold", "do not", "own checks: hold", "fail"]
     rows = []
     for name, outcome in outcomes.items():
         outside = sum(c.outside for c in outcome.comparisons)
