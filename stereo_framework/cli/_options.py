@@ -35,6 +35,7 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
 ]
+WholeProtocol = Annotated[bool, typer.Option("--protocol", help="Print all choices of the protocol, not the first ones.")]
 Scale = Annotated[
     float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
 ]

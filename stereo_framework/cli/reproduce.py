@@ -9,6 +9,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, SingleFile
+from stereo_framework.progress import Progress
 
 
 def reproduce(
@@ -39,7 +40,6 @@ def reproduce(
     """
     import dataclasses
 
-    from stereo_framework.kernels.compiling import told
     from stereo_framework.papers import find_paper
     from stereo_framework.papers.claim import failures_first, verdict_word
     from stereo_framework.papers.comparison import HEADER
@@ -47,7 +47,8 @@ def reproduce(
 
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
-    with told(_output.say_compiling):
+    with Progress(1) as progress:
+        progress.watch(paper)
         done = run_paper(
             find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, single_file=single_file
         )

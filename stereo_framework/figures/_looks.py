@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.figures._shown import new_figure
 from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.values import NOT_APPLICABLE
 
@@ -124,10 +125,9 @@ def new_chart(inside: float, beside: float, height: float, title: str = "", foot
     title, footnote : str
         Folded where they are too long; nothing where they are empty.
     """
-    from matplotlib.figure import Figure
-
     width, title = inside + beside, _folded(title, inside, LARGE)
-    figure = Figure(figsize=(width, height + 0.25 * len(title.splitlines())), layout="constrained", facecolor="white")
+    size = width, height + 0.25 * len(title.splitlines())
+    figure = new_figure(photographs=False, figsize=size, layout="constrained", facecolor="white")
     if title:
         figure.suptitle(title, x=inside / width / 2, fontsize=LARGE, parse_math=False)
     if footnote:
