@@ -46,7 +46,7 @@ class Progress:
         self._kernel, self._kernels = "", set[str]()
         self._notebook, self._picture = notebook, None
         self._bar: Any = None
-        self._drawn = time.monotonic()
+        self._drawn, self._drawing = time.monotonic(), threading.Lock()
         self._ended = threading.Event()
         self._listening = contextlib.ExitStack()
         self._teller = threading.Thread(target=self._tell, daemon=True)
@@ -141,6 +141,14 @@ class Progress:
         return count, done
 
     def _draw(self) -> None:
+        # Who finds another thread drawing has nothing newer to say.
+        if self._drawing.acquire(blocking=False):
+            try:
+                self._draw_alone()
+            finally:
+                self._drawing.release()
+
+    def _draw_alone(self) -> None:
         now = time.monotonic()
         end, done = self._share()
         if self._bar:
