@@ -67,12 +67,12 @@ def test_how_files_are_called(root, folder, path):
     assert found.strangers == (folder / "stones.pfm",)
 
 
-def test_maps_of_synthetic_scenes_are_measured_where_those_are_named(root, tmp_path):
-    write_disparity(tmp_path / "planes.pfm", load_scene("synthetic/planes").truth)
-    found = find_maps(tmp_path, scenes=["synthetic/planes"], data=root)
-    assert dict(found.maps) == {"synthetic/planes": tmp_path / "planes.pfm"}
+def test_maps_of_synthetic_scenes_are_measured_where_those_are_named(root, folder):
+    write_disparity(folder / "planes.pfm", load_scene("synthetic/planes").truth)
+    found = find_maps(folder, scenes=["synthetic/planes"], data=root)
+    assert dict(found.maps) == {"synthetic/planes": folder / "planes.pfm"}
     with pytest.raises(DataError, match="holds no map of a scene"):
-        find_maps(tmp_path, data=root)
+        find_maps(folder, data=root)
 
 
 def test_what_cannot_be_told_is_asked(root, folder):
