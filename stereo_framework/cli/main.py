@@ -20,6 +20,7 @@ from stereo_framework import __version__
 from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli.boundary import boundary
 from stereo_framework.cli.check import check
+from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
 from stereo_framework.cli.evaluate import evaluate
 from stereo_framework.cli.import_ import import_
@@ -97,7 +98,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
         raise typer.Exit
 
 
-_MATCH = (match,)
+_MATCH = (match, choose)
 _MEASURE = (run, tune, evaluate, compare)
 _LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, reproduce)
 _PREPARE = (scenes, stages, new_stage, check, schema, import_)

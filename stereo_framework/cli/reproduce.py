@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json
+from stereo_framework.cli._options import Data, Json, SingleFile
 from stereo_framework.progress import Progress
 
 
@@ -17,6 +17,7 @@ def reproduce(
     out: Path | None = None,
     quick: bool = False,
     workers: int = 2,
+    single_file: SingleFile = False,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -48,7 +49,9 @@ def reproduce(
     folder = out or Path("reproduction") / name
     with Progress(1) as progress:
         progress.watch(paper)
-        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
+        done = run_paper(
+            find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, single_file=single_file
+        )
     kinds = {"statement": done.statements, "own check": done.checks}
     if json:
         numbers = [

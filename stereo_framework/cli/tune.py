@@ -31,6 +31,7 @@ def tune(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
     settings: Settings = None,
     protocol: WholeProtocol = False,
+    without_truth: bool = False,
     data: Data = None,
     json: bool = False,
     traceback: Traceback = False,
@@ -57,11 +58,15 @@ def tune(
         Of the search.
     timeout
         Begin no trial after this time.
+    without_truth
+        Search for the lowest distance to a reference map (reference_distance of the protocol truthfree-1), whatever truth there is.
     json
         Print one JSON object instead of a table.
     """
     from stereo_framework.sweep.tune import Tuner
 
+    if without_truth:
+        statistic, settings = "reference_distance", [*(settings or []), "evaluation.protocol=truthfree-1"]
     count = 0
     with Tuner(
         script,

@@ -233,6 +233,11 @@ class Protocol(Shown):
         values["measures"] = tuple(dict.fromkeys(name for item in values["measures"] for name in GROUPS.get(item, (item,))))
         vars(self).update(values)
 
+    @property
+    def without_truth(self) -> bool:
+        """Whether distances to a map that stands in for the truth are measured."""
+        return any(METRICS[name].about == "reference" for name in self.measures)
+
     def as_dict(self) -> dict[str, Any]:
         """Every field as JSON and YAML hold it: ``Protocol(**record)`` gives the protocol again."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -273,6 +278,8 @@ class Protocol(Shown):
             choices.append(
                 f"ROC rates: matches within 1 px of the truth are right, {self.end_radius} cells around ends of segments do not count"
             )
+        if "reference" in kinds:
+            choices.append("reference map: AD-census, semi-global, where both views agree; a distance to it is no error rate")
         if "subsets" in kinds:
             choices.append(f"HCI subsets without occluded pixels, in the scene's own pixels: {self.hci}")
         if any(name.endswith("sigma_z_error") for name in self.measures):

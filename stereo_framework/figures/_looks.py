@@ -77,11 +77,18 @@ def handle(style: Mapping[str, Any], name: str) -> Any:
     return Line2D([], [], label=name, **style)
 
 
-def mark_missing(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+def of_method(index: int) -> str:
+    """The name, in an SVG file, of what a chart shows of one method: pages find it there, to hide it or to set it off."""
+    return f"method-{index}"
+
+
+def mark_missing(
+    axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], gid: str | None = None
+) -> None:
     """A cross where a line goes through the place of a score that is missing."""
     missing = np.isnan(values)
     if missing.any():  # an empty line would spoil the layout
-        axes.plot(x[missing], y[missing], clip_on=False, zorder=4, **_MISSING)
+        axes.plot(x[missing], y[missing], clip_on=False, zorder=4, gid=gid, **_MISSING)
 
 
 def method_lines(found: Standings, labels: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Any]]:

@@ -17,6 +17,15 @@ EVALUATION = "evaluation"
 """What the measuring of a map is called among the seconds of a result."""
 
 
+_CONFIDENCE = "_confidence_"
+"""Stands between the name of a map and that of a measure in the name of a file of confidence."""
+
+
+def confidence_file(map_file: Path, measure: str) -> Path:
+    """Where the confidence of a map lies."""
+    return map_file.with_name(f"{map_file.stem}{_CONFIDENCE}{measure}.pfm")
+
+
 @dataclass(frozen=True, eq=False)
 class Result(Shown):
     """A method's parameters on a scene, measured under a protocol.
@@ -72,6 +81,7 @@ class Result(Shown):
     environment: Mapping[str, str] = field(default_factory=dict)
     traceback: str = ""
     _disparity: Disparity | None = None
+    _confidence: Mapping[str, Disparity] = field(default_factory=dict)
 
     @property
     def matching_seconds(self) -> float | None:
@@ -87,6 +97,17 @@ class Result(Shown):
 
             return read_disparity(self.map)
         return self._disparity
+
+    @property
+    def confidence(self) -> Mapping[str, Disparity]:
+        """The method's own confidence by measure, float32 (rows, columns), higher = surer; empty where it has none or the map was not kept."""
+        if not self._confidence and self.map is not None:
+            from stereo_framework.io import read_pfm
+
+            start = f"{self.map.stem}{_CONFIDENCE}"
+            files = sorted(path for path in self.map.parent.glob("*.pfm") if path.stem.startswith(start))
+            return {path.stem.removeprefix(start): read_pfm(path) for path in files}
+        return self._confidence
 
     def __repr__(self) -> str:
         said = ", ".join([self.method, *(f"{key}={value}" for key, value in self.axes.items())])

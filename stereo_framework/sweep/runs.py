@@ -12,14 +12,15 @@ import yaml
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
-from stereo_framework.io import write_disparity
+from stereo_framework.io import write_disparity, write_pfm
 from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import Task, plan
-from stereo_framework.sweep.result import Result, ResultList
+from stereo_framework.sweep.result import Result, ResultList, confidence_file
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Outcome
 
@@ -194,8 +195,12 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: boo
                 if (known := store.get(key)) is not None:
                     yield places[i] + j, known
     first: list[Outcome] = []
+    copied: set[Scene] = set()
     with contextlib.closing(crew.compute(todo)) as computed:
         for i, measured in computed:
+            if store is not None and measured.disparity is not None and tasks[i].scene not in copied:
+                keep_scene(store.folder, tasks[i].scene, crew.options.data)
+                copied.add(tasks[i].scene)
             for j, result in enumerate(_results(tasks[i], measured, store.folder if store and keep else None)):
                 if store is not None:
                     store.add(tasks[i].keys[j], result)
@@ -240,6 +245,8 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
         path = out / "maps" / f"{task.stem}.pfm"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_disparity(path, measured.disparity)
+        for name, confidence in measured.confidence.items():
+            write_pfm(confidence_file(path, name), confidence)
     parameters, script = task.run.parameters, dict(task.run.mapping) | {"scenes": [task.scene.name]}
     for i, protocol in enumerate(task.protocols):
         yield Result(
@@ -260,4 +267,5 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
             environment=measured.environment,
             traceback=measured.traceback,
             _disparity=None if path else measured.disparity,
+            _confidence={} if path else measured.confidence,
         )

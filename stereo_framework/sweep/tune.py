@@ -382,7 +382,8 @@ class _Making:
 def _better(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> Literal["lower", "higher"]:
     """Which values of a statistic are better; refuses what no scene or not every scene has."""
     # What is measured of any map tells the names.
-    blank = [evaluate(np.zeros(scene.reference.shape[:2], np.float32), scene, protocol) for scene in scenes]
+    zeros = [np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes]
+    blank = [evaluate(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
     names = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in names:
         close = close_names(statistic, names, 5)

@@ -517,8 +517,9 @@ def test_report(cli, script, tmp_path):
     assert cli("run", script(SCRIPT), "--out", tmp_path / "out").exit_code == 0
     assert cli("report", tmp_path / "out").exit_code == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    for part in ("synthetic/planes", "bad_pixels_nonocc", "data:image/png", "matching_cost", "Script script.yaml"):
+    for part in ("synthetic/planes", "bad_pixels_nonocc", "assets/", "matching_cost", "Script script.yaml"):
         assert part in page
+    assert list((tmp_path / "out" / "assets").iterdir())
     _one_line(cli("report", tmp_path / "none"), "none: no results there")
 
 
