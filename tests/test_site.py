@@ -126,6 +126,7 @@ def test_links_lead_from_the_repository_to_the_site():
     assert site_hooks._moved("[a](docs/start.md#b)", "index.md", "README.md") == "[a](start.md#b)"
     assert site_hooks._moved("[a](../../README.md)", "howto/x.md", "docs/howto/x.md") == "[a](../index.md)"
     assert site_hooks._moved("[a](../configs/b.yaml)", "x.md", "docs/x.md") == "[a](source/configs/b.yaml)"
+    assert site_hooks._moved("[a](docs/tutorials/b.ipynb)", "index.md", "README.md") == "[a](tutorials/b.md)"
     assert site_hooks._moved("[a](https://a.org)", "x.md", "docs/x.md") == "[a](https://a.org)"
 
 
