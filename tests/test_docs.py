@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import shlex
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -29,8 +30,8 @@ from stereo_framework.stage import SLOTS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# The blocks of the methods' own pages run in test_method_pages.py.
-FOLLOWED = [page for page in PAGES if page.parent.name != "methods" and "```" in page.read_text()]
+# The blocks of the methods' own pages run in test_method_pages.py, those of outside.md, which name programs and networks, in tests of their own.
+FOLLOWED = [page for page in PAGES if page.parent.name != "methods" and page.name != "outside.md" and "```" in page.read_text()]
 
 NOT_HERE = {
     r"^match --example": "README's first command, which .ci/run runs",
@@ -57,7 +58,9 @@ def desk(tmp_path, monkeypatch):
     """A folder with the files that readers are told to have, and small built-in scenes."""
     monkeypatch.setattr(ready_made, "ROWS", 48)
     monkeypatch.setattr(ready_made, "COLUMNS", 96)
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     scene = load_scene("synthetic/planes")
     for place in (".", "left", "right"):
         Path(place).mkdir(exist_ok=True)
@@ -70,7 +73,8 @@ def desk(tmp_path, monkeypatch):
     Path("calib.txt").write_text(
         "cam0=[100 0 48; 0 100 24; 0 0 1]\ncam1=[100 0 48; 0 100 24; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=96\nheight=48\nndisp=32\n"
     )
-    return tmp_path
+    Path("theirs.yaml").write_text("{include: window, scenes: [synthetic/planes]}")
+    shutil.copy(ROOT / "examples/stages/matching_cost.py", "../other.py")
 
 
 def _follow(told, real):
