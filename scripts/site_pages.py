@@ -20,7 +20,7 @@ from stereo_framework.engine.costs import Weighted
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.parameters import describe, spelled
 from stereo_framework.script import load, schema
-from stereo_framework.script.library import library
+from stereo_framework.shipped import library
 from stereo_framework.stage import SLOTS, Bound, Stage, stages
 
 ROOMS = {

@@ -24,8 +24,8 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.io import write_disparity, write_image
 from stereo_framework.page.report_files import write_report
 from stereo_framework.script import load, schema
-from stereo_framework.script.library import library
 from stereo_framework.script.report import CHARTS, read_report
+from stereo_framework.shipped import library
 from stereo_framework.stage import SLOTS
 
 ROOT = Path(__file__).parents[1]

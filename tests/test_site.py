@@ -17,7 +17,7 @@ import site_pages
 
 from stereo_framework.cli import main
 from stereo_framework.script import schema
-from stereo_framework.script.library import library
+from stereo_framework.shipped import library
 from stereo_framework.stage import SLOTS, stages
 
 DOCS = Path(__file__).parents[1] / "docs"
