@@ -38,6 +38,7 @@ def results(
     csv: bool = False,
     json: Json = False,
     plots: bool = False,
+    salvage: Annotated[Path | None, typer.Option(metavar="NEW")] = None,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
 
@@ -73,13 +74,17 @@ def results(
         Short for --format csv: all parameters and statistics.
     plots
         Write the plots, tables and charts of the script's 'report' to the folder again.
+    salvage
+        Save what can be read of damaged results to this new folder, and do nothing else.
     """
     from stereo_framework.sweep import Store
     from stereo_framework.tables.results import Results
 
+    if salvage is not None:
+        return _salvaged(folder, salvage)
     kind = _format(format, output, csv, json)
     with Store(folder) as store:
-        found, missing = Results(store.results(every=every)), store.missing()
+        found, lacking = Results(store.results(every=every)), store.lacking()
     found = found.where(*(where or []))
     if plots:
         if kind != "table" or output or sort or columns or group or rows or value or best or top:
@@ -94,8 +99,17 @@ def results(
                 _print_table(table, kind, output)
         if output is not None:
             print(f"{len(found)} results in {output}")
-    if missing:
-        print(f"{missing} results are still missing; the run was stopped early: run the same command again", file=sys.stderr)
+    if lacking:
+        print(lacking, file=sys.stderr)
+    return 0
+
+
+def _salvaged(folder: Path, new: Path) -> int:
+    from stereo_framework.sweep.salvage import salvage
+
+    saved, spoiled = salvage(folder, new)
+    print(f"{saved} results saved in {new}" + (f", {spoiled} make no sense" if spoiled else ""))
+    print(f"what is missing there is computed by the same command as before with --out {new}", file=sys.stderr)
     return 0
 
 

@@ -43,7 +43,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     """
     folder = Path(folder)
     with Store(folder) as store:
-        results, missing = store.results(), store.missing()
+        results, lacking = store.results(), store.lacking()
     sections = [Section("Results", _results(results))]
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
@@ -52,7 +52,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     if maps := [r for r in results if r.map is not None and r.map.is_file()]:
         sections.append(Section("Disparity maps", _maps(maps, data)))
     sections += [Section("Times", [_times(results)]), Section("Behind the numbers", _details(folder, results))]
-    lead = f"{len(results)} result{'s' * (len(results) != 1)}{f', {missing} still missing' if missing else ''}."
+    lead = f"{len(results)} result{'s' * (len(results) != 1)}{f'; {lacking}' if lacking else ''}."
     return Page(f"Run: {folder.resolve().name}", lead, sections)
 
 

@@ -167,7 +167,7 @@ def test_a_full_disk_loses_what_is_in_flight_alone(tmp_path, uninterrupted, monk
         whole(store, key, result)
 
     monkeypatch.setattr(Store, "add", add)
-    with pytest.raises(StereoFrameworkError, match=r"cannot be written: database or disk is full; earlier ones are kept"):
+    with pytest.raises(StereoFrameworkError, match=r"cannot be written: database or disk is full; earlier results are kept"):
         stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)
     monkeypatch.undo()
     assert 5 <= len(stored(tmp_path / "out")) < 48
