@@ -161,8 +161,18 @@ def check_workers(workers: int | None) -> None:
 
 
 def write_script(folder: Path, script: Script) -> None:
-    """Write the resolved script to an output folder."""
-    (folder / f"{script.name}.yaml").write_text(yaml.safe_dump(script.resolved, sort_keys=False))
+    """Write the resolved script to an output folder.
+
+    Raises
+    ------
+    DataError
+        The disk is full, or there is something else of its name.
+    """
+    path = folder / f"{script.name}.yaml"
+    try:
+        path.write_text(yaml.safe_dump(script.resolved, sort_keys=False), encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: the script cannot be written: {error.strerror}; the same command continues") from error
 
 
 _ENOUGH = 3
@@ -231,8 +241,11 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
     path = None
     if out is not None and measured.disparity is not None:
         path = out / "maps" / f"{task.stem}.pfm"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_disparity(path, measured.disparity)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_disparity(path, measured.disparity)
+        except OSError as error:
+            raise DataError(f"{path}: the map cannot be written: {error.strerror}; the same command continues") from error
     parameters, script = task.run.parameters, dict(task.run.mapping) | {"scenes": [task.scene.name]}
     for i, protocol in enumerate(task.protocols):
         yield Result(
