@@ -84,6 +84,12 @@ def told(tell: Callable[[], None]) -> Iterator[None]:
             _TELL.remove(tell)
 
 
+def tell() -> None:
+    """Tell who listens that kernels are being compiled, here or in a process that works for this one."""
+    while _TELL:
+        _TELL.pop()()
+
+
 @functools.cache
 def _listen() -> None:
     # numba loads slowly, and not everything that leads here computes.
@@ -100,8 +106,7 @@ def _listen() -> None:
         def on_start(self, event: Any) -> None:
             # A plug-in's kernels need not be cached: those may be compiled at every use.
             if str(event.data["dispatcher"].py_func.__module__).startswith("stereo_framework."):
-                while _TELL:
-                    _TELL.pop()()
+                tell()
 
         def on_end(self, event: Any) -> None:
             pass
