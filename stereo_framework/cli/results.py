@@ -32,6 +32,7 @@ def results(
     value: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
     best: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
     top: Annotated[int | None, typer.Option(min=1)] = None,
+    limit: Annotated[int, typer.Option(min=0)] = 200,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str | None = None,
     output: Path | None = None,
@@ -64,6 +65,8 @@ def results(
         The best settings of each scene and on the mean of all.
     top
         How many of the best to list; default 1.
+    limit
+        Most rows of a printed table; 0: all. Files and formats for machines hold all rows.
     every
         Results of earlier scripts in this folder too.
     format
@@ -92,11 +95,15 @@ def results(
         _write_plots(found, folder)
     else:
         table = _summary(found, group, rows, columns, value, best, top, sort)
+        count = len(found if table is None else table.rows)
+        most = limit if limit and kind == "table" and output is None else count
         with _target(None if kind == "parquet" else output):
             if table is None:
-                _print_all(found.sort(*_names(sort)), _names(columns), kind, output)
+                _print_all(found.sort(*_names(sort))[:most], _names(columns), kind, output)
             else:
-                _print_table(table, kind, output)
+                _print_table(table if most >= count else table.first(most), kind, output)
+        if most < count:
+            print(f"the first {most} of {count} rows; --limit 0 shows all")
         if output is not None:
             print(f"{len(found)} results in {output}")
     if lacking:
