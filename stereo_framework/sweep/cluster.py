@@ -1,11 +1,13 @@
 """Workers of a Dask cluster that compute the units of a sweep.
 
-They tell of every run as soon as it is through, through a queue on the scheduler; the arrays of a scene go to each worker once.
+They tell of every run as soon as it is through: as an event, which costs next to nothing and of which the scheduler keeps the last thousand, or
+with its map through a queue, of which it keeps nothing. The arrays of a scene go to each worker once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import logging
 import pickle
@@ -21,7 +23,7 @@ from stereo_framework.scene import Scene
 from stereo_framework.sweep.executors import Found, Options, Team, WorkerLost, WorkersGone
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import Sending, SentScene
-from stereo_framework.sweep.work import pack, work
+from stereo_framework.sweep.work import Outcome, pack, work
 
 _CONNECTING = 3.5
 """Seconds in which a scheduler must have answered."""
@@ -82,14 +84,15 @@ class ClusterTeam(Team):
 
         self.options, self.address, self.client, self.sending = options, address, client, Sending(options.data)
         self.name = f"stereo-framework-{uuid.uuid4().hex}"
-        self.queue = Queue(self.name, client=client)
         self.pool = ThreadPoolExecutor(options.workers + options.ahead, thread_name_prefix="cluster")
         self.numbers, self.sheets = itertools.count(), dict[int, _Sheet]()
         # The last scene, where its arrays were sent.
         self.scattered: tuple[Scene, Any] | None = None
         self.closed = False
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
+        client.subscribe_topic(self.name, lambda event: self._note(event[1]))
+        if options.keep:
+            self.queue = Queue(self.name, client=client)
+            threading.Thread(target=self._read, daemon=True).start()
 
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
         """Hand a unit out."""
@@ -134,7 +137,7 @@ class ClusterTeam(Team):
             raise
 
     def _read(self) -> None:
-        """Hand on what workers tell, until the end."""
+        """Take in what lies in the queue, until the end."""
         while not self.closed:
             try:
                 messages = [self.queue.get(timeout=1), *self.queue.get(batch=True)]
@@ -142,16 +145,22 @@ class ClusterTeam(Team):
                 continue
             except Exception:  # without a scheduler the units end by themselves
                 return
-            for number, what, about in map(pickle.loads, messages):
-                if what is None:
-                    compiling.tell()
-                elif (sheet := self.sheets.get(number)) is not None:
-                    sheet.note(what, about)
+            for message in messages:
+                self._note(message)
+
+    def _note(self, message: bytes) -> None:
+        number, index, outcome = pickle.loads(message)
+        if index is None:
+            compiling.tell()
+        elif (sheet := self.sheets.get(number)) is not None:
+            sheet.note(index, outcome)
 
     def close(self, *, stop: bool) -> None:
         """Let the cluster go; with `stop` what it has begun comes to nothing."""
         self.closed = True
         self.pool.shutdown(wait=not stop, cancel_futures=True)
+        if self.client.status == "running":
+            self.client.unsubscribe_topic(self.name)
 
 
 class _Sheet:
@@ -176,12 +185,22 @@ class _Sheet:
 
 def _work(name: str, number: int, plugins: tuple[str, ...], packed: bytes, sent: SentScene) -> int:
     """Compute a unit on a worker of the cluster, and return how many tasks were told of."""
-    from distributed import Queue, get_client
+    from distributed import Queue, get_client, get_worker
 
-    out = Queue(name, client=get_client())
+    @functools.cache
+    def queue() -> Any:
+        return Queue(name, client=get_client())
+
+    def say(index: int | None, outcome: Outcome | None) -> None:
+        message = pickle.dumps((number, index, outcome))
+        if outcome is not None and outcome.disparity is not None:
+            queue().put(message)
+        else:
+            get_worker().log_event(name, message)
+
     count = 0
-    with compiling.told(lambda: out.put(pickle.dumps((number, None, None)))):
+    with compiling.told(lambda: say(None, None)):
         for index, outcome in work(plugins, packed, sent):
-            out.put(pickle.dumps((number, index, outcome)))
+            say(index, outcome)
             count += 1
     return count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -17,7 +18,7 @@ from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
-from stereo_framework.sweep.plan import Task, plan
+from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Outcome
@@ -197,12 +198,18 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: boo
                 if (known := store.get(key)) is not None:
                     yield places[i] + j, known
     first: list[Outcome] = []
+    # Tasks of each scene that are not through yet.
+    left = collections.Counter(id(task.scene) for _, task in todo)
+    many = len(left) > FEW
     with contextlib.closing(crew.compute(todo)) as computed:
         for i, measured in computed:
             for j, result in enumerate(_results(tasks[i], measured, store.folder if store and keep else None)):
                 if store is not None:
                     store.add(tasks[i].keys[j], result)
                 yield places[i] + j, result
+            left[id(tasks[i].scene)] -= 1
+            if many and not left[id(tasks[i].scene)]:
+                forget(tasks[i].scene)
             if give_up and len(first) < _ENOUGH:
                 first.append(measured)
                 if (
