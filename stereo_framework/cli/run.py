@@ -19,10 +19,12 @@ from stereo_framework.cli._options import (
     Memory,
     Settings,
     Traceback,
+    WholeProtocol,
     disparities,
     size,
 )
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +61,7 @@ def run(
     memory: Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     columns: str | None = None,
+    protocol: WholeProtocol = False,
     data: Data = None,
     json: Json = False,
     traceback: Traceback = False,
@@ -122,7 +125,8 @@ def run(
         _output.print_json([r.record() for r in results])
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        _output.print_results(results[:_MOST_ROWS] if out is not None else results, wanted, errors=not hopeless)
+        printed = results if out is None else results[:_MOST_ROWS]
+        _output.print_results(printed, wanted, errors=not hopeless, protocol=protocol)
         if out is not None:
             if len(results) < len(found):
                 print(f"the first {len(results)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
@@ -184,7 +188,7 @@ def _computed(
     by_id = {task.id: task for task in tasks}
     total = sum(len(task.protocols) for task in tasks)
     try:
-        with _output.Progress(total) as progress, interruptible() as check:
+        with Progress(total) as progress, interruptible() as check:
             for place, result in execute(scripts, tasks, out=out, watch=progress.watch, **options):
                 # Thousands of results take more memory than to compute them; those that are stored can be read again.
                 found[place] = result if out is None or result.error else None

@@ -151,7 +151,7 @@ class ClusterTeam(Team):
     def _note(self, message: bytes) -> None:
         number, index, outcome = pickle.loads(message)
         if index is None:
-            compiling.tell()
+            compiling.tell(outcome)
         elif (sheet := self.sheets.get(number)) is not None:
             sheet.note(index, outcome)
 
@@ -191,15 +191,15 @@ def _work(name: str, number: int, plugins: tuple[str, ...], packed: bytes, sent:
     def queue() -> Any:
         return Queue(name, client=get_client())
 
-    def say(index: int | None, outcome: Outcome | None) -> None:
+    def say(index: int | None, outcome: Outcome | str) -> None:
         message = pickle.dumps((number, index, outcome))
-        if outcome is not None and outcome.disparity is not None:
+        if isinstance(outcome, Outcome) and outcome.disparity is not None:
             queue().put(message)
         else:
             get_worker().log_event(name, message)
 
     count = 0
-    with compiling.told(lambda: say(None, None)):
+    with compiling.told(lambda name: say(None, name)):
         for index, outcome in work(plugins, packed, sent):
             say(index, outcome)
             count += 1
