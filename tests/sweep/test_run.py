@@ -259,6 +259,26 @@ def test_scenes_of_the_script_are_loaded():
     assert [s.name for s in scenes_of(load(SWEEP | {"scenes": ["synthetic/planes"]}), None, None)] == ["synthetic/planes"]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_of_many_scenes_few_are_loaded(workers):
+    scenes = [_scene(f"scene{i}", seed=i) for i in range(12)]
+    expected = [stereo_framework.run(SWEEP, scenes=_scene(f"scene{i}", seed=i))[0].id for i in (0, 11)]
+
+    def loaded():
+        return sum(bool(scene.__dict__.get("_images")) for scene in scenes)
+
+    tasks = plan(load(SWEEP), scenes)
+    assert loaded() == 0
+    found = {}
+    for place, result in execute([], tasks, workers=workers, maps=False):
+        found[place] = result
+        # Those that are computed, and those that are handed out next.
+        assert loaded() <= 2 * workers + 2
+    assert loaded() == 0
+    assert [found[0].id, found[66].id] == expected
+    assert not any(result.error for result in found.values())
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_a_killed_process_loses_nothing(tmp_path):
