@@ -7,7 +7,7 @@ import pytest
 
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.layers import colour_table
-from stereo_framework.page.page import Page, Section
+from stereo_framework.page.page import Cell, Details, Page, PageTable, Section, Statement
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map
 from stereo_framework.scene import Scene
 
@@ -233,9 +233,17 @@ def test_a_page_without_its_assets_says_so(page, open_page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast(scheme, page, open_page):
-    tab = open_page(page, color_scheme=scheme)
+def test_contrast(scheme, tmp_path, open_page):
+    best, bad = Cell("1.00", 1.0, "best"), Cell("2.00", 2.0, "bad")
+    table = PageTable("numbers", ["a", "b", "c"], [[Cell("row"), best, bad], [Cell("other"), Cell.number(None), bad]], "a note")
+    blocks = [table, Statement("It does", True, "1 < 2", "section 1"), Statement("Does it", None, "-"), Details("more", "text")]
+    sections = [Section("Maps", [_scenes()]), Section("All kinds", blocks)]
+    Page("Maps", "A lead.", sections).write(tmp_path / "page.html")
+    tab = open_page(tmp_path / "page.html", color_scheme=scheme)
+    tab.click("summary")
+    tab.hover("td.best")
     _open(tab, 0, 2)
+    assert tab.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
     # WCAG 2.1, 1.4.3: relative luminances of text and what lies behind it, 4.5 : 1.
     poor = tab.evaluate(
         """() => {
