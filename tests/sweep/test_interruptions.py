@@ -69,7 +69,7 @@ LONG = SWEEP | {
     "sweep": {
         "grid": {
             "matching_cost.truncation": {"range": [1, 60, 1]},
-            "aggregation.diffusion.iterations": [40, 80, 160],
+            "aggregation.diffusion.iterations": [80, 160, 320],
             "refinement": [[], ["parabola"]],
         }
     }
@@ -92,11 +92,11 @@ def test_killed_at_twenty_moments(who, tmp_path, whole, request):
     for number in range(20):
         child = start(tmp_path / "sweep.yaml", "--out", str(out), "--workers", "2", *options)
         # Five are killed while they start, the others when there is something new, or a little later.
-        deadline = time.monotonic() + (chance.uniform(0.2, 2.5) if number % 4 == 3 else 60)
+        deadline = time.monotonic() + (chance.uniform(0.2, 2.5) if number % 4 == 3 else 300)
         while time.monotonic() < deadline and count(out) == survived:
             assert child.poll() is None, child.communicate()
             time.sleep(0.01)
-        time.sleep(chance.choice((0, 0, 0.05, 0.2)))
+        time.sleep(chance.choice((0, 0, 0.05)))
         amid += child.poll() is None and count(out) > 0
         child.send_signal(signal.SIGKILL)
         child.communicate()
@@ -107,7 +107,7 @@ def test_killed_at_twenty_moments(who, tmp_path, whole, request):
     assert amid >= 15
     assert survived < 360
     child = start(tmp_path / "sweep.yaml", "--out", str(out), "--workers", "2", *options)
-    _, errors = child.communicate(timeout=300)
+    _, errors = child.communicate(timeout=900)
     assert child.returncode == 0, errors
     assert table(stored(out)) == whole
     with contextlib.closing(sqlite3.connect(out / "results.sqlite")) as db:
@@ -155,12 +155,12 @@ def test_a_scheduler_that_dies_fails_no_run(tmp_path, whole):
     assert kept
     assert not any(r.error for r in kept)
     child = start(tmp_path / "sweep.yaml", "--out", str(out))
-    child.communicate(timeout=300)
+    child.communicate(timeout=900)
     assert table(stored(out)) == whole
 
 
 def wait(for_what):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not for_what():
         assert time.monotonic() < deadline
         time.sleep(0.01)
