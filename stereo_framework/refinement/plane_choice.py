@@ -245,7 +245,8 @@ def _kernel(
     maximum = np.float32(costs.minimum + (levels - 1) * costs.step)
     minimum = np.float32(costs.minimum)
     room = (2 * (radius // spacing) + 1) ** 2
-    # Piece by piece: columns and rows from the middle of the window, and weights by the reference image. A sample that does not count is written where the next one will be.
+    # Piece by piece: columns and rows from the middle of the window, and weights by the reference image. A sample that does not count is written where
+    # the next one will be.
     samples, rest = np.zeros(3 * (room + _PIECE), np.float32), np.empty(room + 1, np.float32)
     flat = costs.costs.reshape(-1)
     floats, places, colours = np.empty(3 * _PIECE, np.float32), np.empty(2 * _PIECE, np.int32), np.empty(_PIECE, np.int32)
@@ -309,16 +310,6 @@ def _kernel(
             if cost < least:
                 least, best = cost, level
         value[y, x] = best
-
-
-@kernel
-def _unlike(image: NDArray[np.uint8], a: int, b: int) -> np.uint64:
-    """The largest difference of a channel of two pixels."""
-    p, q = np.uint64(a), np.uint64(b)
-    red = abs(np.int32(image[p, np.uint64(0)]) - np.int32(image[q, np.uint64(0)]))
-    green = abs(np.int32(image[p, np.uint64(1)]) - np.int32(image[q, np.uint64(1)]))
-    blue = abs(np.int32(image[p, np.uint64(2)]) - np.int32(image[q, np.uint64(2)]))
-    return np.uint64(max(red, max(green, blue)))
 
 
 @kernel(inline="always")
