@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
     Fraction01,
     NonNegative,
@@ -197,8 +198,23 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
 
 
 def _origin(function: Callable[..., Any]) -> tuple[str, str]:
-    """File and name of a function: the same after its module was loaded again."""
+    """File and name of a function: the same after its module was loaded again, or the cell of a notebook, which has another file each time."""
+    if function.__module__ == "__main__":
+        return "__main__", function.__qualname__
     return inspect.getsourcefile(function) or function.__module__, function.__qualname__
+
+
+def typed_stages() -> tuple[str, ...]:
+    """The sources of the stages that stand in a notebook or in the program that runs, not in a module."""
+    found = []
+    for registered in stages():
+        if registered.function.__module__ == "__main__":
+            try:
+                found.append(inspect.getsource(registered.function))
+            except (OSError, TypeError):  # typed at a prompt
+                code = getattr(registered.function, "__code__", None)
+                found.append(repr(code and (code.co_code, code.co_consts, code.co_names)))
+    return tuple(found)
 
 
 def stages(slot: str | None = None) -> tuple[Stage, ...]:
@@ -302,7 +318,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     return str(file)
 
 
-class Bound:
+class Bound(Shown):
     """A stage with all its parameters: immutable, printable, comparable, hashable.
 
     Parameters

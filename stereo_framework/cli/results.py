@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Json
+from stereo_framework.cli._options import Json, WholeProtocol
 from stereo_framework.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -32,12 +32,15 @@ def results(
     value: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
     best: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
     top: Annotated[int | None, typer.Option(min=1)] = None,
+    limit: Annotated[int, typer.Option(min=0)] = 200,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str | None = None,
     output: Path | None = None,
     csv: bool = False,
     json: Json = False,
     plots: bool = False,
+    salvage: Annotated[Path | None, typer.Option(metavar="NEW")] = None,
+    protocol: WholeProtocol = False,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
 
@@ -63,6 +66,8 @@ def results(
         The best settings of each scene and on the mean of all.
     top
         How many of the best to list; default 1.
+    limit
+        Most rows of a printed table; 0: all. Files and formats for machines hold all rows.
     every
         Results of earlier scripts in this folder too.
     format
@@ -73,13 +78,17 @@ def results(
         Short for --format csv: all parameters and statistics.
     plots
         Write the plots, tables and charts of the script's 'report' to the folder again.
+    salvage
+        Save what can be read of damaged results to this new folder, and do nothing else.
     """
     from stereo_framework.sweep import Store
     from stereo_framework.tables.results import Results
 
+    if salvage is not None:
+        return _salvaged(folder, salvage)
     kind = _format(format, output, csv, json)
     with Store(folder) as store:
-        found, missing = Results(store.results(every=every)), store.missing()
+        found, lacking = Results(store.results(every=every)), store.lacking()
     found = found.where(*(where or []))
     if plots:
         if kind != "table" or output or sort or columns or group or rows or value or best or top:
@@ -87,15 +96,29 @@ def results(
         _write_plots(found, folder)
     else:
         table = _summary(found, group, rows, columns, value, best, top, sort)
+        count = len(found if table is None else table.rows)
+        most = limit if limit and kind == "table" and output is None else count
         with _target(None if kind == "parquet" else output):
             if table is None:
-                _print_all(found.sort(*_names(sort)), _names(columns), kind, output)
+                _print_all(found.sort(*_names(sort))[:most], _names(columns), kind, output, protocol)
             else:
-                _print_table(table, kind, output)
+                shown = table if most >= count else table.first(most)
+                _print_table(shown, kind, output, {r.protocol_text for r in found}, protocol)
+        if most < count:
+            print(f"the first {most} of {count} rows; --limit 0 shows all")
         if output is not None:
             print(f"{len(found)} results in {output}")
-    if missing:
-        print(f"{missing} results are still missing; the run was stopped early: run the same command again", file=sys.stderr)
+    if lacking:
+        print(lacking, file=sys.stderr)
+    return 0
+
+
+def _salvaged(folder: Path, new: Path) -> int:
+    from stereo_framework.sweep.salvage import salvage
+
+    saved, spoiled = salvage(folder, new)
+    print(f"{saved} results saved in {new}" + (f", {spoiled} make no sense" if spoiled else ""))
+    print(f"what is missing there is computed by the same command as before with --out {new}", file=sys.stderr)
     return 0
 
 
@@ -161,7 +184,7 @@ def _target(output: Path | None) -> Iterator[None]:
     write_text(output, buffer.getvalue())
 
 
-def _print_all(found: Results, columns: list[str], kind: str, output: Path | None) -> None:
+def _print_all(found: Results, columns: list[str], kind: str, output: Path | None, protocol: bool) -> None:
     """Every result: all it holds for machines; for people a table a protocol."""
     from stereo_framework.tables.formats import to_text, write_parquet
     from stereo_framework.tables.tables import listing, tidy, to_csv
@@ -173,7 +196,7 @@ def _print_all(found: Results, columns: list[str], kind: str, output: Path | Non
     elif kind == "json":
         _output.print_json([r.record() for r in found])
     elif kind == "table":
-        _output.print_results(found, columns)
+        _output.print_results(found, columns, protocol=protocol)
         print(f"{len(found)} results")
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
@@ -181,18 +204,17 @@ def _print_all(found: Results, columns: list[str], kind: str, output: Path | Non
         print("\n".join(to_text(table, kind) for table in tables), end="")
 
 
-def _print_table(table: Table, kind: str, output: Path | None) -> None:
+def _print_table(table: Table, kind: str, output: Path | None, texts: Collection[str], protocol: bool) -> None:
+    """A table that sums results up; `texts` are the protocols among its notes."""
     from stereo_framework.tables.formats import to_text, write_parquet
 
     if kind in ("markdown", "latex"):
         print(to_text(table, kind), end="")
         return
     if kind == "table":
-        marked = [[_Bold(t) if (i, j) in table.best else t for j, t in enumerate(row)] for i, row in enumerate(table.texts())]
-        if table.title:
-            print(table.title)
-        _output.print_table(table.header, marked)
-        print("\n".join(table.notes))
+        _output.say(table.title)
+        _output.print_table(table.header, table.texts(), keys=table.keys, best=table.best)
+        _output.say(*(_output.said_protocol(note, protocol) if note in texts else note for note in table.notes))
         return
     if kind == "csv":
         print(to_text(table, kind), end="")
@@ -203,17 +225,6 @@ def _print_table(table: Table, kind: str, output: Path | None) -> None:
     # These formats have no place for what must be known to read the numbers.
     for line in (table.title, *table.notes):
         print(line, file=sys.stderr)
-
-
-class _Bold(str):
-    """A text that rich prints bold."""
-
-    __slots__ = ()
-
-    def __rich__(self) -> Any:
-        from rich.text import Text
-
-        return Text(str(self), style="bold")
 
 
 def _write_plots(found: Results, folder: Path) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import yaml
 
-from stereo_framework.errors import MissingExtraError, ParameterError, close_names, nearest
+from stereo_framework.errors import DataError, MissingExtraError, ParameterError, close_names, nearest
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.averages import average
 from stereo_framework.evaluation.metrics import metric_of
@@ -263,7 +263,7 @@ class Tuner:
         """Of the study: the same for all that may go on with it."""
         about = {key: value for key, value in self.script.resolved.items() if key not in ("scenes", "report")}
         scenes = [planner.content for planner in self._planners]
-        parts = [about, scenes, repr(self.protocol), self._planners[0].code, self.seed]
+        parts = [about, scenes, repr(self.protocol.as_dict()), self._planners[0].code, self.seed]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()[:8]
         return f"{self.script.name}: {self.statistic} ({digest})"
 
@@ -347,8 +347,11 @@ class Tuner:
         said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.study.finished)} trials.\n"
         # A reader never finds half of it.
         part = self.out / f"{BEST}.part"
-        part.write_text(said + yaml.safe_dump(script, sort_keys=False))
-        os.replace(part, self.out / BEST)
+        try:
+            part.write_text(said + yaml.safe_dump(script, sort_keys=False), encoding="utf-8")
+            os.replace(part, self.out / BEST)
+        except OSError as error:
+            raise DataError(f"{self.out / BEST}: cannot be written: {error.strerror}; the same command continues") from error
 
     def tuned(self) -> Tuned:
         """What was found so far."""
@@ -382,7 +385,8 @@ class _Making:
 def _better(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> Literal["lower", "higher"]:
     """Which values of a statistic are better; refuses what no scene or not every scene has."""
     # What is measured of any map tells the names.
-    blank = [evaluate(np.zeros(scene.reference.shape[:2], np.float32), scene, protocol) for scene in scenes]
+    zeros = [np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes]
+    blank = [evaluate(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
     names = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in names:
         close = close_names(statistic, names, 5)
