@@ -87,6 +87,10 @@ class Stage:
         """
         return unit(self.parameters[parameter].annotation)
 
+    def defaults(self, data: str) -> bool:
+        """Whether the stage does without some data that it names."""
+        return inspect.signature(self.function).parameters[data].default is not inspect.Parameter.empty
+
     @property
     def summary(self) -> str:
         """First line of the docstring."""

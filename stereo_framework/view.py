@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
-from stereo_framework.scene import Disparity, Search
-from stereo_framework.volume import CostVolume
+from stereo_framework.scene import Disparity, Image, Mask, Search
+from stereo_framework.volume import CostVolume, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,25 @@ def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -
     if name not in alternatives:
         raise ParameterError(f"{parameter}: no alternative {name!r}; {nearest(name, alternatives, kind='alternatives')}")
     return alternatives[name]
+
+
+def differences(reference: Image, match: Image, search: Search, look: View) -> tuple[Mask, NDArray[np.float32]]:
+    """Which pixels a look at a pair has matched with one in view, and by how much each is brighter than that.
+
+    Returns
+    -------
+    known : ndarray, bool, (rows, columns)
+        What was filled does not count.
+    differences : ndarray, float32, (rows, columns, channels)
+        Grey levels; of no meaning where a pixel is not known.
+    """
+    known = ~np.isnan(look.disparity) & (look.status == Status.MATCHED)
+    columns = np.arange(reference.shape[1])
+    places = columns - search.direction * np.rint(np.where(known, look.disparity, 0)).astype(np.int64)
+    known &= (places >= 0) & (places < columns.size)
+    left, right = (image.reshape(*image.shape[:2], -1) for image in (reference, match))
+    met = np.take_along_axis(right, np.clip(places, 0, columns[-1])[..., None], axis=1)
+    return known, left.astype(np.float32) - met.astype(np.float32)
 
 
 class Views(NamedTuple):

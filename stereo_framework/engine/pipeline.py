@@ -284,7 +284,7 @@ def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = No
         found.append(f"{stage.name} needs the {volumes[0]}, and the matcher {matcher} makes none")
     if scheme and "scene" in stage.data:
         found.append(f"{stage.name} needs the scene, and {scheme} makes pairs without one")
-    if "alternatives" in stage.data and not alternatives:
+    if "alternatives" in stage.data and not alternatives and not stage.defaults("alternatives"):
         found.append(f"{stage.name} needs alternatives, and the method names none")
     return found
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.engine.match import Match
 from stereo_framework.errors import DataError
+from stereo_framework.everyday.picture import picture
 from stereo_framework.io import write_disparity, write_image, write_pfm, write_points
 from stereo_framework.io.disparity import KITTI_SCALE
 from stereo_framework.scene import Disparity, Mask, Scene, Search
@@ -144,7 +145,11 @@ class Matched:
         """The reference image beside the map, as a matplotlib figure."""
         from stereo_framework.figures.pictures import overview_figure
 
-        return overview_figure(self.scene.reference, self.disparity, self._shown, None, f"{self.name}: {self.method}")
+        return overview_figure(self.scene.reference, self.disparity, self._shown, None, self._title)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.name}: {self.method}"
 
     @property
     def _shown(self) -> tuple[float, float]:
@@ -178,8 +183,6 @@ class Matched:
         DataError
             The folder cannot be written.
         """
-        from stereo_framework.figures.saving import rendered
-
         folder = Path(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -196,7 +199,7 @@ class Matched:
         if tiff:
             write_disparity(folder / "disparity.tiff", self.disparity)
             names.append("disparity.tiff")
-        write_image(folder / "picture.png", rendered(self.plot()))
+        write_image(folder / "picture.png", picture(self.scene.reference, self.disparity, self._shown, self._title))
         write_pfm(folder / "confidence.pfm", self.confidence)
         write_image(folder / "status.png", _STATUS_GREYS[self.status])
         names += ["picture.png", "confidence.pfm", "status.png"]

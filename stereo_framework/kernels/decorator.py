@@ -77,6 +77,14 @@ class _Cache(FunctionCache):
     def _index_key(self, signature: Any, *others: Any) -> Any:
         return super()._index_key(signature, *others), _digest(self._py_func, signature)
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except AttributeError:
+            # What an older file left names a type that this one does not have, and numba reads it before it asks how old it is.
+            self.flush()
+            return None
+
 
 def _digest(function: Callable[..., Any], signature: Any) -> str:
     # Numba compares named tuples by their class alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from stereo_framework.matching_cost._sampling import (
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
+from stereo_framework.view import View, differences, one_of
 from stereo_framework.volume import CostVolume
 
 _MOST_STEPS = 32767
@@ -46,11 +48,17 @@ class _Saturation(NamedTuple):
     rounding: np.float32
 
 
-@stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=lambda height: height // 2, integer=True)
+def _halo(height: int, residual: float | None) -> int | None:
+    # What a first look leaves of differences is that of whole images.
+    return height // 2 if residual is None else None
+
+
+@stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=_halo, integer=True)
 def ad_census(
     reference: Image,
     match: Image,
     search: Search,
+    alternatives: Mapping[str, View] | None = None,
     *,
     difference_scale: Annotated[Positive, Unit("grey levels")] = 10.0,
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
@@ -59,6 +67,8 @@ def ad_census(
     grey: Grey = "mean",
     difference_weight: Positive = 1.0,
     census_weight: Positive = 1.0,
+    residual: Annotated[Positive, Unit("grey levels")] | None = None,
+    look: str | None = None,
     steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
@@ -70,6 +80,8 @@ def ad_census(
         Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
     search : Search
         Disparities to try, in pixels.
+    alternatives : mapping of str to View, optional
+        For `residual`: the first look at the pair is one of them.
     difference_scale : float
         Absolute difference in grey levels, mean over the channels, at which its part is 1 - 1/e.
     census_scale : float
@@ -80,6 +92,11 @@ def ad_census(
         What census bits compare in colour images, as in `census`.
     difference_weight, census_weight : float
         Factors of the two parts.
+    residual : float, optional
+        In grey levels: where the pixels that the first look has matched differ by more than this in the median (mean over the channels), the factor of
+        the differences falls with the square of it; null: it stays as it is.
+    look : str, optional
+        Name of the alternative that is the first look; null: the only one.
     steps : int, optional
         With it costs are whole numbers of 1/steps, as integer stages take them; null = float32.
     interpolation : {"linear", "cubic"}
@@ -96,7 +113,7 @@ def ad_census(
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        A scale or weight that is not above 0, a window that is not of 3, 5, ... 15 pixels, steps that are not 100 to 32767, or so many that
+        A scale, weight or residual that is not above 0, a residual without alternatives, no alternative of the name, a window that is not of 3, 5, ... 15 pixels, steps that are not 100 to 32767, or so many that
         the largest cost exceeds 65535.
 
     Notes
@@ -105,6 +122,8 @@ def ad_census(
     out of view, since few others come near it: it wrecks the border that the match image does not show. With 4000 steps the winners
     on real scenes are those of float32 costs in more than 99.9 % of the pixels, with 500 after a mean over 9x9 pixels; a byte, 127 steps,
     keeps 98 % and 99.8 %.
+
+    That the differences give way where right matches differ much, by highlights or noise that `radiometric_field` cannot take away, is ours.
 
     Examples
     --------
@@ -127,9 +146,17 @@ def ad_census(
         grey=grey,
         difference_weight=difference_weight,
         census_weight=census_weight,
+        residual=residual,
+        look=look,
         steps=steps,
         interpolation=interpolation,
     )
+    if residual is not None:
+        if not alternatives:
+            raise ParameterError("ad_census.residual: needs a first look, and the method names no alternatives")
+        known, apart = differences(reference, match, search, one_of("ad_census.look", alternatives, look))
+        left_over = float(np.median(np.abs(apart[known]).mean(axis=1))) if known.any() else 0.0
+        difference_weight *= min(1.0, residual / left_over) ** 2 if left_over > 0 else 1.0
     unit, weights = 1 if steps is None else steps, difference_weight + census_weight
     if steps is not None and weights * steps > _MOST:
         raise ParameterError(f"ad_census.steps: {steps} times the weights, {weights:g}, is above {_MOST}")

@@ -133,6 +133,7 @@ def _pass(
     if edges is not None:
         length = edges.shape[0] // (steps * rows)
     flat, first_places = paths.reshape(-1), np.zeros(steps, np.int64)
+    all_costs, all_sums = costs.reshape(-1), sums.reshape(-1)
     for i in range(first, last):
         y = rows - 1 - i if upwards else i
         for s in range(1, steps):
@@ -140,16 +141,18 @@ def _pass(
             first_places[s] = -_RIGHT[s] * i % columns
         for j in range(columns):
             x = columns - 1 - j if upwards else j
-            cell, own = costs[y, x], sums[y, x]
+            # Slices cost more than the arithmetic of a pixel, and unsigned indices need no wraparound check.
+            cell = np.uint64((y * columns + x) * levels)
             if closes:
                 for k in range(levels):
-                    line[k] = CLOSED_FLOAT if cell[k] == CLOSED else cell[k]
+                    cost = all_costs[cell + np.uint64(k)]
+                    line[k] = CLOSED_FLOAT if cost == CLOSED else cost
             else:
                 for k in range(levels):
-                    line[k] = cell[k]
+                    line[k] = all_costs[cell + np.uint64(k)]
             if adds:
                 for k in range(levels):
-                    total[k] = own[k]
+                    total[k] = all_sums[cell + np.uint64(k)]
             else:
                 total[:] = 0
             for s in range(steps):
@@ -162,7 +165,7 @@ def _pass(
                 at, edge = (s * columns + place) * padded, (s * rows + y) * length + starts[x]
                 least[s, place] = step(line, flat, at, least[s, place], prices, row, edges, edge, total)
             for k in range(levels):
-                own[k] = total[k]
+                all_sums[cell + np.uint64(k)] = total[k]
         if adds:
             winners(sums[y], None if bits is None else bits[y], labels[y])
             chosen_costs(costs[y], labels[y], chosen[y])

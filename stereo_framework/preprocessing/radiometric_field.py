@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
-from stereo_framework.view import View, one_of
-from stereo_framework.volume import Status
+from stereo_framework.view import View, differences, one_of
 
 _FINE = 6.0
 """Blocks of this part of a standard deviation change the field by far less than a grey level."""
@@ -72,28 +71,17 @@ def radiometric_field(
     """
     require(radiometric_field, sigma=sigma, look=look)
     seen = one_of("radiometric_field.look", alternatives, look)
-    matched, differences = _differences(reference, match, search, seen)
+    matched, apart = differences(reference, match, search, seen)
     if not matched.any():
         return reference, match
-    values = differences[matched]
+    values = apart[matched]
     middle = np.median(values, axis=0)
     spread = np.median(np.abs(values - middle).mean(axis=1))
     limit = np.float32(4 * spread + 4)
-    field = _average(np.clip(differences, middle - limit, middle + limit), matched, middle, sigma)
+    field = _average(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
     corrected = np.clip(reference.reshape(field.shape) - field, 0, 255)
     whole = np.rint(corrected) if reference.dtype == np.uint8 else corrected
     return whole.astype(reference.dtype).reshape(reference.shape), match
-
-
-def _differences(reference: Image, match: Image, search: Search, look: View) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    """Which pixels are matched with one in view, and by how much each is brighter than that; float32 (rows, columns, channels)."""
-    known = ~np.isnan(look.disparity) & (look.status == Status.MATCHED)
-    columns = np.arange(reference.shape[1])
-    places = columns - search.direction * np.rint(np.where(known, look.disparity, 0)).astype(np.int64)
-    known &= (places >= 0) & (places < columns.size)
-    left, right = (image.reshape(*image.shape[:2], -1) for image in (reference, match))
-    met = np.take_along_axis(right, np.clip(places, 0, columns[-1])[..., None], axis=1)
-    return known, left.astype(np.float32) - met.astype(np.float32)
 
 
 def _average(

@@ -51,7 +51,10 @@ def local_planes(
     gate, colour_scale, ridge : float
     """
     rows, columns = disparity.shape
-    colours = np.ascontiguousarray(np.moveaxis(image.reshape(rows, columns, -1), 2, 0), np.float32)
+    # Three channels, known to the compiler; of grey images two are 0.
+    colours = np.zeros((3, rows, columns), np.float32)
+    channels = np.moveaxis(image.reshape(rows, columns, -1), 2, 0)
+    colours[: len(channels)] = channels
     planes = Planes(*(np.empty_like(disparity) for _ in range(3)))
     sizes = np.array(radii, np.int64)
 
@@ -107,32 +110,24 @@ def _alike(
     colours: Values, y: int, left: int, width: int, radius: int, step: int, factor: float, weights: NDArray[np.float32]
 ) -> None:
     """Weights by colour of all neighbours of the pixels from `left` on, a line for each place in the window."""
-    channels, rows, columns = colours.shape
+    _, rows, columns = colours.shape
+    flat, found = colours.reshape(-1), weights.reshape(-1)
+    # Slices cost more than the arithmetic of a line, and unsigned indices need no wraparound check.
+    second, third = np.uint64(rows * columns), np.uint64(2 * rows * columns)
     line = 0
     for dy in range(-(radius // step) * step, radius + 1, step):
         for dx in range(-(radius // step) * step, radius + 1, step):
             if 0 <= y + dy < rows:
                 first, last = max(left, -dx), min(left + width, columns - dx)
-                if first < last:
-                    # Slices of a line are contiguous, as vectors need them.
-                    alike = weights[line, first - left : last - left]
-                    alike[:] = 0
-                    for c in range(channels):
-                        _unlike(colours[c, y, first:last], colours[c, y + dy, first + dx : last + dx], alike)
-                    _weigh(factor, alike)
+                own, other = np.uint64(y * columns + first), np.uint64((y + dy) * columns + first + dx)
+                at = np.uint64(line * _WIDTH + first - left)
+                for n in range(last - first):
+                    i = np.uint64(n)
+                    red = abs(flat[own + i] - flat[other + i])
+                    green = abs(flat[own + second + i] - flat[other + second + i])
+                    blue = abs(flat[own + third + i] - flat[other + third + i])
+                    found[at + i] = exponential(-max(red, max(green, blue)) * factor)
             line += 1
-
-
-@kernel
-def _unlike(own: Values, other: Values, most: Values) -> None:
-    for i in range(most.shape[0]):
-        most[i] = max(most[i], abs(own[i] - other[i]))
-
-
-@kernel
-def _weigh(factor: float, most: Values) -> None:
-    for i in range(most.shape[0]):
-        most[i] = exponential(-most[i] * factor)
 
 
 @kernel
@@ -152,6 +147,9 @@ def _add_up(
     """The sums of weights and of weighted heights above the planes' values that the normal equations consist of."""
     rows, columns = disparity.shape
     sums[:] = 0
+    flat, weigh = disparity.reshape(-1), weights.reshape(-1)
+    second, third = np.uint64(_WIDTH), np.uint64(2 * _WIDTH)
+    fourth, fifth = np.uint64(3 * _WIDTH), np.uint64(4 * _WIDTH)
     line = 0
     for dy in range(-(radius // step) * step, radius + 1, step):
         if not 0 <= y + dy < rows:
@@ -160,39 +158,24 @@ def _add_up(
         across[:] = 0
         for dx in range(-(radius // step) * step, radius + 1, step):
             first, last = max(left, -dx), min(left + width, columns - dx)
-            if first < last:
-                at = first - left
-                _add(
-                    disparity[y + dy, first + dx : last + dx],
-                    weights[line, at : at + last - first],
-                    plane[at:],
-                    np.float32(dx),
-                    np.float32(dy),
-                    inverse,
-                    across[at:],
-                )
+            other, begin = np.uint64((y + dy) * columns + first + dx), np.uint64(max(first - left, 0))
+            at, x, v = np.uint64(line * _WIDTH) + begin, np.float32(dx), np.float32(dy)
+            for n in range(last - first):
+                i, p = np.uint64(n), np.uint64(n) + begin
+                z = flat[other + i] - plane[p + third]
+                e = (z - (plane[p] * x + plane[p + second] * v)) * inverse
+                gate = np.float32(1) - e * e
+                # Comparisons with NaN are false.
+                near = gate > np.float32(0)
+                q = weigh[at + i] * gate * gate if near else np.float32(0)
+                qz = q * z if near else np.float32(0)
+                across[p] += q
+                across[p + second] += q * x
+                across[p + third] += q * x * x
+                across[p + fourth] += qz
+                across[p + fifth] += qz * x
             line += 1
         _add_row(across, np.float32(dy), sums)
-
-
-@kernel
-def _add(values: Values, weights: Values, plane: Values, dx: float, dy: float, inverse: float, across: Values) -> None:
-    second, third = np.uint64(_WIDTH), np.uint64(2 * _WIDTH)
-    fourth, fifth = np.uint64(3 * _WIDTH), np.uint64(4 * _WIDTH)
-    for n in range(values.shape[0]):
-        i = np.uint64(n)
-        z = values[i] - plane[i + third]
-        e = (z - (plane[i] * dx + plane[i + second] * dy)) * inverse
-        gate = np.float32(1) - e * e
-        # Comparisons with NaN are false.
-        near = gate > np.float32(0)
-        q = weights[i] * gate * gate if near else np.float32(0)
-        qz = q * z if near else np.float32(0)
-        across[i] += q
-        across[i + second] += q * dx
-        across[i + third] += q * dx * dx
-        across[i + fourth] += qz
-        across[i + fifth] += qz * dx
 
 
 @kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from annotated_types import Gt, Le
@@ -33,8 +33,11 @@ _SAME, _SAME_SLOPE = 0.3, 0.05
 _NEAR, _STEEPNESS, _MOST_NEAR = 0.3, 8.0, 1.5
 """A candidate departs from the second map by more than the smaller of the last and the sum of the first and so many times the slopes."""
 _LEAST_WEIGHT = 0.02
-_PIECE = 16
+_PIECE = 32
 """Samples after which it is asked whether a candidate can still win."""
+_ONE, _TWO = np.uint64(_PIECE), np.uint64(2 * _PIECE)
+"""From one line of a piece to the next and the one after that; unsigned indices need no wraparound check."""
+_NOWHERE = np.int32(-(2**31))
 _SURE = 1.001
 """What rounding may hide."""
 
@@ -206,10 +209,11 @@ def _near_edges(disparity: Disparity, reach: int) -> Mask:
     return near
 
 
-def _colours(image: Image) -> NDArray[np.uint8]:
-    """Whole grey levels of three channels, (pixels, 3)."""
+def _colours(image: Image) -> NDArray[np.int32]:
+    """Whole grey levels of three channels, a byte each, (pixels,)."""
     whole = image if image.dtype == np.uint8 else np.rint(np.clip(image, 0, 255)).astype(np.uint8)
-    return np.ascontiguousarray(np.broadcast_to(whole.reshape(*whole.shape[:2], -1), (*whole.shape[:2], 3))).reshape(-1, 3)
+    channels = np.broadcast_to(whole.reshape(*whole.shape[:2], -1), (*whole.shape[:2], 3)).astype(np.int32)
+    return (channels[..., 0] << 16 | channels[..., 1] << 8 | channels[..., 2]).reshape(-1)
 
 
 # Rows and columns: the pixel itself, then those around it.
@@ -225,8 +229,8 @@ def _kernel(
     ours: Planes,
     theirs: Planes,
     costs: _Costs,
-    reference: NDArray[np.uint8],
-    match: NDArray[np.uint8],
+    reference: NDArray[np.int32],
+    match: NDArray[np.int32],
     alike: NDArray[np.float32],
     radius: int,
     spacing: int,
@@ -241,25 +245,30 @@ def _kernel(
     maximum = np.float32(costs.minimum + (levels - 1) * costs.step)
     minimum = np.float32(costs.minimum)
     room = (2 * (radius // spacing) + 1) ** 2
-    weights, places, columns_of = np.empty(room, np.float32), np.empty(room, np.int64), np.empty(room, np.int64)
-    across, along, rest = np.empty(room, np.float32), np.empty(room, np.float32), np.empty(room + 1, np.float32)
-    below, parts, shifts = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.int32)
+    # Piece by piece: columns and rows from the middle of the window, and weights by the reference image. A sample that does not count is written where
+    # the next one will be.
+    samples, rest = np.zeros(3 * (room + _PIECE), np.float32), np.empty(room + 1, np.float32)
+    flat = costs.costs.reshape(-1)
+    floats, places, colours = np.empty(3 * _PIECE, np.float32), np.empty(2 * _PIECE, np.int32), np.empty(_PIECE, np.int32)
     tried = np.empty((2 * offsets.shape[0], 3), np.float32)
     reach = radius // spacing * spacing
     for pixel in chosen:
         y, x = pixel // columns, pixel % columns
-        count = 0
+        count, own_colour = np.uint64(0), reference[pixel]
         for dy in range(max(-reach, -(y // spacing) * spacing), min(reach, rows - 1 - y) + 1, spacing):
             for dx in range(max(-reach, -(x // spacing) * spacing), min(reach, columns - 1 - x) + 1, spacing):
-                place = pixel + dy * columns + dx
-                weight = alike[_unlike(reference, pixel, place)]
-                if weight >= np.float32(_LEAST_WEIGHT):
-                    weights[count], places[count], columns_of[count] = weight, place, x + dx
-                    across[count], along[count] = dx, dy
-                    count += 1
-        rest[count] = 0
-        for i in range(count):
-            rest[count - 1 - i] = rest[count - i] + weights[count - 1 - i]
+                weight = alike[np.uint64(_unlike(reference[np.uint64(pixel + dy * columns + dx)], own_colour))]
+                at = _at(count)
+                samples[at], samples[at + _ONE], samples[at + _TWO] = dx, dy, weight
+                count += np.uint64(weight >= np.float32(_LEAST_WEIGHT))
+        many = np.int64(count)
+        # To the end of their piece there are those of another pixel, which weigh nothing.
+        for i in range(many, -(-many // _PIECE) * _PIECE):
+            at = _at(np.uint64(i))
+            samples[at], samples[at + _ONE], samples[at + _TWO] = 0, 0, 0
+        rest[many] = 0
+        for i in range(many, 0, -1):
+            rest[i - 1] = rest[i] + samples[_at(np.uint64(i - 1)) + _TWO]
         usual, slopes = theirs.value[y, x], abs(theirs.right[y, x]) + abs(theirs.down[y, x])
         limit = min(np.float32(_MOST_NEAR), np.float32(_NEAR) + np.float32(_STEEPNESS) * slopes)
         known, least, best = 0, np.float32(np.inf), value[y, x]
@@ -293,101 +302,97 @@ def _kernel(
             # False where the second map has no estimate.
             if abs(level - usual) > limit:
                 factor *= penalty
-            _follow(level, right, down, costs, across[:count], along[:count], below[:count], parts[:count], shifts[:count])
             bound = np.float32(_SURE) * least / factor
+            plane = level, right, down
             cost = factor * _along(
-                level,
-                x,
-                pixel,
-                columns,
-                costs,
-                match,
-                alike,
-                weights[:count],
-                rest,
-                places,
-                columns_of,
-                below,
-                parts,
-                shifts,
-                bound,
+                plane, x, pixel, columns, costs, flat, match, alike, samples, many, rest, floats, places, colours, bound
             )
             if cost < least:
                 least, best = cost, level
         value[y, x] = best
 
 
-@kernel
-def _unlike(image: NDArray[np.uint8], a: int, b: int) -> np.uint64:
-    """The largest difference of a channel of two pixels."""
-    p, q = np.uint64(a), np.uint64(b)
-    red = abs(np.int32(image[p, np.uint64(0)]) - np.int32(image[q, np.uint64(0)]))
-    green = abs(np.int32(image[p, np.uint64(1)]) - np.int32(image[q, np.uint64(1)]))
-    blue = abs(np.int32(image[p, np.uint64(2)]) - np.int32(image[q, np.uint64(2)]))
-    return np.uint64(max(red, max(green, blue)))
+@kernel(inline="always")
+def _at(i: Any) -> Any:
+    """Where the first number of a sample stands."""
+    return i // _ONE * np.uint64(3 * _PIECE) + i % _ONE
 
 
-@kernel
-def _follow(
-    level: float,
-    right: float,
-    down: float,
-    costs: _Costs,
-    across: NDArray[np.float32],
-    along: NDArray[np.float32],
-    below: NDArray[np.int32],
-    parts: NDArray[np.float32],
-    shifts: NDArray[np.int32],
-) -> None:
-    """For each sample of a plane the level below it, how far above that it is, and how far to the side its match lies."""
-    levels = costs.costs.shape[1]
-    minimum, step, inverse = np.float32(costs.minimum), np.float32(costs.step), np.float32(1 / costs.step)
-    last, direction = np.float32(levels - 1), np.int32(costs.direction)
-    for i in range(across.shape[0]):
-        place = min(max((level + right * across[i] + down * along[i] - minimum) * inverse, np.float32(0)), last)
-        # Truncated, which is downwards.
-        under = min(np.int32(place), np.int32(levels - 2))
-        below[i], parts[i] = under, place - np.float32(under)
-        shifts[i] = direction * np.int32(np.floor(place * step + minimum + np.float32(0.5)))
+@kernel(inline="always")
+def _unlike(one: Any, other: Any) -> Any:
+    """The largest difference of a byte of two colours."""
+    # Numba widens what it is not told to keep narrow.
+    first = np.int32(abs(np.int32((one >> 16) - (other >> 16))))
+    second = np.int32(abs(np.int32((one >> 8 & 255) - (other >> 8 & 255))))
+    third = np.int32(abs(np.int32((one & 255) - (other & 255))))
+    return max(first, max(second, third))
 
 
 @kernel
 def _along(
-    level: float,
+    plane: tuple[float, float, float],
     x: int,
     pixel: int,
     columns: int,
     costs: _Costs,
-    match: NDArray[np.uint8],
+    flat: NDArray,
+    match: NDArray[np.int32],
     alike: NDArray[np.float32],
-    weights: NDArray[np.float32],
+    samples: NDArray[np.float32],
+    count: int,
     rest: NDArray[np.float32],
-    places: NDArray[np.int64],
-    columns_of: NDArray[np.int64],
-    below: NDArray[np.int32],
-    parts: NDArray[np.float32],
-    shifts: NDArray[np.int32],
+    floats: NDArray[np.float32],
+    places: NDArray[np.int32],
+    colours: NDArray[np.int32],
     limit: float,
 ) -> np.float32:
-    """Mean cost along a plane; infinite where it is above `limit` whatever the last samples cost. `rest`: the weights from each sample on, at most."""
-    levels, flat = costs.costs.shape[1], costs.costs.reshape(-1)
-    outside = np.float32(costs.outside)
+    """Mean cost along a plane (disparity at the pixel, slopes to the right and down); infinite where it is above `limit` whatever the last samples cost.
+
+    `rest`: the weights from each sample on, at most.
+    """
+    level, right, down = plane
+    levels, outside, direction = costs.costs.shape[1], np.float32(costs.outside), np.int32(costs.direction)
+    minimum, step, inverse = np.float32(costs.minimum), np.float32(costs.step), np.float32(1 / costs.step)
+    top, last, wide = np.float32(levels - 1), np.int32(levels - 2), np.int32(columns)
+    many, own, cell = np.int32(levels), np.int32(x), pixel * levels
     target = x - costs.direction * int(np.floor(level + np.float32(0.5)))
     in_view = 0 <= target < columns
-    centre = pixel - x + target
+    centre = match[pixel - x + target] if in_view else np.int32(0)
+    compared = np.int32(-1 if in_view else 0)
     total, whole = np.float32(0), np.float32(1e-6)
-    for start in range(0, weights.shape[0], _PIECE):
+    for start in range(0, count, _PIECE):
         if total > limit * (whole + rest[start]):
             return np.float32(np.inf)
-        for i in range(start, min(start + _PIECE, weights.shape[0])):
-            weight, u = weights[i], columns_of[i] - shifts[i]
-            if 0 <= u < columns:
-                if in_view:
-                    weight *= alike[_unlike(match, centre, places[i] - shifts[i])]
-                at = np.uint64(places[i] * levels + below[i])
-                low, high = np.float32(flat[at]), np.float32(flat[at + np.uint64(1)])
-                total += weight * (low + parts[i] * (high - low))
+        # Loops with few arrays, as the compiler vectorizes them.
+        for n in range(_PIECE):
+            i, at = np.uint64(n), np.uint64(3 * start + n)
+            across, along = samples[at], samples[at + _ONE]
+            place = min(max((level + right * across + down * along - minimum) * inverse, np.float32(0)), top)
+            # Truncated, which is downwards.
+            below = min(np.int32(place), last)
+            shift = np.int32(direction * np.int32(np.floor(place * step + minimum + np.float32(0.5))))
+            u = np.int32(np.int32(own + np.int32(across)) - shift)
+            offset = np.int32(np.int32(np.int32(along) * wide) + np.int32(across))
+            floats[i] = place - np.float32(below)
+            places[i] = np.int32(np.int32(offset * many) + below)
+            places[i + _ONE] = np.int32(offset - shift) if (u >= np.int32(0)) & (u < wide) else _NOWHERE
+        for n in range(_PIECE):
+            i = np.uint64(n)
+            if places[i + _ONE] != _NOWHERE:
+                at = np.uint64(cell + places[i])
+                floats[i + _ONE], floats[i + _TWO] = flat[at], flat[at + np.uint64(1)]
+                colours[i] = match[np.uint64(pixel + places[i + _ONE])]
             else:
-                total += weight * outside
+                floats[i + _ONE], floats[i + _TWO], colours[i] = outside, outside, centre
+        for n in range(_PIECE):
+            i = np.uint64(n)
+            colours[i] = _unlike(colours[i], centre) & compared
+        for n in range(_PIECE):
+            i = np.uint64(n)
+            floats[i] = floats[i + _ONE] + floats[i] * (floats[i + _TWO] - floats[i + _ONE])
+        for n in range(_PIECE):
+            i = np.uint64(n)
+            weight = samples[np.uint64(3 * start) + _TWO + i] * alike[np.uint64(colours[i])]
+            total += weight * floats[i]
             whole += weight
     return total / whole

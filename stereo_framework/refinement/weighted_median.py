@@ -21,6 +21,11 @@ WHERE = ("status", "everywhere")
 _WHOLE = 2**20
 """The weight of the pixel itself. Whole weights add up alike in any order, so that halves of equal weight are told from rounding."""
 _LEAST = math.log(2 * _WHOLE)
+"""Where the exponent falls by more, less than half a unit is left."""
+_LANES = 8
+"""Of float64 in the widest registers there are."""
+_BINS = 256
+"""Of the disparities of an image: only those in the median's bin are looked at one by one."""
 
 
 @stage("refinement", source="Ma et al. 2013; Rhemann et al. 2011, section 3.1", halo=lambda radius: radius)
@@ -84,67 +89,108 @@ def weighted_median(
     require(weighted_median, radius=radius, sigma_colour=sigma_colour, sigma_space=sigma_space, where=where)
     check_size("weighted_median", disparity, reference=reference, status=status)
     filtered = disparity.copy()
-    chosen = ~np.isnan(disparity)
-    if where == "status":
-        chosen &= status != Status.MATCHED
-    colours = np.ascontiguousarray(reference, np.float32).reshape(*disparity.shape, -1)
+    known = ~np.isnan(disparity)
+    chosen = known if where == "everywhere" else known & (status != Status.MATCHED)
+    if not chosen.any():
+        return filtered
     # By how much the exponent of a weight falls, for each distance along an axis and for each square of a difference.
-    far = np.square(np.arange(radius + 1) / sigma_space) / 2
+    far = np.square(np.arange(-radius, radius + 1) / sigma_space) / 2
     unlike = 0.5 / sigma_colour**2
-    # Squares of whole differences are whole: those whose weight is not 0 have a table.
+    # Squares of whole differences are whole: those whose weight is not 0 have a table, and after them stands a 0.
     whole = reference.dtype == np.uint8
     table = np.exp(-np.arange(min(_LEAST / unlike + 1, 3 * 255**2 + 1) if whole else 0) * unlike)
-    near = np.exp(-(far[:, None] + far)) * _WHOLE
+    table = np.append(table, 0)
+    low, high = float(disparity[known].min()), float(disparity[known].max())
+    heights = (disparity.astype(np.float64) - low) * ((_BINS - 1) / (high - low) if high > low else 0)
+    # Rows of a window fill registers: what they look at beyond a window or the image weighs nothing.
+    more = -(2 * radius + 1) % _LANES
+    around = ((0, 0), (radius, radius + more))
+    near = np.pad(np.exp(-(far[:, None] + far)) * _WHOLE, ((0, 0), (0, more)))
+    bins = np.pad(np.where(known, heights, _BINS).astype(np.int16), around, constant_values=_BINS)
+    # Three channels, known to the compiler; of grey images two are 0.
+    channels = np.ascontiguousarray(np.moveaxis(reference.reshape(*disparity.shape, -1), 2, 0), np.float32)
+    colours = np.pad(channels, ((0, 3 - len(channels)), *around))
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, colours, chosen, far, unlike, table, near, start, filtered[start:stop])
+        _kernel(disparity, bins, colours, chosen, unlike, table, near, start, filtered[start:stop])
 
-    over_rows(run, disparity.shape[0], (2 * radius + 1) ** 2 * int(np.count_nonzero(chosen)))
+    over_rows(run, disparity.shape[0], near.size * int(np.count_nonzero(chosen)))
     return filtered
 
 
 @kernel
 def _kernel(
     disparity: Disparity,
+    bins: NDArray[np.int16],
     colours: NDArray[np.float32],
     chosen: Mask,
-    far: NDArray[np.float64],
     unlike: float,
     table: NDArray[np.float64],
     near: NDArray[np.float64],
     start: int,
     filtered: Disparity,
 ) -> None:
-    rows, columns, channels = colours.shape
-    radius = far.shape[0] - 1
-    size = (2 * radius + 1) ** 2
-    values, weights = np.empty(size, np.float32), np.empty(size, np.int64)
+    rows, columns = disparity.shape
+    height, width = near.shape
+    radius, pitch = height // 2, bins.shape[1]
+    # Weights of a window, and their sums by bin of the disparities; the last bin holds what has no estimate.
+    weights, sums = np.empty(height * width, np.int32), np.empty(_BINS + 1, np.int64)
+    values, kept = np.empty(height * width, np.float32), np.empty(height * width, np.int64)
+    differences = np.empty(width, np.float64)
+    # Of a table that holds its end alone nothing is taken.
+    end = np.float64(table.shape[0] - 1)
+    flat, places, nearest = colours.reshape(-1), bins.reshape(-1), near.reshape(-1)
     for y in range(start, start + filtered.shape[0]):
+        first, last = max(radius - y, 0), min(radius + rows - y, height)
         for x in range(columns):
             if not chosen[y, x]:
                 continue
+            sums[:] = 0
+            for j in range(first, last):
+                at, line = (y + j - radius) * pitch + x, j * width
+                _compare(flat, y * pitch + x + radius, at, rows * pitch, differences)
+                for i in range(width):
+                    n = np.uint64(i)
+                    if end > 0:
+                        alike = table[np.uint64(min(differences[n], end))]
+                    else:
+                        alike = np.exp(-differences[n] * unlike)
+                    weight = np.int32(np.rint(alike * nearest[np.uint64(line) + n]))
+                    weights[np.uint64(line) + n] = weight
+                    sums[np.uint64(places[np.uint64(at) + n])] += weight
+            # The bin in which half of all weight is reached, and the values there that have a weight.
+            whole, below, middle = sums[:_BINS].sum(), np.int64(0), 0
+            while 2 * (below + sums[middle]) < whole:
+                below += sums[middle]
+                middle += 1
             count = 0
-            for j in range(max(y - radius, 0), min(y + radius + 1, rows)):
-                for i in range(max(x - radius, 0), min(x + radius + 1, columns)):
-                    if np.isnan(disparity[j, i]):
-                        continue
-                    difference = 0.0
-                    for c in range(channels):
-                        difference += (np.float64(colours[j, i, c]) - np.float64(colours[y, x, c])) ** 2
-                    fall = far[abs(j - y)] + far[abs(i - x)] + difference * unlike
-                    # Less weighs less than half a unit.
-                    if fall < _LEAST:
-                        alike = table[int(difference)] if table.size > 0 else np.exp(-difference * unlike)
-                        values[count], weights[count] = disparity[j, i], round(alike * near[abs(j - y), abs(i - x)])
+            for j in range(first, last):
+                at, line = (y + j - radius) * pitch + x, j * width
+                for i in range(width):
+                    weight = weights[np.uint64(line + i)]
+                    if places[np.uint64(at + i)] == middle and weight > 0:
+                        values[count], kept[count] = disparity[y + j - radius, x + i - radius], weight
                         count += 1
-            filtered[y - start, x] = _lower_median(values[:count], weights[:count])
+            filtered[y - start, x] = _lower_median(values[:count], kept[:count], whole, below)
 
 
 @kernel
-def _lower_median(values: NDArray[np.float32], weights: NDArray[np.int64]) -> float:
-    """The least value that has, with those below it, half of all weight; both arrays are put into another order."""
-    whole = weights.sum()
-    low, high, below = 0, values.shape[0] - 1, 0
+def _compare(colours: NDArray[np.float32], own: int, at: int, plane: int, differences: NDArray[np.float64]) -> None:
+    """Squares of the distances of colours: pixels from `at` on beside the pixel `own`; `plane`: from one channel to the next."""
+    p, q = np.uint64(own), np.uint64(at)
+    second, third = np.uint64(plane), np.uint64(2 * plane)
+    red, green, blue = np.float64(colours[p]), np.float64(colours[p + second]), np.float64(colours[p + third])
+    for n in range(differences.shape[0]):
+        i = np.uint64(n)
+        r, g = np.float64(colours[q + i]) - red, np.float64(colours[q + second + i]) - green
+        b = np.float64(colours[q + third + i]) - blue
+        differences[i] = r * r + g * g + b * b
+
+
+@kernel
+def _lower_median(values: NDArray[np.float32], weights: NDArray[np.int64], whole: int, below: int) -> float:
+    """The least value that has, with those below it and the weight `below` all of them, half of `whole`; both arrays are put into another order."""
+    low, high = 0, values.shape[0] - 1
     while low < high:
         pivot = values[(low + high) // 2]
         i, j = low, high

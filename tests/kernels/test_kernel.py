@@ -123,6 +123,16 @@ def test_what_other_files_change_is_compiled_again_and_nothing_else(package):
     assert _use(package) == (values, {"constant", "attribute"}), CHANGED
 
 
+@jit
+def test_types_that_are_gone_make_kept_code_stale(package):
+    helpers = package / "helpers.py"
+    typed = "from typing import NamedTuple\nclass Old(NamedTuple):\n    x: int\n@kernel\ndef typed(p):\n    return p.x\ntyped(Old(3))\n"
+    helpers.write_text(helpers.read_text() + typed)
+    _use(package)
+    helpers.write_text(helpers.read_text().replace("Old", "New"))
+    assert _use(package)[0]["direct"] == 20
+
+
 def test_numba_keeps_code_as_expected():
     assert decorator._CAN_KEEP, CHANGED
 

@@ -19,7 +19,8 @@ from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.per_image import keeping
-from stereo_framework.volume import restore_outside
+from stereo_framework.view import View
+from stereo_framework.volume import Status, restore_outside
 
 COSTS = [census, rank, gradient_difference, ad_census]
 lengths = st.sampled_from([3, 5, 9, 7, 15])
@@ -293,3 +294,21 @@ def test_images_that_differ_are_refused(cost):
 def test_scripts_refuse_windows_without_a_middle():
     with pytest.raises(ParameterError, match=r"census.width: 8 is not one of 3, 5, 7, 9, 11, 13, 15"):
         Bound(census, {"width": 8})
+
+
+def test_differences_give_way_where_right_matches_differ():
+    rng = np.random.default_rng(0)
+    match = rng.integers(20, 200, (12, 20)).astype(np.uint8)
+    # Each pixel is matched with that in its own column, which is darker by 8.
+    reference, search = match + np.uint8(8), Search(0, 3)
+    look = {"first": View(np.zeros((12, 20), np.float32), np.zeros((12, 20), np.uint8), search)}
+    found = {r: ad_census(reference, match, search, look, residual=r).costs for r in (2.0, 8.0, 9.0)}
+    whole, sixteenth = (ad_census(reference, match, search, difference_weight=w).costs for w in (1.0, 1 / 16))
+    np.testing.assert_array_equal(found[2.0], sixteenth)
+    np.testing.assert_array_equal(found[8.0], whole)
+    np.testing.assert_array_equal(found[9.0], whole)
+    # What is not matched does not count, nor does a pair that has nothing to tell.
+    look["first"].status[:] = Status.FILLED
+    np.testing.assert_array_equal(ad_census(reference, match, search, look, residual=2.0).costs, whole)
+    with pytest.raises(ParameterError, match=r"^ad_census.residual: needs a first look, and the method names no alternatives$"):
+        ad_census(reference, match, search, residual=2.0)

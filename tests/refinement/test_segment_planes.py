@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
+from scipy.ndimage import gaussian_filter
 
 from stereo_framework import Search
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.kernels.random_numbers import random_number
-from stereo_framework.kernels.segments import segments
+from stereo_framework.kernels.segments import _smoothed, segments
 from stereo_framework.per_image import keeping
 from stereo_framework.refinement import segment_planes
 from stereo_framework.volume import Status
@@ -211,3 +212,10 @@ def test_refuses_other_sizes():
         run([[1]], np.zeros((1, 2), np.uint8))
     with pytest.raises(DataError, match=r"^segment_planes: status has shape \(2, 1\)"):
         run([[1]], status=[[0], [0]])
+
+
+@pytest.mark.parametrize("sigma", [0, 0.5, 1.3])
+@pytest.mark.parametrize("shape", [(7, 9, 3), (1, 4, 1), (5, 1, 1)])
+def test_images_are_smoothed_as_scipy_does(shape, sigma):
+    image = np.random.default_rng(0).uniform(0, 255, shape)
+    np.testing.assert_array_equal(_smoothed(image, sigma), gaussian_filter(image, (sigma, sigma, 0)))
