@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stereo_framework.docstrings import summary
-from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, short
 from stereo_framework.parameters import (
     Fraction01,
     NonNegative,
@@ -269,9 +269,16 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
         The module or file does not exist or raises on import.
     """
     if reference.endswith(".py"):
-        path = (base or Path.cwd()).joinpath(reference).resolve()
-        if not path.is_file():
-            raise ParameterError(f"plugins: no file {path}")
+        path = (base or Path.cwd()).joinpath(reference)
+        try:
+            path = path.resolve()
+            there = path.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            there = False
+        if not there:
+            raise ParameterError(
+                f"plugins: no file {short(str(path), 200)!r}" if "\0" in str(path) else f"plugins: no file {path}"
+            )
         # The path decides the name, so that one file is loaded once however it is spelt.
         name = f"stereo_framework_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
         if name in sys.modules:
@@ -289,7 +296,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     except StereoFrameworkError:
         sys.modules.pop(name, None)
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
         raise ParameterError(f"plugins: {reference} cannot be imported: {type(error).__name__}: {error}") from error
     file = getattr(sys.modules[name], "__file__", None)

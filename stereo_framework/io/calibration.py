@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stereo_framework import limits
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes
 from stereo_framework.io.numpy_files import read_numpy
@@ -57,7 +58,7 @@ def read_calibration(path: PathLike) -> CalibrationFile:
     DataError
         The file is missing, lacks an entry, or an entry is no number.
     """
-    entries = dict(_ENTRY.findall(read_bytes(path).decode("latin-1")))
+    entries = dict(_ENTRY.findall(read_bytes(path, limits.TEXT).decode("latin-1")))
     missing = [key for key in ("cam0", "doffs", "baseline", "width", "height", "ndisp") if key not in entries]
     if missing:
         raise DataError(f"{path}: no entry {', '.join(missing)}; expected Middlebury's calib.txt")
@@ -111,7 +112,7 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
     DataError
         The file is missing, lacks a camera, or an entry is no number.
     """
-    lines = [line.partition(":") for line in read_bytes(path).decode("latin-1").splitlines()]
+    lines = [line.partition(":") for line in read_bytes(path, limits.TEXT).decode("latin-1").splitlines()]
     entries = {key.strip(): value for key, colon, value in lines if colon}
 
     def matrix(camera: int) -> list[float]:
@@ -150,7 +151,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     """
     import cv2
 
-    data = read_bytes(path)
+    data = read_bytes(path, limits.TEXT)
     if Path(path).suffix.lower() == ".npy":
         found = {"Q": read_numpy(path).astype(float)}
     else:
@@ -192,7 +193,7 @@ def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibr
     DataError
         The file is missing, damaged or of no known kind.
     """
-    text = read_bytes(path)[:_PEEK].decode("latin-1")
+    text = read_bytes(path, limits.TEXT)[:_PEEK].decode("latin-1")
     if Path(path).suffix.lower() == ".npy" or re.match(r"\s*(%YAML|<\?xml|\{)", text):
         return read_opencv_calibration(path), None
     if re.search(r"^\s*cam0\s*=", text, re.MULTILINE):

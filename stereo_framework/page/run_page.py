@@ -7,16 +7,18 @@ from pathlib import Path
 
 import yaml
 
+from stereo_framework import limits
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.figures.layers import scene_layers
-from stereo_framework.io import PathLike
+from stereo_framework.io import PathLike, read_bytes
 from stereo_framework.page.choosing import choosing_blocks
 from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Picture, Section, Text, Viewer
 from stereo_framework.page.report_files import reports
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep.runs import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.tables import listing, show
 from stereo_framework.tables.values import is_number
@@ -48,12 +50,26 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
     if plots := sorted((folder / "plots").glob("*.svg")):
-        sections.append(Section("Plots", [Picture(p.read_text(), f"plot {p.stem}", p.stem) for p in plots]))
+        sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     if maps := [r for r in results if r.map is not None and r.map.is_file()]:
         sections.append(Section("Disparity maps", _maps(maps, data)))
     sections += [Section("Times", [_times(results)]), Section("Behind the numbers", _details(folder, results))]
     lead = f"{len(results)} result{'s' * (len(results) != 1)}{f', {missing} still missing' if missing else ''}."
     return Page(f"Run: {folder.resolve().name}", lead, sections)
+
+
+def _drawing(path: Path) -> str:
+    """The text of an SVG file.
+
+    Raises
+    ------
+    DataError
+        It is none.
+    """
+    data = read_bytes(path, limits.TABLE)
+    if b"<svg" not in data[:4096]:
+        raise DataError(f"{path}: is damaged or no SVG file; delete it and draw it again with 'results DIR --plots'")
+    return data.decode(errors="replace")
 
 
 def _results(results: Sequence[Result]) -> list[Block]:
@@ -76,11 +92,9 @@ def _results(results: Sequence[Result]) -> list[Block]:
 
 def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
     """Charts for choosing among several methods or settings: those that scripts ask for, else of the HCI metrics, where they were measured."""
-    # A run writes its script, resolved, into its folder.
-    scripts = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))]
     asked = [
         (own, chart)
-        for own, report in reports(results, [script for script in scripts if isinstance(script, dict)])
+        for own, report in reports(results, list(read_scripts(folder).values()))
         for chart in read_report(report).charts
     ]
     if asked:
@@ -111,7 +125,10 @@ def _times(results: Sequence[Result]) -> PageTable:
 
 
 def _details(folder: Path, results: Sequence[Result]) -> list[Block]:
-    scripts: list[Block] = [Details(f"Script {p.name}, with all defaults", p.read_text()) for p in sorted(folder.glob("*.yaml"))]
+    scripts: list[Block] = [
+        Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False))
+        for name, script in read_scripts(folder).items()
+    ]
     settings = "\n".join(f"{r.id} {r.scene} {r.method} {dict(r.parameters)}" for r in results)
     warnings = "\n".join(dict.fromkeys(f"{r.scene} {r.method}: {w}" for r in results for w in r.warnings))
     return [
