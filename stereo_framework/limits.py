@@ -51,8 +51,8 @@ WINDOW = 65_536
 UNPACKED = 100 * 2**30
 """Bytes that an archive may hold once it is unpacked; the largest public set has a tenth."""
 
-RATIO = 200
-"""How many times as large as an archive of more than a megabyte its content may be."""
+RATIO, SMALL = 200, 2**26
+"""How many times as large as an archive its content may be; and bytes that the content of any may have."""
 
 
 def most_pixels() -> int:

@@ -13,6 +13,7 @@ from stereo_framework import limits
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes
 from stereo_framework.io.numpy_files import read_numpy
+from stereo_framework.io.opencv_files import matrices as opencv_matrices
 from stereo_framework.scene import Calibration
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")
@@ -149,19 +150,16 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     DataError
         The file is missing or damaged, or holds neither.
     """
-    import cv2
-
     data = read_bytes(path, limits.TEXT)
     if Path(path).suffix.lower() == ".npy":
         found = {"Q": read_numpy(path).astype(float)}
     else:
         try:
-            storage = cv2.FileStorage(data.decode(), cv2.FILE_STORAGE_READ | cv2.FILE_STORAGE_MEMORY)
-            found = {name: storage.getNode(name).mat() for name in ("Q", "P1", "P2")}
-        except (cv2.error, UnicodeDecodeError, SystemError):
-            raise DataError(f"{path}: is no file of OpenCV's FileStorage, or a damaged one") from None
+            found = opencv_matrices(data)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
     shapes = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
-    matrices = {name: m for name, m in found.items() if m is not None and m.shape == shapes[name] and np.isfinite(m).all()}
+    matrices = {name: m for name, m in found.items() if m.shape == shapes.get(name) and np.isfinite(m).all()}
     if "Q" in matrices and matrices["Q"][3, 2]:
         q = matrices["Q"]
         return _checked(path, q[2, 3], abs(1 / q[3, 2]), q[3, 3] / q[3, 2], (-q[0, 3], -q[1, 3]))

@@ -112,6 +112,8 @@ def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, spl
     if measure is not None and "value" in header:
         numbers = _numbers(path, [first], ["value"], rows)
         for row, scores in zip(rows, numbers, strict=True):
+            if "value" not in scores:
+                raise DataError(f"{path}: the column 'value' holds no number; expected the score of each row")
             entries.add(str(path), row[first], row.get("scene", ""), {row[measure]: scores["value"]}, split)
         return
     per_scene = "scene" in header

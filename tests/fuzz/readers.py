@@ -117,22 +117,22 @@ _CALIBRATIONS = [
         "a.json",
         b'{"Q": {"type_id": "opencv-matrix", "rows": 4, "cols": 4, "dt": "d", "data": [1.0,0.0,0.0,-3.0,0.0,1.0,0.0,-2.0,0.0,0.0,0.0,700.0,0.0,0.0,0.1,0.0]}}',
     ),
-    ("q.npy", _saved(np.save, np.diag([1.0, 1, 1, 1]))),
+    ("q.npy", _saved(np.save, np.array([[1.0, 0, 0, -3], [0, 1, 0, -2], [0, 0, 0, 700], [0, 0, 0.1, 0]]))),
 ]
 _SCENES = [
     (
         "scene.yaml",
-        b"frames: [left.png, {file: right.png, position: 1.5, mask: left.png}]\nreference: 0\nmatch: 1\nsearch: {minimum: 0, maximum: 4, step: 1, low: a.pfm}\n"
+        b"frames: [left.png, {file: right.png, position: 1.5, mask: white.png}]\nreference: 0\nmatch: 1\nsearch: {minimum: 0, maximum: 3, step: 1, low: a.pfm}\n"
         b"truth: {file: a.png, scale: 4, unknown: 0}\nmasks: {nonocc: left.png}\ncalibration: {focal_length: 994.978, baseline: 193.001, doffs: 31.086}\nborder: 0\n",
     ),
-    ("scene.yaml", b"frames:\n- left.png\n- right.png\nsearch:\n  minimum: 0\n  maximum: 4\n"),
+    ("scene.yaml", b"frames:\n- left.png\n- right.png\nsearch:\n  minimum: 0\n  maximum: 3\n"),
 ]
 _SCRIPTS = [
     (
         "s.yaml",
         b"name: mine\nscenes: [synthetic/planes]\nsearch: {minimum: 0, maximum: 20}\nseed: 3\nevaluation: {protocol: {base: taxonomy2002, threshold: 2}}\n"
         b"matching_cost: [{use: absolute_difference, weight: 2}, census]\naggregation: [{use: box, size: 9}, min_filter]\noptimization: winner_take_all\n"
-        b"refinement: [{use: median, size: 3}]\nsweep:\n  grid:\n    aggregation.box.size: [3, 9]\n    seed: {range: [1, 3, 1]}\n  zip:\n    search.maximum: [15, 20]\n    search.minimum: [0, 1]\n"
+        b"refinement: [{use: median, size: 3}]\nsweep:\n  grid:\n    aggregation.box.size: [3, 9]\n    matching_cost.census.weight: {range: [1, 3, 1]}\n  zip:\n    search.maximum: [15, 20]\n    search.minimum: [0, 1]\n"
         b"report: {plots: {p: {x: aggregation.box.size, y: bad_pixels_nonocc}}, tables: {t: {rows: scene, columns: method, value: rms_error_all}}}\n",
     ),
     (
@@ -155,7 +155,7 @@ _SCORES = [
 _LEGACY = [
     (
         "old.txt",
-        b"# comment\ncd here\ninput_data tsukuba/data_in.txt\nmatch_fn 1\ndisp_min 0 disp_max 15\naggr_window_size 9\nopt_fn 0\ndepth_map a.pgm\nreset\nscript old.txt\nexit\n",
+        b"# comment\ninput_data tsukuba/data_in.txt\nmatch_fn 1\ndisp_min 0 disp_max 15\naggr_window_size 9\nopt_fn 5\ndepth_map a.pgm\nreset\nexit\n",
     ),
 ]
 _YAML = (
@@ -196,6 +196,8 @@ def _scene(path: Path) -> object:
     for name in ("left.png", "right.png", "a.png"):
         if not (path.parent / name).exists():
             (path.parent / name).write_bytes(_PICTURES[0][1])
+    if not (path.parent / "white.png").exists():
+        (path.parent / "white.png").write_bytes(_encoded(".png", np.full_like(_GREY, 255)))
     if not (path.parent / "a.pfm").exists():
         (path.parent / "a.pfm").write_bytes(_NUMBERS[0][1])
     scene = load_scene(path)
@@ -207,9 +209,13 @@ READERS = {
     "map": Reader(
         lambda path: read_disparity(path, scale=None if path.suffix[1:3] in ("pf", "np") else 4), [*_NUMBERS, *_PICTURES], _BINARY
     ),
-    "calibration": Reader(read_any_calibration, _CALIBRATIONS, _TEXT),
+    "calibration": Reader(lambda path: read_any_calibration(path, colour=False), _CALIBRATIONS, _TEXT),
     "scene": Reader(_scene, _SCENES, _YAML),
     "script": Reader(load, _SCRIPTS, _YAML),
     "scores": Reader(lambda path: read_scores([path], better={"*": "lower"}), _SCORES, _YAML + _TEXT),
-    "legacy": Reader(lambda path: convert(path, lambda line: None), _LEGACY, _TEXT),
+    "legacy": Reader(
+        lambda path: convert(path, lambda line: None),
+        _LEGACY,
+        (*_TEXT, b"script old.txt\n", b"cd here\n", b"exit\n", b"opt_fn ", b"0x"),
+    ),
 }
