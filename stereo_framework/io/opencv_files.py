@@ -55,7 +55,7 @@ def _of_json(data: bytes) -> dict[str, Mapping[str, Any]]:
 def _of_xml(data: bytes) -> dict[str, Mapping[str, Any]]:
     if b"<!" in data:  # no file of OpenCV's declares entities, which may stand for anything
         raise DataError("a declaration")
-    found = {}
+    found: dict[str, Mapping[str, Any]] = {}
     for one in ElementTree.fromstring(data):
         parts = {part.tag: part.text or "" for part in one}
         found[one.tag] = {key: text.split() if key == "data" else text for key, text in parts.items()}
@@ -68,7 +68,7 @@ def _of_yaml(data: bytes) -> dict[str, Mapping[str, Any]]:
     root = compose(text.partition("\n")[2] if text.startswith("%") else text)
     if not isinstance(root, yaml.MappingNode):
         raise DataError("no mapping")
-    found = {}
+    found: dict[str, Mapping[str, Any]] = {}
     for name, one in root.value:
         if isinstance(one, yaml.MappingNode):
             parts = {key.value: value for key, value in one.value if isinstance(key, yaml.ScalarNode) and key.value in _KEYS}
