@@ -357,7 +357,10 @@ class Bound:
         """Run the stage on the items of `data` that it names."""
         # Only what is continued has a partial result.
         given = (data.get(name) if name == "partial" else data[name] for name in self.stage.data)
-        return self.stage.function(*given, **self.parameters)
+        try:
+            return self.stage.function(*given, **self.parameters)
+        except SystemExit as error:  # a stage of a plug-in's does not end the program
+            raise RuntimeError(f"calls sys.exit({error.code!r})") from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Bound) and self._key() == other._key()

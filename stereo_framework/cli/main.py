@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 import typer
+from typer.core import TyperCommand
 
 from stereo_framework import __version__
 from stereo_framework.cli._interrupts import interruptible, word
@@ -151,6 +152,21 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
     return signature.replace(parameters=found)
 
 
+_UsageError: Any = typer.BadParameter.__base__
+"""Click's, which newer versions of typer bring along."""
+
+
+class _Command(TyperCommand):
+    """A verb whose words are shown shortened where they are wrong."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the command line apart."""
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as error:
+            raise _UsageError(short(error.format_message(), 300), ctx) from None
+
+
 @app.callback(invoke_without_command=True)
 def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
@@ -164,7 +180,7 @@ _LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, reproduce)
 _PREPARE = (scenes, stages, new_stage, check, schema, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].replace("\n    ", "\n\n    ")
-    app.command(_verb.__name__.rstrip("_").replace("_", "-"), help=_about)(_exits(_verb))
+    app.command(_verb.__name__.rstrip("_").replace("_", "-"), cls=_Command, help=_about)(_exits(_verb))
 
 
 def main() -> None:

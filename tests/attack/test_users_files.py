@@ -238,6 +238,14 @@ def test_what_nobody_thought_of_is_one_line(monkeypatch):
     assert "Traceback (most recent call last)" in shown
 
 
+def test_a_stage_that_exits_is_a_run_that_failed(tmp_path):
+    (tmp_path / "p.py").write_text(STAGE.replace("return disparity", "raise SystemExit(3)"))
+    (tmp_path / "s.yaml").write_text(f"plugins: [p.py]\n{METHOD}refinement: [nothing_at_all]\n")
+    result = call("run", "s.yaml")
+    assert result.exit_code == 1
+    assert "refinement stage nothing_at_all: RuntimeError: calls sys.exit(3)" in result.stderr
+
+
 def test_what_the_system_refuses_is_one_line(monkeypatch):
     def fails(*arguments, **options):
         raise PermissionError(13, "Permission denied", "/root/x")
