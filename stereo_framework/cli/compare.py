@@ -25,13 +25,15 @@ def compare(
     scale: Scale = None,
     unknown: Unknown = None,
     columns: str | None = None,
+    without_truth: bool = False,
+    reference: Path | None = None,
     out: Path | None = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
     """Put two or more disparity maps side by side: their statistics, how they differ from the first, and pictures.
 
-    Works without truth: then prediction errors and left-right consistency tell the better one.
+    Works without truth: then the distances to a reference map say which is better, or that it cannot be told.
 
     Example: stereo-framework compare a.pfm b.pfm --scene teddy --out comparison
 
@@ -47,34 +49,49 @@ def compare(
         The same method's map of the match frame, for left-right consistency; one for each map, in order.
     columns
         Statistics to show, separated by commas.
+    without_truth
+        Judge as if the scene had no truth.
+    reference
+        Your own reference map, for a judgement without truth; where it is NaN it is not to be relied upon.
     out
-        Folder for pictures: all maps side by side, and those of each.
+        Folder for pictures: all maps side by side, those of each, and without truth where the first two disagree.
     """
+    from stereo_framework.cli._without_truth import judge_files, print_judged, record
     from stereo_framework.cli.evaluate import map_names, map_result
     from stereo_framework.datasets import load_scene
-    from stereo_framework.figures.result_pictures import write_comparison
+    from stereo_framework.figures.result_pictures import write_comparison, write_disagreement
     from stereo_framework.submission import measure_map
 
     if len(maps) < 2:
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
     if other_view and len(other_view) != len(maps):
         raise ParameterError(f"--other-view: {len(other_view)} given for {len(maps)} maps; give one for each map, in order")
+    names = map_names(maps)
     loaded = load_scene(scene, data=data)
+    if without_truth:
+        loaded = replace(loaded, truths={})
     how: dict[str, Any] = {"protocol": protocol_spec(protocol), "scale": scale, "unknown": unknown}
     measured = [measure_map(path, loaded, **how) for path in maps]
+    judged = None
+    compared = {names[m.path]: m.disparity for m in measured}
+    if loaded.truth is None and loaded.search is not None and len(compared) > 1:
+        judged = judge_files(loaded, compared, own=reference)
     if other_view:
         exchanged = loaded.pair(loaded.match_index, loaded.reference_index)
         others = [measure_map(path, exchanged, **how).disparity for path in other_view]
         measured = [_with_consistency(m, other, threshold) for m, other in zip(measured, others, strict=True)]
     measured = [measured[0], *(_with_difference(m, measured[0], threshold) for m in measured[1:])]
-    names = map_names(maps)
     results = [map_result(m, names[m.path], out and out / names[m.path]) for m in measured]
     if out is not None:
         write_comparison(out / "comparison.png", {names[m.path]: m.disparity for m in measured}, loaded)
+        if judged is not None:
+            write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, loaded.reference)
     if json:
-        _output.print_json([r.record() for r in results])
+        _output.print_json([r.record() | ({} if judged is None else {"without_truth": record(judged)}) for r in results])
     else:
-        _output.print_results(results, columns.split(",") if columns else ())
+        _output.print_results(results, columns.split(",") if columns else (), protocol=protocol is not None)
+        if judged is not None:
+            print_judged(judged)
         if out is not None:
             print(f"pictures in {out}")
     return 0

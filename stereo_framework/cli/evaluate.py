@@ -84,7 +84,9 @@ def evaluate(
     if json:
         _output.print_json([r.record() for r in results])
     else:
-        _output.print_results(results, columns.split(",") if columns else _output.measured(results, measure or []))
+        _output.print_results(
+            results, columns.split(",") if columns else _output.measured(results, measure or []), protocol=protocol is not None
+        )
     return 0
 
 

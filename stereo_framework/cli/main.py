@@ -22,11 +22,13 @@ import typer
 from typer.core import TyperCommand
 
 from stereo_framework import __version__
+from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
 from stereo_framework.cli._options import Traceback
 from stereo_framework.cli.boundary import boundary
 from stereo_framework.cli.check import check
+from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
 from stereo_framework.cli.evaluate import evaluate
 from stereo_framework.cli.import_ import import_
@@ -49,7 +51,6 @@ app = typer.Typer(
     name="stereo-framework",
     help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
     no_args_is_help=True,
-    add_completion=False,
     # Plain help: importing rich would double the time of --help.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -146,6 +147,7 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         usual = typer.Argument() if one.default is one.empty else typer.Option(f"--{one.name.replace('_', '-')}")
         info = copy.copy(given[0]) if given else usual
         info.help = info.help or texts[one.name]
+        info.autocompletion = COMPLETED.get((verb.__name__, one.name))
         found.append(one.replace(annotation=Annotated[kind, info]))
     if "traceback" not in signature.parameters:
         found.append(inspect.Parameter("traceback", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Traceback))
@@ -174,7 +176,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
         raise typer.Exit
 
 
-_MATCH = (match,)
+_MATCH = (match, choose)
 _MEASURE = (run, tune, evaluate, compare)
 _LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, reproduce)
 _PREPARE = (scenes, stages, new_stage, check, schema, import_)
@@ -185,4 +187,4 @@ for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    app(prog_name="stereo-framework")

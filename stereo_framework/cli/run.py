@@ -20,10 +20,12 @@ from stereo_framework.cli._options import (
     Plugins,
     Settings,
     Traceback,
+    WholeProtocol,
     disparities,
     size,
 )
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +60,7 @@ def run(
     memory: Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     columns: str | None = None,
+    protocol: WholeProtocol = False,
     data: Data = None,
     json: Json = False,
     traceback: Traceback = False,
@@ -121,7 +124,7 @@ def run(
         _output.print_json([r.record() for r in results])
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        _output.print_results(results, wanted, errors=not hopeless)
+        _output.print_results(results, wanted, errors=not hopeless, protocol=protocol)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
@@ -178,7 +181,7 @@ def _computed(
     by_id = {task.id: task for task in tasks}
     total = sum(len(task.protocols) for task in tasks)
     try:
-        with _output.Progress(total) as progress, interruptible() as check:
+        with Progress(total) as progress, interruptible() as check:
             for place, result in execute(scripts, tasks, out=out, watch=progress.watch, **options):
                 found[place] = result
                 progress.advance()

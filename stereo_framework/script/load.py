@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import protocols
 from stereo_framework.script.document import Document
 from stereo_framework.script.include import Reader, Source, build
@@ -52,6 +53,19 @@ class Script:
     report: dict[str, Any]
     plugins: tuple[str, ...]
     resolved: dict[str, Any]
+
+    @property
+    def only(self) -> Run:
+        """The one setting of a script that sweeps nothing.
+
+        Raises
+        ------
+        ParameterError
+            It has several.
+        """
+        if len(self.runs) != 1:
+            raise ParameterError(f"{self.name}: has {len(self.runs)} settings; a script of one is needed")
+        return self.runs[0]
 
 
 def load(
