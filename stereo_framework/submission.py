@@ -180,7 +180,8 @@ def _read(path: PathLike, scene: Scene, protocol: Protocol, scale: float | None,
 
 
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
-    names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
+    # Files are rarely named after synthetic scenes; who means them says so.
+    names = [name for name in scene_names(data) if scenes or not name.startswith("synthetic/")]
     if scenes:
         names = [name for name in names if any(name == s or name.startswith(f"{s.rstrip('/')}/") for s in scenes)]
         if not names:

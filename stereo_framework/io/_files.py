@@ -164,8 +164,11 @@ def write_own(path: PathLike, text: str) -> None:
     head = f"# Written by stereo-framework ({_digest(body)}), which replaces it unless it was changed: copy it to change it.\n"
     # A reader never finds half of it.
     part = path.with_name(f".{path.name}.part")
-    write_bytes(part, head.encode() + body)
-    os.replace(part, path)
+    try:
+        part.write_bytes(head.encode() + body)
+        os.replace(part, path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}; the same command continues") from error
 
 
 def check_own(path: PathLike) -> None:
