@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from stereo_framework.datasets import load_scene
     from stereo_framework.engine.pipeline import Match, Pipeline
     from stereo_framework.errors import StereoFrameworkError
-    from stereo_framework.evaluation import evaluate
+    from stereo_framework.evaluation.evaluate import evaluate
     from stereo_framework.everyday.matching import match
     from stereo_framework.figures.notebook import show
     from stereo_framework.kernels.threads import threads

@@ -5,9 +5,33 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LINE = 1000
+"""Characters of a line that an error prints; what is longer holds an input, not a message."""
+
+
+def short(text: str, most: int = _LINE) -> str:
+    """A text for a message; the middle of one that is longer than `most` characters is left out.
+
+    Examples
+    --------
+    >>> short("x" * 5000, 40)
+    'xxxxxxxxxx... (5000 characters) ...xxxxxxxxxx'
+    """
+    if len(text) <= most:
+        return text
+    end = most // 4 if most < _LINE else (most - 40) // 2
+    return f"{text[:end]}... ({len(text)} characters) ...{text[-end:]}"
+
 
 class StereoFrameworkError(Exception):
-    """Root of all errors raised on purpose; the command line prints them without a traceback."""
+    """Root of all errors raised on purpose; the command line prints them without a traceback. No line of them is longer than 1000 characters."""
+
+    def __init__(self, message: object = ""):
+        super().__init__("\n".join(map(short, str(message).split("\n"))))
+
+
+class DataWarning(UserWarning):
+    """Something in a file is doubtful, and was read all the same; the command line prints it as one line."""
 
 
 class ParameterError(StereoFrameworkError):
@@ -22,7 +46,7 @@ class ScriptError(StereoFrameworkError):
     """A parameter script has faults; ``faults`` holds one line for each."""
 
     def __init__(self, faults: Iterable[str]):
-        self.faults = tuple(faults)
+        self.faults = tuple(map(short, faults))
         super().__init__("\n".join(self.faults))
 
 
@@ -48,12 +72,16 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
         For example ``"legal: box, min_filter; did you mean 'box'?"``.
     """
     names = sorted(map(str, names))
-    legal = f"legal{' ' + kind if kind else ''}: {', '.join(names) or 'none'}"
+    legal = f"legal{' ' + kind if kind else ''}: {short(', '.join(names)) or 'none'}"
     close = close_names(name, names)
-    return f"{legal}; did you mean {close[0]!r}?" if close else legal
+    return f"{legal}; did you mean {short(close[0], 80)!r}?" if close else legal
 
 
 def close_names(name: str, names: Iterable[str], count: int = 1) -> list[str]:
     """Up to `count` of the names that resemble `name`, the nearest first; case does not matter."""
     folded = {n.lower(): n for n in names}
-    return [folded[n] for n in difflib.get_close_matches(str(name).lower(), folded, n=count, cutoff=0.5)]
+    # Nobody writes a name of more letters; to compare one takes time by the square of them.
+    return [folded[n] for n in difflib.get_close_matches(str(name).lower()[:_NAME], folded, n=count, cutoff=0.5)]
+
+
+_NAME = 200

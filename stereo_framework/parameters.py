@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from stereo_framework.errors import ParameterError, close_names, nearest
+from stereo_framework import limits
+from stereo_framework.errors import ParameterError, close_names, nearest, short
 
 if TYPE_CHECKING:
     import pydantic
@@ -127,6 +128,9 @@ def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]
                 close = close_names(value, _choices(annotation)) if isinstance(value, str) else []
                 near = f"; did you mean {close[0]!r}?" if close else ""
                 found[name] = f"{spelled(value)} is not {describe(annotation)}{near}"
+    for name, value in given.items():
+        if name in legal and isinstance(value, int) and value > limits.WINDOW and unit(legal[name].annotation) == "pixels":
+            found.setdefault(name, f"{value} pixels are more than any image has in a row; legal: up to {limits.WINDOW}")
     return found
 
 
@@ -198,5 +202,14 @@ def unit(annotation: Any) -> str:
 
 
 def spelled(value: Any) -> str:
-    """A value as a script spells it."""
-    return {True: "true", False: "false", None: "null"}.get(value, repr(value)) if isinstance(value, bool | None) else repr(value)
+    """A value as a script spells it, for a message: the middle of a long one is left out."""
+    if isinstance(value, bool | None):
+        return {True: "true", False: "false", None: "null"}[value]
+    try:
+        return short(repr(value), _SHOWN)
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return "a number of thousands of digits"
+
+
+_SHOWN = 80
+"""Characters of a value in a message."""

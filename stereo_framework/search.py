@@ -119,6 +119,35 @@ class Search:
         position = x - self.direction * (self.first + self.stride * np.arange(self.levels))
         return (position >= 0) & (position <= (columns - 1) * self.denominator)
 
+    def check_width(self, columns: int) -> str:
+        """Whether a range that somebody wrote down makes sense for images of so many columns. No stage asks: they match whatever they are given.
+
+        Returns
+        -------
+        str
+            What is doubtful about it; empty if nothing is.
+
+        Raises
+        ------
+        ParameterError
+            It is wider than the images, or none of it shows in them.
+
+        Examples
+        --------
+        >>> Search(0, 400).check_width(741)
+        'the range 0..400 of disparities is wider than half of the 741 columns of the image; most of it is out of view nearly everywhere'
+        """
+        said = f"the range {self.minimum:g}..{self.maximum:g} of disparities"
+        if self.maximum - self.minimum + 1 > columns:
+            raise ParameterError(
+                f"{said} has {self.maximum - self.minimum + 1:g} pixels, it is wider than the image of {columns} columns"
+            )
+        if self.minimum >= columns or self.maximum <= -columns:
+            raise ParameterError(f"{said} lies beyond the image of {columns} columns: no pixel has a counterpart there")
+        if self.maximum - self.minimum + 1 > columns / 2:
+            return f"{said} is wider than half of the {columns} columns of the image; most of it is out of view nearly everywhere"
+        return ""
+
     def scaled(self, scale: float) -> Search:
         """The range of a pair whose frames are `scale` times as far apart, widened to whole pixels."""
         if scale == 1:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stereo_framework.docstrings import summary
-from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, short
 from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
     Fraction01,
@@ -289,9 +289,16 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
         The module or file does not exist or raises on import.
     """
     if reference.endswith(".py"):
-        path = (base or Path.cwd()).joinpath(reference).resolve()
-        if not path.is_file():
-            raise ParameterError(f"plugins: no file {path}")
+        path = (base or Path.cwd()).joinpath(reference)
+        try:
+            path = path.resolve()
+            there = path.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            there = False
+        if not there:
+            raise ParameterError(
+                f"plugins: no file {short(str(path), 200)!r}" if "\0" in str(path) else f"plugins: no file {path}"
+            )
         # The path decides the name, so that one file is loaded once however it is spelt.
         name = f"stereo_framework_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
         if name in sys.modules:
@@ -309,7 +316,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     except StereoFrameworkError:
         sys.modules.pop(name, None)
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
         raise ParameterError(f"plugins: {reference} cannot be imported: {type(error).__name__}: {error}") from error
     file = getattr(sys.modules[name], "__file__", None)
@@ -370,7 +377,10 @@ class Bound(Shown):
         """Run the stage on the items of `data` that it names."""
         # Only what is continued has a partial result.
         given = (data.get(name) if name == "partial" else data[name] for name in self.stage.data)
-        return self.stage.function(*given, **self.parameters)
+        try:
+            return self.stage.function(*given, **self.parameters)
+        except SystemExit as error:  # a stage of a plug-in's does not end the program
+            raise RuntimeError(f"calls sys.exit({error.code!r})") from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Bound) and self._key() == other._key()

@@ -140,6 +140,8 @@ def _supply(arguments):
             write_image(file, np.nan_to_num(load_scene(scenes[0]).truth * 16).astype(np.uint8))
 
 
+# The images are smaller than those that the pages speak of, and the ranges wide for them.
+@pytest.mark.filterwarnings("ignore::stereo_framework.errors.DataWarning")
 @pytest.mark.parametrize("told", FOLLOWED, ids=lambda p: str(p.relative_to(ROOT)))
 def test_what_a_page_says_works(told, desk, monkeypatch):
     monkeypatch.delenv("STEREO_DATA", raising=False)

@@ -25,7 +25,7 @@ def box(
     volume : CostVolume
         Float32 (rows, columns, levels).
     size : int
-        Width and height of the window in pixels. An even window reaches one pixel further right and down.
+        Width and height of the window in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
     iterations : int
         How often the filter is applied, in passes.
 

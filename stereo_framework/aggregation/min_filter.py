@@ -22,7 +22,7 @@ def min_filter(volume: CostVolume, *, size: Annotated[PositiveInt, Unit("pixels"
     volume : CostVolume
         Float32 (rows, columns, levels).
     size : int
-        Width and height of the window in pixels. An even window reaches one pixel further right and down.
+        Width and height of the window in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Ctrl-C that is not lost."""
+"""Ctrl-C, and being asked to end, that are not lost."""
 
 from __future__ import annotations
 
@@ -8,27 +8,45 @@ import threading
 from collections.abc import Callable, Iterator
 
 
+class Terminated(KeyboardInterrupt):
+    """The system, or a batch queue, asks the program to end: as Ctrl-C, with another exit status."""
+
+
+def word(interrupt: KeyboardInterrupt) -> str:
+    """What happened, for the user."""
+    return "terminated" if isinstance(interrupt, Terminated) else "interrupted"
+
+
+def status(interrupt: KeyboardInterrupt) -> int:
+    """The exit status that shells know it by: 128 and the number of the signal."""
+    return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
+
+
+_KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+
+
 @contextlib.contextmanager
 def interruptible() -> Iterator[Callable[[], None]]:
     """Interrupts as usual; and a check that raises KeyboardInterrupt if one came that nobody saw.
 
     Python drops an exception that is raised while it clears weak references, which libraries do all the time.
     """
-    came = threading.Event()
+    came: list[type[KeyboardInterrupt]] = []
 
     def interrupt(number: int, frame: object) -> None:
-        came.set()
-        raise KeyboardInterrupt
+        came.append(_KINDS[signal.Signals(number)])
+        raise came[-1]
 
     def check() -> None:
-        if came.is_set():
-            raise KeyboardInterrupt
+        if came:
+            raise came[-1]
 
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
         yield check
         return
-    before = signal.signal(signal.SIGINT, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in _KINDS}
     try:
         yield check
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, short
 
 Data = Annotated[
     Path | None,
@@ -24,6 +24,10 @@ Traceback = Annotated[bool, typer.Option("--traceback", help="Print where in the
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value, as aggregation.box.size=9; repeatable."),
+]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", metavar="MODULE|FILE.py", help="Import this plug-in too, from wherever it lies; repeatable."),
 ]
 Measures = Annotated[
     list[str] | None,
@@ -59,7 +63,9 @@ def disparities(text: str) -> tuple[float, float]:
     try:
         low, high = (float(part) for part in text.split(":"))
     except ValueError:
-        raise ParameterError(f"--disparities {text!r}: expected MINIMUM:MAXIMUM in pixels, both included, such as 0:64") from None
+        raise ParameterError(
+            f"--disparities {short(text, 40)!r}: expected MINIMUM:MAXIMUM in pixels, both included, such as 0:64"
+        ) from None
     return low, high
 
 
@@ -82,8 +88,8 @@ def size(text: str) -> int:
     match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(iB|B)?", text.strip(), re.IGNORECASE)
     try:
         count = int(float(match[1]) * units[match[2].upper()]) if match else 0
-    except ValueError:
+    except (ValueError, OverflowError):
         count = 0
     if count <= 0:
-        raise ParameterError(f"--memory {text!r}: expected an amount of memory above 0, such as 8G or 500M")
+        raise ParameterError(f"--memory {short(text, 40)!r}: expected an amount of memory above 0, such as 8G or 500M")
     return count

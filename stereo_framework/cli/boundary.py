@@ -75,8 +75,10 @@ def boundary(
     if answer is not None and out is not None:
         import yaml
 
+        from stereo_framework.io import write_own
+
         script = out / "answer.yaml"
-        script.write_text(yaml.safe_dump(script_of(answer, results), sort_keys=False))
+        write_own(script, yaml.safe_dump(script_of(answer, results), sort_keys=False))
     if json:
         boundaries = {scene: found.feasible(scene) for scene in found.points}
         record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": boundaries}

@@ -139,13 +139,13 @@ def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
 
     from stereo_framework.errors import DataError
     from stereo_framework.figures.result_pictures import write_comparison
-    from stereo_framework.io import write_disparity
+    from stereo_framework.io import write_disparity, write_own
 
     if chosen.judged.doubts:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "best.yaml").write_text(yaml.safe_dump(chosen.script, sort_keys=False), "utf-8")
+        write_own(folder / "best.yaml", yaml.safe_dump(chosen.script, sort_keys=False))
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
     write_disparity(folder / "best.pfm", chosen.maps[chosen.name])

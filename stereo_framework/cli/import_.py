@@ -25,6 +25,7 @@ def import_(
     """
     import yaml
 
+    from stereo_framework.io import file_stem, write_own
     from stereo_framework.script.legacy_file import convert
 
     scripts = convert(old, lambda line: print(f"note: {line}", file=sys.stderr))
@@ -36,6 +37,7 @@ def import_(
             print(text, end="")
         else:
             out.mkdir(parents=True, exist_ok=True)
-            (out / f"{scene}.yaml").write_text(text)
-            print(f"{out / f'{scene}.yaml'}: {len(script['methods'])} methods")
+            path = out / f"{file_stem(scene)}.yaml"
+            write_own(path, text)
+            print(f"{path}: {len(script['methods'])} methods")
     return 0

@@ -5,19 +5,27 @@ Verbs import what they need when they run, so that ``--help`` stays quick.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import inspect
+import math
 import os
 import sys
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 import typer
+from typer.core import TyperCommand
 
 from stereo_framework import __version__
 from stereo_framework.cli._completion import COMPLETED
+from stereo_framework.cli._interrupts import interruptible, word
+from stereo_framework.cli._interrupts import status as status_of
+from stereo_framework.cli._options import Traceback
 from stereo_framework.cli.boundary import boundary
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
@@ -37,7 +45,7 @@ from stereo_framework.cli.schema import schema
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
 from stereo_framework.docstrings import parameter_texts
-from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.errors import DataWarning, ParameterError, StereoFrameworkError, short
 
 app = typer.Typer(
     name="stereo-framework",
@@ -52,28 +60,81 @@ app = typer.Typer(
 
 def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
     """A verb whose errors are one line each and whose return value is the exit status."""
+    own = inspect.signature(verb).parameters
 
     @functools.wraps(verb)
     def wrapped(*arguments: Any, **options: Any) -> None:
+        wanted = options["traceback"] if "traceback" in own else options.pop("traceback")
         try:
-            status = verb(*arguments, **options) or 0
+            with interruptible(), _warnings_in_one_line():
+                _check_numbers(options)
+                status = verb(*arguments, **options) or 0
         except StereoFrameworkError as error:
-            for line in str(error).splitlines():
-                print(f"error: {line}", file=sys.stderr)
-            if options.get("traceback"):
-                traceback.print_exc()
-            status = 2
-        except KeyboardInterrupt:
-            print("interrupted; results so far are kept", file=sys.stderr)
-            status = 130
+            status = _told(str(error), wanted, 2)
+        except KeyboardInterrupt as error:
+            print(f"{word(error)}; results so far are kept", file=sys.stderr)
+            status = status_of(error)
+        except MemoryError as error:
+            status = _told(f"there is not enough memory: {error or 'the system gives no more'}", wanted, 2)
         except BrokenPipeError:
             # The reader of our output has gone (| head); nothing may be written any more, not even at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             status = 0
+        except OSError as error:
+            status = _told(f"{error.filename}: {error.strerror}" if error.filename else str(error), wanted, 2)
+        except Exception as error:
+            status = _told(_unexpected(error), wanted, 70)
         raise typer.Exit(status)
 
     wrapped.__signature__ = _documented(verb)  # type: ignore[attr-defined]
     return wrapped
+
+
+def _told(message: str, wanted: bool, status: int) -> int:
+    """Print an error, with the traceback if it is wanted; returns the exit status."""
+    for line in message.splitlines():
+        print(f"error: {line}", file=sys.stderr)
+    if wanted:
+        traceback.print_exc()
+    return status
+
+
+def _unexpected(error: Exception) -> str:
+    """What nobody thought of, in one line with the place in the code."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    said = short(" ".join(f"{type(error).__name__}: {error}".split()), 300)
+    return (
+        f"{said} ({Path(frame.filename).name}:{frame.lineno}, in {frame.name}): a fault of this program (version {__version__}), not yours; "
+        "please report it, with the command, its files and what --traceback prints"
+    )
+
+
+def _check_numbers(options: Mapping[str, Any]) -> None:
+    """Refuse numbers that no option means: not finite, or of more than 64 bits."""
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ParameterError(f"{option}: {value} is not a finite number")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ParameterError(f"{option}: a whole number of more than 64 bits")
+
+
+@contextlib.contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """What was doubtful in files is told as a line, without the place in the code; other warnings as ever."""
+    usual = warnings.showwarning
+
+    def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, DataWarning):
+            print(f"warning: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
 
 
 def _documented(verb: Callable[..., Any]) -> inspect.Signature:
@@ -88,7 +149,24 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         info.help = info.help or texts[one.name]
         info.autocompletion = COMPLETED.get((verb.__name__, one.name))
         found.append(one.replace(annotation=Annotated[kind, info]))
+    if "traceback" not in signature.parameters:
+        found.append(inspect.Parameter("traceback", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Traceback))
     return signature.replace(parameters=found)
+
+
+_UsageError: Any = typer.BadParameter.__base__
+"""Click's, which newer versions of typer bring along."""
+
+
+class _Command(TyperCommand):
+    """A verb whose words are shown shortened where they are wrong."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the command line apart."""
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as error:
+            raise _UsageError(short(error.format_message(), 300), ctx) from None
 
 
 @app.callback(invoke_without_command=True)
@@ -104,7 +182,7 @@ _LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, reproduce)
 _PREPARE = (scenes, stages, new_stage, check, schema, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].replace("\n    ", "\n\n    ")
-    app.command(_verb.__name__.rstrip("_").replace("_", "-"), help=_about)(_exits(_verb))
+    app.command(_verb.__name__.rstrip("_").replace("_", "-"), cls=_Command, help=_about)(_exits(_verb))
 
 
 def main() -> None:

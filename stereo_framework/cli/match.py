@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Traceback, disparities
+from stereo_framework.cli._options import Data, Plugins, Traceback, disparities
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.progress import Progress
 
@@ -32,6 +32,7 @@ def match(
     right_mask: Path | None = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     method: str | None = None,
+    plugin: Plugins = None,
     fast: bool = False,
     best: bool = False,
     tiff: bool = False,
@@ -94,9 +95,9 @@ def match(
     from stereo_framework.everyday.pairs import pairs
 
     name = str(chosen[0]) if chosen else DEFAULT
-    single(name)
+    single(name, plugin or [])
     options: dict[str, Any] = {"method": name, "calibration": calibration, "focal_length": focal, "baseline": baseline}
-    options |= {"left_mask": left_mask, "right_mask": right_mask}
+    options |= {"left_mask": left_mask, "right_mask": right_mask, "plugins": plugin or []}
     found: Mapping[str, tuple[Path, Path] | None] = (
         {Path(known).name: None} if known is not None else pairs(str(left), str(right))
     )
@@ -110,7 +111,7 @@ def match(
         try:
             with Progress(1) as progress:
                 if files is None:
-                    matched = _known(str(known), name, data, progress.watch)
+                    matched = _known(str(known), name, plugin or [], data, progress.watch)
                 else:
                     span = ranges[i % len(ranges)] if ranges else None
                     matched = match_pair(*files, disparities=span, **options, watch=progress.watch)
@@ -133,11 +134,11 @@ def match(
     return 1 if failed else 0
 
 
-def _known(name: str, method: str, data: Path | None, watch: Any) -> Matched:
+def _known(name: str, method: str, plugins: list[str], data: Path | None, watch: Any) -> Matched:
     from stereo_framework.datasets import load_scene
     from stereo_framework.everyday import match_scene
 
-    return match_scene(load_scene(name, data=data), method, watch=watch)
+    return match_scene(load_scene(name, data=data), method, plugins=plugins, watch=watch)
 
 
 def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> dict[str, Any]:

@@ -228,13 +228,10 @@ def _print_table(table: Table, kind: str, output: Path | None, texts: Collection
 
 
 def _write_plots(found: Results, folder: Path) -> None:
-    import yaml
-
     from stereo_framework.page.report_files import write_reports
+    from stereo_framework.sweep.runs import read_scripts
 
-    # A run writes its script, resolved, into its folder.
-    scripts = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))]
-    written = write_reports(found, [script for script in scripts if isinstance(script, dict)], folder)
+    written = write_reports(found, list(read_scripts(folder).values()), folder)
     if not written:
         raise ParameterError(f"{folder}: no script there asks for plots; write them under 'report:' and run it again")
     for path in written:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._interrupts import interruptible
+from stereo_framework.cli._interrupts import interruptible, status, word
 from stereo_framework.cli._options import (
     Dask,
     Data,
@@ -17,6 +17,7 @@ from stereo_framework.cli._options import (
     Json,
     Measures,
     Memory,
+    Plugins,
     Settings,
     Traceback,
     WholeProtocol,
@@ -53,6 +54,7 @@ def run(
     low: Path | None = None,
     high: Path | None = None,
     settings: Settings = None,
+    plugin: Plugins = None,
     measure: Measures = None,
     out: Path | None = None,
     workers: int | None = None,
@@ -111,12 +113,14 @@ def run(
     if pair is None and disparity_range is not None:
         minimum, maximum = disparities(disparity_range)
         overrides += [f"search.minimum={minimum:g}", f"search.maximum={maximum:g}"]
-    scripts, tasks = _planned(script, overrides, [pair] if pair else scene, measure or [], data)
+    scripts, tasks = _planned(script, overrides, plugin or [], [pair] if pair else scene, measure or [], data)
+    if pair is None and disparity_range is not None:
+        _check_ranges(tasks)
     options = {"workers": workers, "executor": executor, "dask": dask, "memory": None if memory is None else size(memory)}
     found: dict[int, Result | None] = {}
     hopeless = _computed(found, scripts, tasks, out=out, maps=maps if out else False, data=data, **options)
-    if hopeless is None:
-        return 130
+    if isinstance(hopeless, int):
+        return hopeless
     reported = any(s.report for s in scripts)
     shown = sorted(found) if out is None or json or reported else sorted(found)[:_MOST_ROWS]
     results = _results(found, shown, tasks, out)
@@ -155,7 +159,12 @@ def _results(found: dict[int, Result | None], places: Sequence[int], tasks: list
 
 
 def _planned(
-    names: list[str], overrides: list[str], wanted: Sequence[str | Scene] | None, measures: list[str], data: Path | None
+    names: list[str],
+    overrides: list[str],
+    plugins: list[str],
+    wanted: Sequence[str | Scene] | None,
+    measures: list[str],
+    data: Path | None,
 ) -> tuple[list[Script], list[Task]]:
     """The scripts of these names and all of their runs, on the scenes that are wanted or else on their own."""
     from stereo_framework.script import load
@@ -164,24 +173,31 @@ def _planned(
 
     scripts, tasks = [], []
     for name in names:
-        script = load(name, overrides=overrides)
+        script = load(name, overrides=overrides, plugins=plugins)
         scenes = scenes_of(script, wanted or None, data)
         if measures:
-            script = load(name, overrides=[*overrides, _measuring(script, scenes, measures)])
+            script = load(name, overrides=[*overrides, _measuring(script, scenes, measures)], plugins=plugins)
         scripts.append(script)
         tasks += plan(script, scenes)
     return scripts, tasks
 
 
+def _check_ranges(tasks: list[Task]) -> None:
+    """Refuse or doubt a range from the command line that is wide for its scenes; that of the user's own pair is checked where the pair is read."""
+    doubts = dict.fromkeys(task.search.check_width(task.scene.reference.shape[1]) for task in tasks)
+    for doubt in filter(None, doubts):
+        print(f"warning: --disparities: {doubt}", file=sys.stderr)
+
+
 def _computed(
     found: dict[int, Result | None], scripts: list[Script], tasks: list[Task], *, out: Path | None, **options: Any
-) -> str | None:
+) -> str | int:
     """Fill in the results by their places, None for those that can be read again, and write their pictures.
 
     Returns
     -------
-    str or None
-        Why the sweep was given up, empty if it was not; None where the user interrupted it, which is told.
+    str or int
+        Why the sweep was given up, empty if it was not; the exit status where it was interrupted, which is told.
     """
     from stereo_framework.sweep.runs import Hopeless, execute
 
@@ -198,10 +214,10 @@ def _computed(
                     _pictures(result, by_id.pop(result.id))
     except Hopeless as error:
         return str(error)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps results"
-        print(f"interrupted after {len(found)} of {total} results; {hint}", file=sys.stderr)
-        return None
+        print(f"{word(error)} after {len(found)} of {total} results; {hint}", file=sys.stderr)
+        return status(error)
     return ""
 
 

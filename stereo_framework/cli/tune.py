@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, Traceback, WholeProtocol, size
+from stereo_framework.cli._interrupts import interruptible, status, word
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, Settings, Traceback, WholeProtocol, size
 from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def tune(
     memory: Memory = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
     settings: Settings = None,
+    plugin: Plugins = None,
     protocol: WholeProtocol = False,
     without_truth: bool = False,
     data: Data = None,
@@ -81,6 +82,7 @@ def tune(
         dask=dask,
         memory=None if memory is None else size(memory),
         overrides=settings or [],
+        plugins=plugin or [],
         data=data,
         watch=lambda doing: progress.watch(doing),
     ) as tuner:
@@ -91,10 +93,10 @@ def tune(
                     count += 1
                     progress.advance()
                     check()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             hint = f"the same command continues from {out}" if out else "nothing was stored; --out DIR keeps trials"
-            print(f"interrupted after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
-            return 130
+            print(f"{word(error)} after {count} of {tuner.trials} trials; {hint}", file=sys.stderr)
+            return status(error)
         tuned = tuner.tuned()
     if json:
         records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}

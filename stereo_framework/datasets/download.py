@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from stereo_framework import limits
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile, find
 from stereo_framework.datasets.registry import data_roots
 from stereo_framework.errors import DataError, MissingExtraError
@@ -259,8 +260,8 @@ def _unpack(archive: Path, root: Path, file: RemoteFile) -> Iterator[tuple[str, 
     """Unpack the wanted files to where they belong; gives their paths below `root` and checksums."""
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         try:
-            _extract(archive, folder)
-        except OSError:
+            _extract(archive, folder, file.url)
+        except (OSError, DataError):
             raise
         except Exception as error:  # whatever the two libraries raise on bytes that are no archive
             archive.unlink()
@@ -269,22 +270,37 @@ def _unpack(archive: Path, root: Path, file: RemoteFile) -> Iterator[tuple[str, 
             ) from None
         wanted = Path(folder, file.strip)
         for path in sorted(wanted.rglob("*")):
-            if path.is_file() and not path.is_symlink():
-                target = Path(file.target, path.relative_to(wanted))
+            target = Path(file.target, path.relative_to(wanted))
+            # What is recorded about downloads no archive may say itself.
+            if path.is_file() and not path.is_symlink() and _RECORDS not in target.parts:
                 sha256 = _sha256(path)
                 _place(path, root / target)
                 yield target.as_posix(), sha256
 
 
-def _extract(archive: Path, folder: str) -> None:
+def _extract(archive: Path, folder: str, url: str) -> None:
     if archive.suffix == ".7z":
         import py7zr
 
         with py7zr.SevenZipFile(archive) as seven:
+            _check_unpacked(sum(one.uncompressed for one in seven.list()), archive, url)
             seven.extractall(folder)
     else:
         with zipfile.ZipFile(archive) as zipped:
+            # zipfile unpacks no more of a file than is said here.
+            _check_unpacked(sum(one.file_size for one in zipped.infolist()), archive, url)
             zipped.extractall(folder)
+
+
+def _check_unpacked(total: int, archive: Path, url: str) -> None:
+    """Refuse an archive whose content, of `total` bytes, no data set and no disk can mean."""
+    most = min(limits.UNPACKED, max(limits.SMALL, limits.RATIO * archive.stat().st_size))
+    if total > most:
+        archive.unlink()
+        raise DataError(f"{url}: the archive would unpack to {total} bytes, at most {most} are unpacked; it was deleted")
+    free = shutil.disk_usage(archive.parent).free
+    if total > free:
+        raise OSError(errno.ENOSPC, f"{total} bytes are needed, {free} are free", str(archive))
 
 
 def _place(source: Path, target: Path) -> None:

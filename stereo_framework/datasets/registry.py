@@ -6,6 +6,7 @@ scenes are called ``FOLDER/name``. To add one, write the module and list it in `
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3, ready
 from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
 from stereo_framework.datasets.listed import KITTI_SAMPLE, MIDDLEBURY_2001, MIDDLEBURY_2003, MOTORCYCLE
 from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
-from stereo_framework.errors import DataError, close_names
+from stereo_framework.errors import DataError, close_names, short
 from stereo_framework.io import PathLike
 from stereo_framework.scene import Scene
 
@@ -67,8 +68,16 @@ def data_roots(data: PathLike | None = None) -> tuple[Path, ...]:
     data : path-like, optional
         Comes first; then the environment variable ``STEREO_DATA``, then ``stereo_framework`` in the user's cache folder.
     """
-    chosen = [Path(path).expanduser() for path in (data, os.environ.get("STEREO_DATA")) if path]
+    chosen = [_expanded(path) for path in (data, os.environ.get("STEREO_DATA")) if path]
     return tuple(dict.fromkeys([*chosen, _user_cache() / "stereo_framework"]))
+
+
+def _expanded(path: PathLike) -> Path:
+    """A path with ``~`` replaced by a home folder."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # Python's word for a user that is not there
+        raise DataError(f"{path}: there is no home folder of that user") from None
 
 
 def _user_cache() -> Path:
@@ -132,9 +141,12 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
             short = full.removeprefix(f"{data_set.FOLDER}/")
             if full.startswith(f"{data_set.FOLDER}/") and short in data_set.scene_names(root):
                 return data_set.load(root, short)
-    path = Path(name).expanduser()
-    if path.suffix in (".yaml", ".yml") or (path / scene_file.FILE_NAME).is_file():
-        return scene_file.load(path)
+    path = _expanded(name)
+    try:
+        if path.suffix in (".yaml", ".yml") or (path / scene_file.FILE_NAME).is_file():
+            return scene_file.load(path)
+    except OSError:  # a name that no file can have
+        pass
     raise DataError(_unknown(str(name), data))
 
 
@@ -150,9 +162,9 @@ def _full_name(name: str, names: tuple[str, ...]) -> str:
 
 
 def _unknown(name: str, data: PathLike | None) -> str:
-    path = Path(name)
-    if path.is_dir():
-        return f"scene {name!r}: this folder holds no {scene_file.FILE_NAME}"
+    with contextlib.suppress(OSError):  # a name that no file can have
+        if Path(name).is_dir():
+            return f"scene {name!r}: this folder holds no {scene_file.FILE_NAME}"
     roots = data_roots(data)
     names = scene_names(data)
     near = close_names(name, [*names, *(n.rpartition("/")[2] for n in names)], 3)
@@ -162,4 +174,4 @@ def _unknown(name: str, data: PathLike | None) -> str:
     else:
         shown = ", ".join(f"{root}{'' if root.is_dir() else ' (no such folder)'}" for root in roots)
         where = f"data are looked for in {shown}"
-    return f"unknown scene {name!r}{hint}; {where}; without data: {', '.join(ready_made.scene_names())}"
+    return f"unknown scene {short(name, 200)!r}{hint}; {where}; without data: {', '.join(ready_made.scene_names())}"

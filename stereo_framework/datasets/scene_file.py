@@ -16,6 +16,7 @@ A frame's mask is white where the image holds data; an image's alpha channel and
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -23,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from stereo_framework.datasets.scene_schema import TruthEntry, check
-from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.io import PathLike, check_file, read_alpha, read_bytes, read_disparity, read_image, read_mask
-from stereo_framework.scene import Disparity, Frame, Mask, Scene, Search
+from stereo_framework.errors import DataError, DataWarning, ParameterError
+from stereo_framework.io import PathLike, check_file, read_alpha, read_disparity, read_image, read_mask
+from stereo_framework.io.yaml_text import read_yaml
+from stereo_framework.scene import Disparity, Frame, Image, Mask, Scene, Search
 
 FILE_NAME = "scene.yaml"
 
@@ -50,7 +51,7 @@ def load(path: PathLike) -> Scene:
     if file.is_dir():
         file /= FILE_NAME
     folder = file.parent
-    entry = check(_parse(file), str(file))
+    entry = check(read_yaml(file), str(file))
 
     def truth(entry: TruthEntry) -> Callable[[], Disparity]:
         return _truth(folder / entry.file, scale=entry.scale, unknown=entry.unknown, minimum=entry.minimum)
@@ -66,16 +67,24 @@ def load(path: PathLike) -> Scene:
     if entry.search and (entry.search.low or entry.search.high):
         low, high = (truth(limit) if limit else None for limit in (entry.search.low, entry.search.high))
         ranges[entry.reference, entry.match] = _Range(low, high)
+    search = None
     try:
+        if entry.search:
+            search = Search(entry.search.minimum, entry.search.maximum, entry.search.step)
         return Scene(
             _name(folder if file.name == FILE_NAME else file.with_suffix("")),
             tuple(
-                _frame(folder / f.file, i if f.position is None else f.position, folder / f.mask if f.mask else None)
+                _frame(
+                    folder / f.file,
+                    i if f.position is None else f.position,
+                    folder / f.mask if f.mask else None,
+                    search if i == entry.reference else None,
+                )
                 for i, f in enumerate(entry.frames)
             ),
             entry.reference,
             entry.match,
-            Search(entry.search.minimum, entry.search.maximum, entry.search.step) if entry.search else None,
+            search,
             truths,
             {name: partial(read_mask, folder / mask) for name, mask in entry.masks.items()},
             entry.calibration,
@@ -127,15 +136,28 @@ def pair_scene(
     left, right = Path(left), Path(right)
     masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
     name = f"{_name(left.with_suffix(''))}-{right.stem}"
-    frames = _frame(left, 0, masks[0]), _frame(right, 1, masks[1])
+    frames = _frame(left, 0, masks[0], search), _frame(right, 1, masks[1])
     return Scene(name, frames, search=search, truths=truths, ranges=ranges)
 
 
-def _frame(path: Path, position: float, mask: Path | None) -> Frame:
+def _frame(path: Path, position: float, mask: Path | None, search: Search | None = None) -> Frame:
     check_file(path)
     if mask is not None:
         check_file(mask)
-    return Frame(str(path), partial(read_image, path), position, partial(_valid, path, mask))
+    return Frame(str(path), partial(_image, path, search), position, partial(_valid, path, mask))
+
+
+def _image(path: Path, search: Search | None) -> Image:
+    """An image; of the reference frame the range of disparities that was written down for it is checked."""
+    image = read_image(path)
+    if search is not None:
+        try:
+            doubt = search.check_width(image.shape[1])
+        except ParameterError as error:
+            raise DataError(f"{path}: {error}") from None
+        if doubt:
+            warnings.warn(f"{path}: {doubt}", DataWarning, stacklevel=2)
+    return image
 
 
 def _valid(path: Path, mask: Path | None) -> Mask | None:
@@ -171,27 +193,3 @@ def _name(path: Path) -> str:
     """A scene name that a result folder can be called: the path as given, without its root and upward steps."""
     parts = [part for part in path.parts if part not in (path.anchor, "..")]
     return "/".join(parts) or path.resolve().name or "scene"
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that occurs twice; YAML's own loader lets the last one win."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping without duplicate keys."""
-        seen = set()
-        for key in [k for k, _ in node.value if isinstance(k, yaml.ScalarNode)]:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} occurs twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def _parse(file: Path) -> Any:
-    try:
-        return yaml.load(read_bytes(file), Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise DataError(f"{file}{place}: {error.problem}") from None
-    except yaml.YAMLError as error:
-        raise DataError(f"{file}: is no YAML file: {' '.join(str(error).split())}") from None

@@ -93,7 +93,7 @@ def _record(kind: type, value: Any, place: str, found: dict[str, str]) -> Any:
     if isinstance(value, str) and "file" in legal:
         value = {"file": value}
     if not isinstance(value, dict):
-        found[place.rstrip(".")] = f"{value!r}: expected {'a file name or ' * ('file' in legal)}keys: {', '.join(legal)}"
+        found[place.rstrip(".")] = f"{spelled(value)}: expected {'a file name or ' * ('file' in legal)}keys: {', '.join(legal)}"
         return None
     made = {}
     for key, item in value.items():

@@ -132,6 +132,6 @@ def _reclaimable(folder: Path) -> int:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError:
         return ""

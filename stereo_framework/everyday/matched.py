@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,21 @@ class PointCloud(NamedTuple):
 
     place: NDArray[np.float32]
     colour: NDArray[np.uint8]
+
+
+_ALWAYS = ("disparity.pfm", "picture.png", "confidence.pfm", "status.png")
+_SOMETIMES = ("disparity.png", "disparity.tiff", "depth.tiff", "points.ply")
+"""Files of a match. Where some of the first stand without the others, no match wrote them."""
+
+
+def _check_replaced(folder: Path, images: Sequence[str]) -> None:
+    """Refuse to replace what is the user's: images that were matched, files that no earlier match wrote."""
+    there = [folder / name for name in (*_ALWAYS, *_SOMETIMES) if (folder / name).exists()]
+    inputs = [path for path in there for image in images if Path(image).is_file() and path.samefile(image)]
+    if inputs:
+        raise DataError(f"{inputs[0]}: is one of the images, and would be replaced; choose another folder")
+    if there and not all((folder / name).is_file() for name in _ALWAYS):
+        raise DataError(f"{there[0]}: was not written by a match, and is not overwritten; choose another folder")
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +182,7 @@ class Matched:
         Parameters
         ----------
         folder : path-like
-            Made where it is missing; files of these names in it are replaced.
+            Made where it is missing; what an earlier match wrote there is replaced.
         tiff : bool
             Also write ``disparity.tiff``, float32.
 
@@ -181,9 +197,10 @@ class Matched:
         Raises
         ------
         DataError
-            The folder cannot be written.
+            The folder cannot be written, or holds files of these names that no match wrote.
         """
         folder = Path(folder)
+        _check_replaced(folder, [frame.name for frame in self.scene.frames])
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

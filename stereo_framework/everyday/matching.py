@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ def match(
     baseline: float | None = None,
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
+    plugins: Sequence[str | Path] = (),
     watch: Callable[[str], None] | None = None,
 ) -> Matched:
     """Match a rectified pair of images.
@@ -54,6 +55,8 @@ def match(
         Instead of a calibration: pixels, and the distance of the cameras in the unit that depths shall have.
     left_mask, right_mask : path-like or ndarray, bool, (rows, columns), optional
         True, or white, where the image holds data.
+    plugins : sequence of str or Path, optional
+        Plug-ins of the script that lie outside its folder.
     watch : callable, optional
         Called with a text that says what begins to be computed.
 
@@ -89,7 +92,7 @@ def match(
     origin = "given"
     if scene.search is None and levels is not None:
         scene, origin = replace(scene, search=Search(0, levels - 1)), "of the calibration"
-    return match_scene(replace(scene, calibration=found), method, origin=origin, watch=watch)
+    return match_scene(replace(scene, calibration=found), method, origin=origin, plugins=plugins, watch=watch)
 
 
 def match_scene(
@@ -97,6 +100,7 @@ def match_scene(
     method: str | Path | Mapping[str, Any] = DEFAULT,
     *,
     origin: str = "of the scene",
+    plugins: Sequence[str | Path] = (),
     watch: Callable[[str], None] | None = None,
 ) -> Matched:
     """Match a scene's frame pair as `match` does; where the scene has no search range one is estimated.
@@ -108,10 +112,12 @@ def match_scene(
         As in `match`.
     origin : str
         Where the scene's search range comes from.
+    plugins : sequence of str or Path, optional
+        As in `match`.
     watch : callable, optional
         Called with a text that says what begins to be computed.
     """
-    run = single(method)
+    run = single(method, plugins)
     tell = watch or (lambda doing: None)
     tell("sparse matches")
     sparse = sparse_matches(scene.reference, scene.match)
@@ -129,8 +135,8 @@ def match_scene(
     return Matched(scene, run.method, result, origin, tuple(warnings))
 
 
-def single(method: str | Path | Mapping[str, Any]) -> Run:
-    """The one setting of a script.
+def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = ()) -> Run:
+    """The one setting of a script; `plugins` as in `match`.
 
     Raises
     ------
@@ -139,7 +145,7 @@ def single(method: str | Path | Mapping[str, Any]) -> Run:
     ParameterError
         It has several settings.
     """
-    return load(method).only
+    return load(method, plugins=plugins).only
 
 
 def _with_confidence(pipeline: Pipeline) -> Pipeline:

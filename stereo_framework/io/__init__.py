@@ -1,6 +1,16 @@
 """Image, disparity and calibration files."""
 
-from stereo_framework.io._files import PathLike, check_file, read_bytes
+from stereo_framework.io._files import (
+    PathLike,
+    check_file,
+    check_own,
+    file_stem,
+    is_pipe,
+    name_fault,
+    read_bytes,
+    read_pipe,
+    write_own,
+)
 from stereo_framework.io.calibration import (
     CalibrationFile,
     read_any_calibration,
@@ -17,7 +27,11 @@ __all__ = [
     "CalibrationFile",
     "PathLike",
     "check_file",
+    "check_own",
+    "file_stem",
     "grey_disparity",
+    "is_pipe",
+    "name_fault",
     "read_alpha",
     "read_any_calibration",
     "read_bytes",
@@ -29,8 +43,10 @@ __all__ = [
     "read_mask",
     "read_opencv_calibration",
     "read_pfm",
+    "read_pipe",
     "write_disparity",
     "write_image",
+    "write_own",
     "write_pfm",
     "write_points",
 ]

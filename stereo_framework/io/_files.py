@@ -1,46 +1,129 @@
-"""Reading whole files, with one-line errors that help to find the right one."""
+"""Reading and writing whole files, with one-line errors that help to find the right one."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import stat
 from pathlib import Path
 
+from stereo_framework import limits
 from stereo_framework.errors import DataError, close_names
 
 PathLike = str | os.PathLike[str]
 
+FILE_NAME = r"^[\w(][^/\\\\:*?\"<>|\x00-\x1f\x7f]{0,99}$"
+"""Names that become those of files, on every system; `name_fault` knows the exceptions."""
 
-def read_bytes(path: PathLike) -> bytes:
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+def name_fault(name: str) -> str | None:
+    r"""What is wrong with a name that files get: of a script, a method, a plot; None where it is right.
+
+    Examples
+    --------
+    >>> name_fault("window (9x9)") is None
+    True
+    >>> name_fault("../evil").partition(";")[0]
+    "'../evil' cannot be the name of a file"
+    """
+    if re.match(FILE_NAME, name) and not name.endswith((".", " ", "\n")) and not _DEVICES.fullmatch(name):
+        return None
+    said = f"{name[:40]!r}{'...' * (len(name) > 40)} cannot be the name of a file"
+    return f'{said}; legal: a letter or digit, then up to 99 characters other than / \\ : * ? " < > |'
+
+
+def file_stem(text: str) -> str:
+    """A name as part of the name of a file: the last 80 characters, anything but letters, digits, ``_``, ``.`` and ``-`` replaced.
+
+    Examples
+    --------
+    >>> file_stem("middlebury2001/tsukuba"), file_stem("../a b?")
+    ('middlebury2001-tsukuba', 'a-b')
+    """
+    return re.sub(r"[^\w.-]+", "-", text)[-80:].strip("-.") or "scene"
+
+
+def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) -> bytes:
     """Content of a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A regular file: pipes and devices have no size that could be known before.
+    most : int, optional
+        Its largest size in bytes; default: that of the largest images.
+    empty : bool
+        Whether a file of 0 bytes is one as well.
 
     Raises
     ------
     DataError
-        Missing (the line names the nearest file of the folder, or the part of the path that exists), a folder, unreadable
-        or empty.
+        Missing (the line names the nearest file of the folder, or the part of the path that exists), a folder, unreadable,
+        too large, or empty where that is no file.
     """
     check_file(path)
+    raised = "" if most else f" ({limits.VARIABLE}=N in the environment raises that)"
+    most = most or limits.most_bytes()
     try:
-        data = Path(path).read_bytes()
+        size = os.stat(path).st_size
+        if size > most:
+            raise DataError(f"{path}: is {size} bytes long; at most {most} are read{raised}")
+        with open(path, "rb") as file:
+            data = file.read(size)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    if not data:
+    if not data and not empty:
         raise DataError(f"{path}: is empty (0 bytes)")
     return data
 
 
+def read_pipe(path: PathLike) -> bytes:
+    """What comes out of a pipe or device.
+
+    Raises
+    ------
+    DataError
+        Unreadable, or longer than a megabyte.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(limits.TEXT + 1)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > limits.TEXT:
+        raise DataError(f"{path}: is longer than {limits.TEXT} bytes")
+    return data
+
+
+def is_pipe(path: PathLike) -> bool:
+    """Whether a path is there and is neither a regular file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
 def check_file(path: PathLike) -> None:
-    """Raise DataError unless `path` is a file."""
+    """Raise DataError unless `path` is a regular file."""
     path = Path(path)
-    if path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        folder = path.parent
+        if not folder.is_dir():
+            existing = next((p for p in folder.parents if p.is_dir()), Path())
+            raise DataError(f"{path}: no such file; there is no folder {folder}{_near(folder.name, existing)}") from None
+        raise DataError(f"{path}: no such file in the folder {folder.resolve()}{_near(path.name, folder)}") from None
+    except (OSError, ValueError) as error:  # a name that no file can have
+        raise DataError(f"{str(path)[:80]!r}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if stat.S_ISDIR(mode):
         raise DataError(f"{path}: is a folder; expected a file")
-    if path.exists():
-        return
-    folder = path.parent
-    if not folder.is_dir():
-        existing = next((p for p in folder.parents if p.is_dir()), Path())
-        raise DataError(f"{path}: no such file; there is no folder {folder}{_near(folder.name, existing)}")
-    raise DataError(f"{path}: no such file in the folder {folder.resolve()}{_near(path.name, folder)}")
+    if not stat.S_ISREG(mode):
+        raise DataError(f"{path}: is no regular file but a pipe or device, whose size cannot be known; copy it into a file first")
 
 
 def _near(name: str, folder: Path) -> str:
@@ -63,3 +146,43 @@ def write_bytes(path: PathLike, data: bytes) -> None:
         raise DataError(f"{path}: cannot be written: there is no folder {Path(path).parent}") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+_OWN = re.compile(rb"# Written by stereo-framework \((\w{16})\)[^\n]*\n")
+
+
+def write_own(path: PathLike, text: str) -> None:
+    """Write a YAML file that nobody else writes. Its first line holds a digest of the rest, by which it is known again.
+
+    Raises
+    ------
+    DataError
+        Something stands there that this program did not write, or that was changed since; or the folder cannot be written to.
+    """
+    path, body = Path(path), text.encode()
+    check_own(path)
+    head = f"# Written by stereo-framework ({_digest(body)}), which replaces it unless it was changed: copy it to change it.\n"
+    # A reader never finds half of it.
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(head.encode() + body)
+        os.replace(part, path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}; the same command continues") from error
+
+
+def check_own(path: PathLike) -> None:
+    """Raise DataError if something stands where `write_own` is to write that it would not replace."""
+    path = Path(path)
+    if not path.exists() and not path.is_symlink():
+        return
+    old = read_bytes(path, limits.WRITTEN) if path.is_file() and path.stat().st_size else b""
+    mark = _OWN.match(old)
+    if mark is None or _digest(old[mark.end() :]) != mark[1].decode():
+        raise DataError(
+            f"{path}: was not written by this program, or was changed since, and is not overwritten; move it or choose another folder"
+        )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from stereo_framework import limits
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes
 from stereo_framework.io.numpy_files import read_numpy
+from stereo_framework.io.opencv_files import matrices as opencv_matrices
 from stereo_framework.scene import Calibration
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")
@@ -57,7 +59,7 @@ def read_calibration(path: PathLike) -> CalibrationFile:
     DataError
         The file is missing, lacks an entry, or an entry is no number.
     """
-    entries = dict(_ENTRY.findall(read_bytes(path).decode("latin-1")))
+    entries = dict(_ENTRY.findall(read_bytes(path, limits.TEXT).decode("latin-1")))
     missing = [key for key in ("cam0", "doffs", "baseline", "width", "height", "ndisp") if key not in entries]
     if missing:
         raise DataError(f"{path}: no entry {', '.join(missing)}; expected Middlebury's calib.txt")
@@ -111,7 +113,7 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
     DataError
         The file is missing, lacks a camera, or an entry is no number.
     """
-    lines = [line.partition(":") for line in read_bytes(path).decode("latin-1").splitlines()]
+    lines = [line.partition(":") for line in read_bytes(path, limits.TEXT).decode("latin-1").splitlines()]
     entries = {key.strip(): value for key, colon, value in lines if colon}
 
     def matrix(camera: int) -> list[float]:
@@ -148,19 +150,16 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     DataError
         The file is missing or damaged, or holds neither.
     """
-    import cv2
-
-    data = read_bytes(path)
+    data = read_bytes(path, limits.TEXT)
     if Path(path).suffix.lower() == ".npy":
         found = {"Q": read_numpy(path).astype(float)}
     else:
         try:
-            storage = cv2.FileStorage(data.decode(), cv2.FILE_STORAGE_READ | cv2.FILE_STORAGE_MEMORY)
-            found = {name: storage.getNode(name).mat() for name in ("Q", "P1", "P2")}
-        except (cv2.error, UnicodeDecodeError, SystemError):
-            raise DataError(f"{path}: is no file of OpenCV's FileStorage, or a damaged one") from None
+            found = opencv_matrices(data)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
     shapes = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
-    matrices = {name: m for name, m in found.items() if m is not None and m.shape == shapes[name] and np.isfinite(m).all()}
+    matrices = {name: m for name, m in found.items() if m.shape == shapes.get(name) and np.isfinite(m).all()}
     if "Q" in matrices and matrices["Q"][3, 2]:
         q = matrices["Q"]
         return _checked(path, q[2, 3], abs(1 / q[3, 2]), q[3, 3] / q[3, 2], (-q[0, 3], -q[1, 3]))
@@ -192,7 +191,7 @@ def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibr
     DataError
         The file is missing, damaged or of no known kind.
     """
-    text = read_bytes(path)[:_PEEK].decode("latin-1")
+    text = read_bytes(path, limits.TEXT)[:_PEEK].decode("latin-1")
     if Path(path).suffix.lower() == ".npy" or re.match(r"\s*(%YAML|<\?xml|\{)", text):
         return read_opencv_calibration(path), None
     if re.search(r"^\s*cam0\s*=", text, re.MULTILINE):

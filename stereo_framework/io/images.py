@@ -5,17 +5,23 @@ Intensities are 0..255 throughout: 8-bit files stay uint8, 16-bit files are divi
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 import struct
+import tempfile
 import threading
+import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework import limits
+from stereo_framework.errors import DataError, DataWarning
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.netpbm import decode_netpbm
 from stereo_framework.io.numpy_files import read_numpy
@@ -26,14 +32,15 @@ Samples = NDArray[Any]  # uint8 or uint16
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8"
-_WITH_ALPHA = (_PNG, b"II*\0", b"MM\0*")
+_TIFF = (b"II*\0", b"MM\0*")
+_WITH_ALPHA = (_PNG, *_TIFF)
 """How files begin that may have an alpha channel: PNG and TIFF."""
 _GREY_AND_ALPHA = 4
 """A colour type of PNG files, which OpenCV decodes to colour and alpha."""
 _NUMBERS = (b"Pf", b"PF", b"\x93NUMPY", b"PK")
 """How PFM and numpy files begin."""
 _FORMATS = "PNG, PGM, PPM, JPEG, BMP or TIFF"
-_log_level = threading.Lock()
+_decoding = threading.Lock()
 
 
 def read_image(path: PathLike) -> Image:
@@ -82,7 +89,10 @@ def read_alpha(path: PathLike) -> Mask | None:
         As in `read_image`.
     """
     data = read_bytes(path)
-    samples = _decode(data) if data.startswith(_WITH_ALPHA) else None
+    if not data.startswith(_WITH_ALPHA):
+        return None
+    _checked(data, path)
+    samples = _decode(data, path)
     return samples[..., 3] > 0 if samples is not None and samples.ndim == 3 and samples.shape[2] == 4 else None
 
 
@@ -93,11 +103,7 @@ def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
     """
     if data[:1] == b"P" and data[1:2] in b"2356":
         return decode_netpbm(data, path)
-    if data.startswith(_PNG):
-        data = _critical_chunks(data, path)
-    elif data.startswith(_JPEG):
-        _check_jpeg(data, path)
-    samples = _decode(data)
+    samples = _decode(_checked(data, path), path)
     if samples is None:
         raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}")
     if samples.dtype not in (np.uint8, np.uint16):
@@ -147,6 +153,62 @@ def read_mask(path: PathLike) -> Mask:
     return samples == np.iinfo(samples.dtype).max
 
 
+def _checked(data: bytes, path: PathLike) -> bytes:
+    """An image file whose size is known and may be read, without what its pixels do not need.
+
+    Raises
+    ------
+    DataError
+        The size is above the limit, or more than so few bytes can hold; or it is of a kind whose size nobody here knows.
+    """
+    if data.startswith(_PNG):
+        return _critical_chunks(data, path)
+    if data.startswith(_JPEG):
+        _check_jpeg(data, path)
+        return data
+    try:
+        for columns, rows in _sizes(data, path):
+            limits.check_pixels(columns, rows, path)
+    except struct.error:
+        raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}") from None
+    return data
+
+
+def _sizes(data: bytes, path: PathLike) -> Iterator[tuple[int, int]]:
+    """Columns and rows that the header of a BMP, TIFF or WebP file says, for each thing that memory is taken for."""
+    if data.startswith(b"BM"):
+        columns, rows, _, bits, compression = struct.unpack_from("<iiHHI", data, 18)
+        columns, rows = abs(columns), abs(rows)
+        yield columns, rows
+        if compression == 0 and columns * rows * bits > 8 * len(data):
+            raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
+    elif data.startswith(_TIFF):
+        order = "<" if data[:1] == b"I" else ">"
+        (start,) = struct.unpack_from(f"{order}I", data, 4)
+        (count,) = struct.unpack_from(f"{order}H", data, start)
+        found = {}
+        for at in range(start + 2, start + 2 + 12 * count, 12):
+            tag, kind = struct.unpack_from(f"{order}HH", data, at)
+            # Where there are several values the first one's place stands here, which is as good as any number.
+            (found[tag],) = struct.unpack_from(f"{order}{'H' if kind == 3 else 'I'}", data, at + 8)
+        # Of the image, and of one of its tiles.
+        yield found.get(256, 0), found.get(257, 0)
+        yield found.get(322, 0), found.get(323, 0)
+    elif data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        # https://developers.google.com/speed/webp/docs/riff_container
+        if data[12:16] == b"VP8L":
+            (bits,) = struct.unpack_from("<I", data, 21)
+            yield (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        elif data[12:16] == b"VP8 ":
+            columns, rows = struct.unpack_from("<HH", data, 26)
+            yield columns & 0x3FFF, rows & 0x3FFF
+        else:
+            columns, rows = (int.from_bytes(data[at : at + 3], "little") + 1 for at in (24, 27))
+            yield columns, rows
+    else:
+        raise struct.error("another kind")
+
+
 def _critical_chunks(data: bytes, path: PathLike) -> bytes:
     """A PNG file checked for completeness and reduced to what its pixels need.
 
@@ -167,6 +229,7 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
             # Checked before memory is taken for the pixels: a byte of compressed data makes 1032 at most.
             if rows * columns * depth > 8 * 1032 * len(data):
                 raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
+            limits.check_pixels(columns, rows, path)
         if kind in (b"IHDR", b"PLTE", b"IDAT", b"IEND"):
             kept.append(data[at:end])
         if kind == b"IEND":
@@ -186,23 +249,66 @@ def _check_jpeg(data: bytes, path: PathLike) -> None:
             # A block of 8x8 pixels takes one bit at least.
             if rows * columns > 64 * 8 * len(data):
                 raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
+            limits.check_pixels(columns, rows, path)
             return
         at += 2 + size
 
 
-def _decode(data: bytes) -> NDArray | None:
-    """What OpenCV makes of the bytes, in its BGR order; its own messages on stderr are silenced meanwhile."""
+def _decode(data: bytes, path: PathLike) -> NDArray | None:
+    """What OpenCV makes of the bytes, in its BGR order; None where it can make nothing of them.
+
+    Where it fills up what is damaged, as in a JPEG, a `DataWarning` says so.
+    """
     import cv2
 
     logging: Any = cv2 if hasattr(cv2, "setLogLevel") else cv2.utils.logging  # OpenCV 4, 5
-    with _log_level:
+    array: NDArray | None = None
+    with _decoding, _complaints() as said:
         level = logging.setLogLevel(0)
         try:
-            return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+            array = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
         except cv2.error:
-            return None
+            pass
         finally:
             logging.setLogLevel(level)
+    damage = [line for line in said if _DAMAGE.search(line)]
+    if array is not None and damage:
+        warnings.warn(f"{path}: is damaged, parts of it are not as they were: {damage[0]}", DataWarning, stacklevel=2)
+    return array
+
+
+_COMPLAINT = re.compile(r"libpng|libjpeg|JPEG|JFIF|TIFF|WebP|Huffman|progression|SOS|OpenCV|imread|imdecode|cv::", re.IGNORECASE)
+"""What the lines of the libraries that decode images hold."""
+
+_DAMAGE = re.compile(r"Corrupt|Premature end|Invalid|Inconsistent|extraneous", re.IGNORECASE)
+"""What those of them hold that tell of damage."""
+
+
+@contextlib.contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """What libraries of the image formats write to the error stream meanwhile, by line: they know no other way to tell it.
+
+    What others, in other threads, write there meanwhile is passed on.
+    """
+    said: list[str] = []
+    try:
+        stream, caught = os.dup(2), tempfile.TemporaryFile()  # noqa: SIM115  closed below
+    except OSError:  # no error stream, or no place for a temporary file
+        yield said
+        return
+    with caught:
+        os.dup2(caught.fileno(), 2)
+        try:
+            yield said
+        finally:
+            os.dup2(stream, 2)
+            caught.seek(0)
+            for line in caught.read().decode(errors="replace").splitlines(keepends=True):
+                if _COMPLAINT.search(line):
+                    said.append(line.strip())
+                else:
+                    os.write(2, line.encode())
+            os.close(stream)
 
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pfm", ".npy")
@@ -257,7 +363,8 @@ def write_float_tiff(path: PathLike, array: NDArray[np.float32]) -> None:
 
 def read_float_tiff(path: PathLike) -> NDArray[np.float32] | None:
     """The map in a TIFF file of floats, float32 ``(rows, columns[, channels])``; None where the file holds something else."""
-    array = _decode(read_bytes(path))
+    data = read_bytes(path)
+    array = _decode(_checked(data, path), path) if data.startswith(_TIFF) else None
     return array.astype(np.float32) if array is not None and array.dtype in (np.float32, np.float64) else None
 
 

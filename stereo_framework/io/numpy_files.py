@@ -13,6 +13,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework import limits
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes
 
@@ -57,4 +58,7 @@ def _array(file: IO[bytes], size: int) -> NDArray:
     needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=1) < 1 or needed != there:
         raise DataError(f"is damaged or no numpy file: shape {shape} needs {needed} bytes after the header, the file has {there}")
+    # Bytes of an archive say little about what they become.
+    channels = math.prod(shape[2:])
+    limits.check_pixels(math.prod(shape[1:2]) * (channels if channels > 4 else 1), math.prod(shape[:1]))
     return np.frombuffer(file.read(needed), dtype).reshape(shape, order="F" if fortran_order else "C")

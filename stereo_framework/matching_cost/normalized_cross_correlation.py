@@ -42,7 +42,7 @@ def normalized_cross_correlation(
     search : Search
         Disparities to try, in pixels.
     size : int
-        Width and height of the windows in pixels. An even window reaches one pixel further right and down.
+        Width and height of the windows in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
     form : {"moravec", "standard"}
         What the covariance is divided by: the arithmetic mean of the two variances, which penalizes different contrasts too, or their
         geometric mean.

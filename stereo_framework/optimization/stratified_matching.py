@@ -46,7 +46,7 @@ def stratified_matching(
     alpha, beta : float
         Margins of confidence, as in `stable_matching`.
     size : int
-        Width and height of windows in pixels. An even window reaches one pixel further right and down.
+        Width and height of windows in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
     ordering, two_sided : bool
         Rules of competition, as in `stable_matching`.
 

@@ -9,10 +9,11 @@ from statistics import fmean
 
 import yaml
 
+from stereo_framework import limits
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
-from stereo_framework.io import PathLike
+from stereo_framework.io import PathLike, read_bytes
 from stereo_framework.page.choosing import choosing_blocks
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
 from stereo_framework.page.pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
@@ -20,6 +21,7 @@ from stereo_framework.page.report_files import reports
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import kept_scene
+from stereo_framework.sweep.runs import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.standings import standings
 from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
@@ -66,7 +68,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
     if plots := sorted((folder / "plots").glob("*.svg")):
-        sections.append(Section("Plots", [Picture(p.read_text(), f"plot {p.stem}", p.stem) for p in plots]))
+        sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
         Section("All results", [_listing(same) for same in protocols]),
         Section("Times", [_times(results)]),
@@ -79,6 +81,20 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _drawing(path: Path) -> str:
+    """The text of an SVG file.
+
+    Raises
+    ------
+    DataError
+        It is none.
+    """
+    data = read_bytes(path, limits.TABLE)
+    if b"<svg" not in data[:4096]:
+        raise DataError(f"{path}: is damaged or no SVG file; delete it and draw it again with 'results DIR --plots'")
+    return data.decode(errors="replace")
 
 
 def _summary(results: Sequence[Result]) -> tuple[list[Block], list[str]]:
@@ -157,11 +173,9 @@ def _listing(results: Sequence[Result]) -> Block:
 
 def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
     """Charts for choosing among several methods or settings: those that scripts ask for, else of the HCI metrics, where they were measured."""
-    # A run writes its script, resolved, into its folder.
-    scripts = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yaml"))]
     asked = [
         (own, chart)
-        for own, report in reports(results, [script for script in scripts if isinstance(script, dict)])
+        for own, report in reports(results, list(read_scripts(folder).values()))
         for chart in read_report(report).charts
     ]
     if asked:
@@ -231,7 +245,10 @@ def _times(results: Sequence[Result]) -> Block:
 
 
 def _details(folder: Path, results: Sequence[Result]) -> list[Block]:
-    scripts: list[Block] = [Details(f"Script {p.name}, with all defaults", p.read_text()) for p in sorted(folder.glob("*.yaml"))]
+    scripts: list[Block] = [
+        Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False))
+        for name, script in read_scripts(folder).items()
+    ]
     settings = "\n".join(f"{r.id} {r.scene} {r.method} {dict(r.parameters)}" for r in results)
     warnings = "\n".join(dict.fromkeys(f"{r.scene} {r.method}: {w}" for r in results for w in r.warnings))
     return [

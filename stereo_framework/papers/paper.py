@@ -129,7 +129,9 @@ class Context:
         titles = {plot.name: plot.title for plot in read_report(report).plots}
         paths = write_report(results, report, self.out) if results else []
         drawn = [path for path in paths if path.suffix == ".svg"]
-        return [Picture(path.read_text(), f"plot {path.stem}", titles.get(path.stem, path.stem)) for path in drawn]
+        return [
+            Picture(path.read_text(encoding="utf-8"), f"plot {path.stem}", titles.get(path.stem, path.stem)) for path in drawn
+        ]
 
     def available(self, scenes: Sequence[str]) -> list[str]:
         """Those of the scenes that can be loaded; the others are noted in `missing` with the reason."""

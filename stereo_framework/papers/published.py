@@ -33,7 +33,7 @@ class PublishedTable:
 
 def raw_table(paper: str, name: str) -> dict[str, Any]:
     """A table as its file ``papers/PAPER/NAME.yaml`` has it."""
-    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text())
+    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text(encoding="utf-8"))
     return content
 
 

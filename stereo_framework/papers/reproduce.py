@@ -199,6 +199,6 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
         for name, table in tables.items():
             for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
                 if table.rows:
-                    (out / "tables" / f"{name}.{ending}").write_text(to_text(table, form))
+                    (out / "tables" / f"{name}.{ending}").write_text(to_text(table, form), encoding="utf-8")
     except OSError as error:
         raise DataError(f"{out}: cannot be written: {error.strerror}") from None

@@ -23,7 +23,7 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     size : int
-        Width and height of the window in pixels. An even window reaches one pixel further right and down.
+        Width and height of the window in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
 
     Returns
     -------

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
+from stereo_framework import limits
 from stereo_framework.errors import nearest
 from stereo_framework.parameters import spelled
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.reading import is_number, must_be, read
-
-MOST = 1_000_000
-"""Values of an axis and runs of a script; more are a slip of the pen and would exhaust the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +77,10 @@ def values(node: Node, faults: Faults) -> list[Node]:
         faults.add(arguments.place, f"{spelled(given)} is not three numbers: [first, last, {last}]")
         return []
     try:
+        faults.count_values(node.place, _steps(*given) if kind == "range" else int(given[2]))
         found = generate(*given)
-    except ValueError as error:
-        faults.add(arguments.place, str(error))
+    except (ValueError, ArithmeticError) as error:
+        faults.add(arguments.place, str(error) if isinstance(error, ValueError) else f"{spelled(given)}: numbers too far apart")
         return []
     whole = all(isinstance(end, int) for end in given[:2])
     return [Node(int(value) if whole and value.denominator == 1 else float(value), node.place) for value in found]
@@ -133,11 +132,16 @@ def _exact(value: float) -> Fraction:
 
 
 def _range(first: float, last: float, step: float) -> list[Fraction]:
+    return [_exact(first) + i * _exact(step) for i in range(_steps(first, last, step))]
+
+
+def _steps(first: float, last: float, step: float) -> int:
+    """Values of a range."""
     if step == 0 or (last - first) * step < 0:
         raise ValueError(f"an empty axis: steps of {step!r} do not lead from {first!r} to {last!r}")
     count = math.floor((_exact(last) - _exact(first)) / _exact(step)) + 1
     _check_count(count, 1)
-    return [_exact(first) + i * _exact(step) for i in range(count)]
+    return count
 
 
 def _linspace(first: float, last: float, count: float) -> list[Fraction]:
@@ -159,8 +163,8 @@ def _geomspace(first: float, last: float, count: float) -> list[Fraction]:
 
 
 def _check_count(count: float, least: int) -> None:
-    if count != int(count) or not least <= count <= MOST:
-        raise ValueError(f"{count!r} values; a whole number from {least} to {MOST} is possible")
+    if count != int(count) or not least <= count <= limits.SETTINGS:
+        raise ValueError(f"{count!r} values; a whole number from {least} to {limits.SETTINGS} is possible")
 
 
 _KINDS: dict[str, tuple[Callable[[float, float, float], list[Fraction]], str]] = {

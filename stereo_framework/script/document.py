@@ -9,6 +9,7 @@ from typing import Any
 from stereo_framework import stage as _stage
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation import protocols
+from stereo_framework.io import name_fault
 from stereo_framework.parameters import spelled
 from stereo_framework.script.addresses import NAME, excluded, is_slot, split
 from stereo_framework.script.axes import Axis, ends, values
@@ -123,6 +124,8 @@ class _Parser:
         found.name = text(node)
         if found.name is None:
             self.faults.add(node.place, f"{spelled(node.data())} is not a text")
+        elif wrong := name_fault(found.name):
+            self.faults.add(node.place, wrong)
 
     def scenes(self, node: Node, found: Document) -> None:
         names = [str(text(item)) for item in texts(node, self.faults, "the name of a scene")]
@@ -137,7 +140,9 @@ class _Parser:
         found.seed = node.value if is_right(SeedKey, "seed", node, self.faults) else None  # type: ignore[assignment]
 
     def report(self, node: Node, found: Document) -> None:
-        parse_report(node, self.faults)
+        # Its keys may be parameters of stages that nobody knows.
+        if not self.faults.without_plugins:
+            parse_report(node, self.faults)
         if isinstance(node.value, dict):
             found.report = node.data()
 
@@ -162,8 +167,8 @@ class _Parser:
         if not isinstance(node.value, dict) or not node.value:
             self.faults.add(node.place, "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out")
         for name, entry in node.entries.items():
-            if not name.strip():
-                self.faults.add(node.keys[name], "a method without a name")
+            if wrong := name_fault(name) if name.strip() else "a method without a name":
+                self.faults.add(node.keys[name], wrong)
             found.methods[name] = self.document(entry, METHOD_KEYS)
             found.methods[name].place = node.key(name)
 
@@ -213,7 +218,10 @@ class _Parser:
             stage = _stage.find(slot, use.value)
         except ParameterError as error:
             at = replace(use.place, path=node.place.path.removesuffix(f".{use.value}"))
-            self.faults.add(at, str(error).removeprefix(f"{slot}: "))
+            if self.faults.without_plugins:
+                self.faults.unknown.append(f"{slot} {use.value}")
+            else:
+                self.faults.add(at, str(error).removeprefix(f"{slot}: "))
             return None
         found = Spec(stage, {}, node.place, added)
         for name, value in node.entries.items():

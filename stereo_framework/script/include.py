@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stereo_framework import stage
-from stereo_framework.errors import ScriptError, StereoFrameworkError
+from stereo_framework import limits, stage
+from stereo_framework.errors import DataError, ScriptError, StereoFrameworkError, short
+from stereo_framework.io import is_pipe, read_bytes, read_pipe
 from stereo_framework.script.addresses import split, under
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document, parse
-from stereo_framework.script.library import find_script
+from stereo_framework.script.library import RESOLVED, find_script
 from stereo_framework.script.places import Faults, Node, Place, from_python
 from stereo_framework.script.reading import text, texts
 from stereo_framework.script.specs import Spec, Specs, same_run, takes_seed
@@ -41,32 +42,42 @@ class Reader:
         Plug-ins that were named, each with the folder that its path starts from.
     complete : bool
         Whether everything that is included could be read.
+    allowed : frozenset of Path
+        Plug-ins that the user names; of others a script file may name those in its own folder.
     """
 
     faults: Faults
     plugins: list[tuple[Node, Path | None]] = field(default_factory=list)
     complete: bool = True
+    allowed: frozenset[Path] = frozenset()
     _open: list[Path] = field(default_factory=list)
+    _read: dict[Path, Source | None] = field(default_factory=dict)
 
     def file(self, path: Path) -> Source | None:
         """Read a script file; None after a fault that leaves nothing to look at."""
-        shown = os.path.normpath(path)
+        shown, real = os.path.normpath(path), path.resolve()
+        if real in self._read:
+            return self._read[real]
+        self._read[real] = None
         try:
-            content = path.read_text(encoding="utf-8-sig")
+            # A pipe is read where somebody asks for it; an include has no business with one.
+            data = read_pipe(path) if not self._open and is_pipe(path) else read_bytes(path, _most(path), empty=True)
+            content = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             self.faults.add(Place(shown, 1, 1), f"not a text in UTF-8: {error.reason} in byte {error.start}")
             return None
-        except OSError as error:
-            self.faults.add(Place(shown, 1, 1), f"cannot be read: {error.strerror}")
+        except DataError as error:
+            self.faults.add(Place(shown, 1, 1), str(error).removeprefix(f"{path}: "))
             return None
         node = parse_yaml(content, shown, self.faults)
         if node is None:
             return None
-        self._open.append(path.resolve())
+        self._open.append(real)
         try:
-            return self.node(node, path.parent)
+            self._read[real] = self.node(node, path.parent)
         finally:
             self._open.pop()
+        return self._read[real]
 
     def mapping(self, mapping: Mapping[str, Any]) -> Source | None:
         """Take a script from Python; its paths start from the working directory."""
@@ -120,48 +131,81 @@ class Reader:
                 self.faults.add(item.place, "an include loop: " + " > ".join(os.path.relpath(link) for link in chain))
                 self.complete = False
                 continue
+            if len(self._open) > limits.INCLUDE_DEPTH or len(self._read) > limits.INCLUDES:
+                deep = f"includes that are nested more than {limits.INCLUDE_DEPTH} deep"
+                many = f"the script includes more than {limits.INCLUDES} files"
+                self.faults.add(item.place, deep if len(self._open) > limits.INCLUDE_DEPTH else many)
+                self.complete = False
+                break
             source = self.file(path)
             self.complete &= source is not None
             found += [source] if source else []
         return found
 
-    def load_plugins(self) -> tuple[str, ...]:
-        """Import the plug-ins; returns the paths of their sources."""
+    def load_plugins(self, top: Path | None) -> tuple[str, ...]:
+        """Import the plug-ins of a script in the folder `top` (None: from Python); returns the paths of their sources."""
         found = []
         for node, folder in self.plugins:
+            path = (folder or Path.cwd()) / str(text(node))
+            if path.suffix == ".py" and top is not None and not self._may(path, top):
+                said = f"{short(str(text(node)), 80)!r} lies outside the script's folder, and importing it runs it"
+                self.faults.add(node.place, f"{said}; --plugin {short(str(path), 200)} allows that")
+                continue
             try:
                 found.append(stage.load_plugin(str(text(node)), folder))
             except StereoFrameworkError as error:
                 self.faults.add(node.place, str(error).removeprefix("plugins: "))
         return tuple(dict.fromkeys(found))
 
+    def _may(self, path: Path, top: Path) -> bool:
+        """Whether a plug-in may be loaded."""
+        try:
+            real = path.resolve()
+            return real in self.allowed or real.is_relative_to(top.resolve())
+        except (OSError, ValueError):  # a name that no file can have, of which loading says so
+            return True
 
-def build(source: Source, faults: Faults) -> Document:
+
+def _most(path: Path) -> int:
+    """Bytes that a script file may have; one that was written out lists all values of its axes."""
+    return limits.WRITTEN if path.name.endswith(RESOLVED) else limits.TEXT
+
+
+def build(source: Source, faults: Faults, built: dict[int, Document] | None = None) -> Document:
     """Check a script and all that it includes, each for itself, and merge them.
 
-    The script's own name counts, never an included one's: a script that includes ``ssd`` is not called so.
+    The script's own name counts, never an included one's: a script that includes ``ssd`` is not called so. What is included several times is `built`
+    once, by the identity of its source.
     """
+    built = {} if built is None else built
+    if id(source) not in built:
+        built[id(source)] = _build(source, faults, built)
+    return built[id(source)]
+
+
+def _build(source: Source, faults: Faults, built: dict[int, Document]) -> Document:
     own = parse(source.node, faults)
     for name, method in source.methods.items():
         place = own.methods[name].place
         below = Document(place)
         for one in method.includes:
-            below = merge(below, _as_method(build(one, faults), one, place, faults))
-        own.methods[name] = merge(_with_alternatives(below, method, own.methods[name], faults), own.methods[name])
+            below = merge(below, _as_method(build(one, faults, built), one, place, faults))
+        own.methods[name] = merge(_with_alternatives(below, method, own.methods[name], faults, built), own.methods[name])
     merged = Document(own.place)
     for one in source.includes:
-        merged = merge(merged, build(one, faults))
+        merged = merge(merged, build(one, faults, built))
     merged.name = None
-    return merge(_with_alternatives(merged, source, own, faults), own)
+    return merge(_with_alternatives(merged, source, own, faults, built), own)
 
 
-def _with_alternatives(below: Document, source: Source, own: Document, faults: Faults) -> Document:
+def _with_alternatives(below: Document, source: Source, own: Document, faults: Faults, built: dict[int, Document]) -> Document:
     """What a document builds on, and what its alternatives include."""
     for home, included in source.alternatives.items():
         for one in included:
             # A name that no alternative can have was reported.
             if home in own.alternatives:
-                below = merge(below, _as_alternative(build(one, faults), one, home, own.alternatives[home], faults))
+                document = build(one, faults, built)
+                below = merge(below, _as_alternative(document, one, home, own.alternatives[home], faults))
     return below
 
 

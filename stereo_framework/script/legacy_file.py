@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stereo_framework import limits
 from stereo_framework.errors import DataError
+from stereo_framework.io import file_stem, read_bytes
 from stereo_framework.script.legacy import DEFAULTS, SURVIVE_RESET, translate
 
 _MAX_NESTING = 20
@@ -61,7 +63,7 @@ def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, An
         if key is None:
             key = _unused(wanted[0], groups)
             groups[key] = wanted
-            scripts[key] = {"name": f"{path.stem}_{key}", "scenes": [wanted[0]], **common, "methods": {}}
+            scripts[key] = {"name": f"{file_stem(path.stem)}_{key}", "scenes": [wanted[0]], **common, "methods": {}}
         methods = scripts[key]["methods"]
         methods[_unused(name, methods)] = method
     return scripts
@@ -74,10 +76,7 @@ def _unused(name: str, taken: Container[str]) -> str:
 
 def _tokens(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and tokens; a token that starts with # ends its line."""
-    try:
-        text = path.read_text(encoding="latin-1")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    text = read_bytes(path, limits.TEXT, empty=True).decode("latin-1")
     for number, line in enumerate(text.splitlines(), 1):
         tokens = line.split()
         comment = next((i for i, token in enumerate(tokens) if token.startswith("#")), len(tokens))
@@ -133,14 +132,14 @@ def _line(state: _State, tokens: list[str], tell: Callable[[str], None]) -> None
             tell(f"{name} {once[name]}: not carried over; 'run --out DIR' stores the results")
     if "depth_map" in once:
         method = translate(state.parameters, report=tell)
-        state.runs.append((state.scene, Path(once["depth_map"]).stem, method))
+        state.runs.append((state.scene, file_stem(Path(once["depth_map"]).stem), method))
 
 
 def _parameter_file(state: _State, path: Path, tell: Callable[[str], None]) -> None:
     if not path.is_file():
         tell(f"input_params: no file {path}; its parameters keep their values")
         return
-    tokens = path.read_text(encoding="latin-1").split()
+    tokens = read_bytes(path, limits.TEXT, empty=True).decode("latin-1").split()
     for name, value in zip(tokens[::2], tokens[1::2], strict=False):
         _assign(state, name, value, tell)
 

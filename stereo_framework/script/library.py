@@ -6,7 +6,11 @@ import contextlib
 from pathlib import Path
 
 from stereo_framework import shipped
-from stereo_framework.errors import ScriptError, close_names
+from stereo_framework.errors import ScriptError, close_names, short
+from stereo_framework.io import is_pipe
+
+RESOLVED = ".resolved.yaml"
+"""End of the name of a script that a run wrote out."""
 
 
 def find_script(name: str | Path, base: Path | None = None) -> Path:
@@ -37,7 +41,7 @@ def find_script(name: str | Path, base: Path | None = None) -> Path:
     """
     path = (base or Path()) / name
     try:
-        if path.is_file():
+        if path.is_file() or is_pipe(path):
             return path
         folder = path.is_dir()
     except (OSError, ValueError):  # a name that no file can have
@@ -53,7 +57,7 @@ def find_script(name: str | Path, base: Path | None = None) -> Path:
     what = "only a folder of this name" if folder else "no such file"
     raise ScriptError(
         [
-            f"script {str(name)!r}: {what} in {(base or Path()).resolve()}, and no shipped script of this name in "
+            f"script {short(str(name), 80)!r}: {what} in {(base or Path()).resolve()}, and no shipped script of this name in "
             f"{shipped.library()}; {_nearest(path, wanted)}"
         ]
     )

@@ -10,11 +10,12 @@ from typing import Any
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import protocols
-from stereo_framework.script.include import Reader, build
-from stereo_framework.script.library import find_script
-from stereo_framework.script.methods import assign, check, methods
+from stereo_framework.script.document import Document
+from stereo_framework.script.include import Reader, Source, build
+from stereo_framework.script.library import RESOLVED, find_script
+from stereo_framework.script.methods import Method, assign, check, count_runs, methods
 from stereo_framework.script.overrides import apply
-from stereo_framework.script.places import Faults, Node
+from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
 from stereo_framework.script.runs import Common, Run, Settings
@@ -73,6 +74,7 @@ def load(
     overrides: Sequence[str] = (),
     scenes: Sequence[str] | None = None,
     tuning: bool = False,
+    plugins: Sequence[str | Path] = (),
 ) -> Script:
     """Load a parameter script, check all of it and expand its sweep.
 
@@ -87,6 +89,9 @@ def load(
         Instead of the script's own.
     tuning : bool
         Do not expand the sweep, a choice will be made: continuous axes and any number of settings are allowed.
+    plugins : sequence of str or Path
+        Plug-ins besides those that the script names: modules, or files ending in ``.py``. A script file itself may name files in its own folder
+        alone, since importing them runs them; one elsewhere must be named here.
 
     Returns
     -------
@@ -105,24 +110,11 @@ def load(
     """
     faults = Faults()
     path = None if isinstance(source, Mapping) else find_script(source)
-    reader = Reader(faults)
+    reader = Reader(faults, allowed=frozenset(Path(p).resolve() for p in plugins if str(p).endswith(".py")))
     read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
-    plugins = reader.load_plugins()
-    if read is None:
-        faults.raise_if_any()
-        raise TypeError("a script that cannot be read has a fault")
-    root = build(read, faults)
-    waiting = apply(root, overrides, faults)
-    name = root.name or (path.stem if path is not None else "script")
-    found = methods(root, name, faults)
-    for assignment in waiting:
-        meant = [method for method in found if assignment.method in (None, method.name)]
-        # As with axes: what is set in a slot is nothing to a method that cannot have it, unless none can.
-        for method in [method for method in meant if not method.lacks(assignment.name)] or meant:
-            assign(method, assignment, faults)
-    for method in found:
-        check(method, root.search, faults, complete=reader.complete, tuning=tuning)
-    faults.raise_if_any()
+    reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugins]
+    files = reader.load_plugins(None if path is None else path.parent)
+    name, root, found = _checked(read, path, reader, overrides, tuning)
 
     chosen = root.scenes or () if scenes is None else tuple([scenes] if isinstance(scenes, str) else scenes)
     specification = None if root.protocols is None else root.protocols.data()
@@ -134,7 +126,56 @@ def load(
     )
     settings = tuple(Settings(method, common) for method in found)
     runs = () if tuning else tuple(itertools.chain.from_iterable(settings))
-    return Script(name, path, chosen, runs, settings, root.report, plugins, resolved(name, chosen, root, found, common))
+    return Script(name, path, chosen, runs, settings, root.report, files, resolved(name, chosen, root, found, common))
+
+
+def check_without_plugins(source: str | Path, overrides: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Check a script whose plug-ins nobody wants to run; stages that may be theirs, and its report, are passed over.
+
+    Returns
+    -------
+    plugins, stages : tuple of str
+        The plug-ins that it names, and the stages that nobody knows without them.
+
+    Raises
+    ------
+    ScriptError
+        All other faults of the script.
+    """
+    faults = Faults()
+    path = find_script(source)
+    reader = Reader(faults)
+    read = reader.file(path)
+    faults.without_plugins = bool(reader.plugins)
+    _checked(read, path, reader, overrides, False)
+    return tuple(str(text(node)) for node, _ in reader.plugins), tuple(dict.fromkeys(faults.unknown))
+
+
+def _checked(
+    read: Source | None, path: Path | None, reader: Reader, overrides: Sequence[str], tuning: bool
+) -> tuple[str, Document, list[Method]]:
+    """Name, merged script and methods of a script that was read; raises all of its faults."""
+    faults = reader.faults
+    if read is None:
+        faults.raise_if_any()
+        raise TypeError("a script that cannot be read has a fault")
+    root = build(read, faults)
+    waiting = apply(root, overrides, faults)
+    name = root.name or (
+        (path.name.removesuffix(RESOLVED) if path.name.endswith(RESOLVED) else path.stem) if path is not None else "script"
+    )
+    found = methods(root, name, faults)
+    for assignment in waiting:
+        meant = [method for method in found if assignment.method in (None, method.name)]
+        # As with axes: what is set in a slot is nothing to a method that cannot have it, unless none can.
+        for method in [method for method in meant if not method.lacks(assignment.name)] or meant:
+            assign(method, assignment, faults)
+    if not tuning:
+        count_runs(found, faults)
+    for method in found:
+        check(method, root.search, faults, complete=reader.complete, tuning=tuning)
+    faults.raise_if_any()
+    return name, root, found
 
 
 def _anywhere(node: Node, folder: Path | None) -> str:

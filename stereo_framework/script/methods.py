@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stereo_framework import limits
 from stereo_framework import stage as _stage
 from stereo_framework.engine.pipeline import misfits
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.scene import Search
 from stereo_framework.script.addresses import alternatives_of, excluded, homes_around, split, under
-from stereo_framework.script.axes import MOST, Axis
+from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
 from stereo_framework.script.include import distinct, merge
 from stereo_framework.script.overrides import Assignment
@@ -207,8 +208,22 @@ def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complet
             elif word == "seed" and not any(map(_is_seeded, _possible_specs(method))):
                 faults.add(axis.place, f"addresses nothing: no stage of method {method.name!r} draws random numbers")
     _check_search(method, search, faults)
-    if not tuning and (count := number_of_runs(method)) > MOST:
-        faults.add(method.place, f"{count} runs of method {method.name!r}; at most {MOST} are possible")
+
+
+def count_runs(found: Sequence[Method], faults: Faults) -> None:
+    """Refuse more runs than can be held, before anything is made of them.
+
+    Raises
+    ------
+    ScriptError
+        With all faults so far: what comes later takes its time by the number of runs.
+    """
+    counts = [number_of_runs(method) for method in found]
+    if sum(counts) > limits.SETTINGS:
+        most = found[max(range(len(found)), key=counts.__getitem__)]
+        whose = f"of method {most.name!r}" if len(found) == 1 else f"of {len(found)} methods"
+        faults.add(most.place, f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible")
+        faults.raise_if_any()
 
 
 def number_of_runs(method: Method) -> int:
@@ -303,6 +318,9 @@ def _meetings(method: Method, one: str, two: str) -> Iterable[tuple[Any, Any]]:
 def _check_search(method: Method, search: Mapping[str, Node], faults: Faults) -> None:
     swept = [[axis for axis in group if axis.name.startswith("search.")] for group in method.groups]
     choices = [range(len(group[0].values)) for group in swept if group]
+    if (count := math.prod(map(len, choices))) > limits.SETTINGS:
+        faults.add(method.place, f"{count} search ranges of method {method.name!r}; at most {limits.SETTINGS} are possible")
+        return
     for combination in itertools.product(*choices):
         given = dict(search)
         for i, group in zip(combination, filter(None, swept), strict=True):

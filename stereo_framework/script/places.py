@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.errors import ScriptError
+from stereo_framework import limits
+from stereo_framework.errors import ScriptError, short
 
 Scalar = None | bool | int | float | str
 
@@ -88,9 +90,20 @@ class Node:
 
 
 class Faults:
-    """Collects faults, one for each place; those of one file are reported in its order."""
+    """Collects faults, one for each place; those of one file are reported in its order.
 
-    def __init__(self) -> None:
+    Where there are very many the first of them are raised at once.
+
+    Parameters
+    ----------
+    without_plugins : bool
+        Plug-ins were named and not loaded: stages that nobody knows may be theirs.
+    """
+
+    def __init__(self, *, without_plugins: bool = False) -> None:
+        self.without_plugins = without_plugins
+        self.unknown: list[str] = []
+        self._values = 0.0
         self._found: dict[str, Place] = {}
         self._places: set[Place] = set()
 
@@ -101,8 +114,24 @@ class Faults:
         """Note that something is wrong at `place`. What is found there later follows from the first fault and is left out."""
         # Keys of a mapping from Python share the place of the mapping.
         if not place.file or place not in self._places:
+            if len(self._found) == limits.FAULTS:
+                self._found[f"{place.file or 'script'}: there are further faults"] = Place(place.file, sys.maxsize)
+                self.raise_if_any()
             self._found.setdefault(f"{place}: {message}", place)
             self._places.add(place)
+
+    def count_values(self, place: Place, count: float) -> None:
+        """Refuse more values of axes, of the whole script, than can be held, before they are made.
+
+        Raises
+        ------
+        ScriptError
+            With all faults so far.
+        """
+        self._values += count
+        if self._values > limits.SETTINGS:
+            self.add(place, f"the axes of the script have more than {limits.SETTINGS} values; at most so many are possible")
+            self.raise_if_any()
 
     def raise_if_any(self) -> None:
         """Raise all faults at once.
@@ -154,7 +183,7 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                faults.add(place, f"the key {name!r} is not a text")
+                faults.add(place, f"the key {short(repr(name), 80)} is not a text")
         named = {name: item for name, item in value.items() if isinstance(name, str)}
         entries = {name: from_python(item, faults, join(path, name)) for name, item in named.items()}
         return Node(entries, place, dict.fromkeys(entries, place))
@@ -162,5 +191,7 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
         items = list(value)
         uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
         return Node([from_python(item, faults, at) for item, at in zip(items, item_paths(path, uses), strict=True)], place)
-    faults.add(place, f"{value!r} cannot stand in a script; legal: null, true, false, numbers, texts, lists, mappings")
+    faults.add(
+        place, f"{short(repr(value), 80)} cannot stand in a script; legal: null, true, false, numbers, texts, lists, mappings"
+    )
     return Node(None, place)

@@ -6,7 +6,7 @@ The keys of a mapping are the fields of a dataclass. Its annotations say which v
 from __future__ import annotations
 
 import functools
-import math
+import sys
 import typing
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Literal
@@ -96,9 +96,13 @@ def _place(node: Node, steps: Iterable[int | str]) -> Place:
     return node.place
 
 
+_LARGEST = sys.float_info.max
+
+
 def is_number(value: object) -> bool:
     """A finite int or float; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # A whole number that is too large for float64 is none that anything here can hold.
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
 
 
 def expect_mapping(node: Node, legal: Iterable[str], faults: Faults, *, what: str = "") -> dict[str, Node]:

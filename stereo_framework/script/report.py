@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
-from stereo_framework.errors import close_names, nearest
+from stereo_framework.errors import close_names, nearest, short
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spelled_out
+from stereo_framework.io import name_fault
 from stereo_framework.parameters import Checked, NonNegative, spelled
 from stereo_framework.script.places import Faults, Node, from_python
 from stereo_framework.script.reading import expect_mapping, is_number, must_be, read
 from stereo_framework.script.result_names import STATISTIC, key_fault, key_schema, statistic_fault
 
-FILE_NAME = r"^\w[\w.-]*$"
+FILE_NAME = r"^\w[\w.-]{0,99}$"
 """Names of plots, tables and charts: they become those of files."""
 
 
@@ -284,8 +285,10 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
     if not isinstance(node.value, dict):
         faults.add(node.place, f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}")
     for name, one in node.entries.items():
-        if not re.fullmatch(FILE_NAME, name):
-            faults.add(node.keys[name], f"{name!r} cannot be the name of a file; legal: letters, digits and _ . -")
+        if not re.fullmatch(FILE_NAME, name) or name_fault(name):
+            faults.add(
+                node.keys[name], f"{short(name, 80)!r} cannot be the name of a file; legal: up to 100 letters, digits and _ . -"
+            )
         yield name, one
 
 

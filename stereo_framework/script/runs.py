@@ -274,4 +274,6 @@ def _text(value: Any) -> str:
     """A value as one would write it: 20, not 20.0."""
     if isinstance(value, str):
         return value
-    return shortest(value) if isinstance(value, float) else spelled(value)
+    if isinstance(value, float):
+        return shortest(value)
+    return spelled(value) if isinstance(value, bool | None) else repr(value)

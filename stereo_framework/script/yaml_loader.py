@@ -6,28 +6,11 @@ Numbers, ``true``/``false`` and ``null`` are read as in YAML 1.2; all else is te
 
 from __future__ import annotations
 
-import math
-import re
-
 import yaml
 
+from stereo_framework.errors import DataError
+from stereo_framework.io.yaml_text import PREFIX, compose, scalar
 from stereo_framework.script.places import Faults, Node, Place, Scalar, item_paths, join
-
-_PREFIX = "tag:yaml.org,2002:"
-
-
-class _Loader(yaml.SafeLoader):
-    yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML's own way; add_implicit_resolver fills it
-
-
-for _tag, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", "~nN"),
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?[0-9]+", "-+0123456789"),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
-    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", "-+."),
-):
-    _Loader.add_implicit_resolver(_PREFIX + _tag, re.compile(rf"(?:{_pattern})\Z"), [*_first, *([""] if _tag == "null" else [])])
 
 
 def parse(text: str, file: str, faults: Faults, path: str = "") -> Node | None:
@@ -50,7 +33,7 @@ def parse(text: str, file: str, faults: Faults, path: str = "") -> Node | None:
     """
     reader = _Reader(file, faults)
     try:
-        root = yaml.compose(text, Loader=_Loader)
+        root = compose(text)
         return reader.node(root, path) if root is not None else Node(None, reader.place(None, path))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -64,8 +47,8 @@ def parse(text: str, file: str, faults: Faults, path: str = "") -> Node | None:
         before = text[: error.position]
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         faults.add(Place(file, line, column), f"not YAML: the character {chr(int(error.character))!r} is not allowed")
-    except RecursionError:
-        faults.add(reader.place(None, ""), "not a script: nested too deeply")
+    except DataError as error:
+        faults.add(reader.place(None, path), f"cannot be read: {error}")
     return None
 
 
@@ -120,35 +103,18 @@ class _Reader:
         return Node(entries, place, keys)
 
     def _scalar(self, node: yaml.ScalarNode, place: Place) -> Scalar:
-        text, tag = node.value, node.tag.removeprefix(_PREFIX)
         try:
-            if tag == "str":
-                return text
-            if tag == "null":
-                return None
-            if tag == "bool":
-                return {"true": True, "false": False}[text.lower()]
-            if tag == "int":
-                return int(text)
-            if tag == "float":
-                word = text.lower().replace(".inf", "inf").replace(".nan", "nan")
-                return float(word) if word.lstrip("+-") in ("inf", "nan") or math.isfinite(float(text)) else _overflow()
-        except (ValueError, KeyError):
-            self.faults.add(place, f"{text[:40]!r} cannot be read as {_WORDS[tag]}")
+            value = scalar(node)
+        except ValueError as error:
+            self.faults.add(place, str(error))
             return None
-        self._no_tag(node, "str", place)
-        return text
+        if node.tag.removeprefix(PREFIX) not in ("null", "bool", "int", "float"):
+            self._no_tag(node, "str", place)
+        return value
 
     def _no_tag(self, node: yaml.Node, usual: str, place: Place) -> None:
-        if node.tag != _PREFIX + usual:
-            self.faults.add(place, f"the tag {node.tag.replace(_PREFIX, '!!')} is not used in scripts")
-
-
-_WORDS = {"bool": "true or false", "int": "a whole number", "float": "a number (of 64 bits)"}
-
-
-def _overflow() -> float:
-    raise ValueError("a number too large for float64")
+        if node.tag != PREFIX + usual:
+            self.faults.add(place, f"the tag {node.tag.replace(PREFIX, '!!')} is not used in scripts")
 
 
 def _use(node: yaml.Node) -> str | None:

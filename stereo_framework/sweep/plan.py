@@ -17,6 +17,7 @@ from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import DataError, ParameterError, ScriptError
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol, of_scene
+from stereo_framework.io import file_stem
 from stereo_framework.scene import Scene, Search
 from stereo_framework.script import Run, Script
 from stereo_framework.stage import typed_stages
@@ -56,7 +57,7 @@ class Task:
     @property
     def stem(self) -> str:
         """File name, without ending, of what is written about this task."""
-        return f"{self.scene.name.replace('/', '-')}_{self.run.method}_{self.id[:8]}"
+        return f"{file_stem(self.scene.name)}_{file_stem(self.run.method)}_{self.id[:8]}"
 
 
 @functools.cache

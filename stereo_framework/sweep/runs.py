@@ -11,12 +11,14 @@ from typing import Any, Literal
 
 import yaml
 
+from stereo_framework import limits
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
-from stereo_framework.io import write_disparity, write_pfm
+from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
+from stereo_framework.io import read_bytes, write_disparity, write_own, write_pfm
 from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
+from stereo_framework.script.library import RESOLVED
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.kept_scenes import keep_scene
@@ -33,6 +35,7 @@ def run(
     data: str | Path | None = None,
     out: str | Path | None = None,
     overrides: Sequence[str] = (),
+    plugins: Sequence[str | Path] = (),
     workers: int | None = None,
     executor: Literal["thread", "process"] | Executor = "thread",
     dask: str | None = None,
@@ -55,6 +58,8 @@ def run(
         Folder for the results store, the resolved script and the maps. Results that are there already are not computed again.
     overrides : sequence of str
         ``key.path=value`` settings over the script's.
+    plugins : sequence of str or Path
+        Plug-ins besides those that the script names, and files outside its folder that it may name.
     workers : int, optional
         Units of work at a time, each in one thread; default: one for each core, or as many as the cluster or executor has. With 1 worker, or
         a single unit, the stages themselves use all cores.
@@ -90,7 +95,7 @@ def run(
     >>> bool(result.statistics["bad_pixels_nonocc"] < 20)
     True
     """
-    loaded = script if isinstance(script, Script) else load(script, overrides=overrides)
+    loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
     found: dict[int, Result] = {}
     with in_notebook(sum(len(task.protocols) for task in tasks)) as progress:
@@ -170,18 +175,35 @@ def check_workers(workers: int | None) -> None:
 
 
 def write_script(folder: Path, script: Script) -> None:
-    """Write the resolved script to an output folder.
+    """Write the resolved script to an output folder, under a name that is nobody else's.
 
     Raises
     ------
     DataError
-        The disk is full, or there is something else of its name.
+        A file of that name is the user's, or was changed; or the disk is full.
     """
-    path = folder / f"{script.name}.yaml"
-    try:
-        path.write_text(yaml.safe_dump(script.resolved, sort_keys=False), encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: the script cannot be written: {error.strerror}; the same command continues") from error
+    write_own(folder / f"{script.name}{RESOLVED}", yaml.safe_dump(script.resolved, sort_keys=False))
+
+
+def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
+    """The resolved scripts in an output folder, by the names of their files.
+
+    Raises
+    ------
+    DataError
+        One of them is damaged.
+    """
+    found = {}
+    # Earlier versions wrote NAME.yaml.
+    for path in sorted(folder.glob(f"*{RESOLVED}")) or sorted(folder.glob("*.yaml")):
+        try:
+            script = yaml.safe_load(read_bytes(path, limits.WRITTEN))
+        except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(f"{path}: is damaged: {short(reason, 200)}; delete it, and the next run writes it again") from None
+        if isinstance(script, dict):
+            found[path.name] = script
+    return found
 
 
 _ENOUGH = 3

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -17,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import yaml
 
-from stereo_framework.errors import DataError, MissingExtraError, ParameterError, close_names, nearest
+from stereo_framework.errors import MissingExtraError, ParameterError, close_names, nearest
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.averages import average
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import Protocol, of_scene
+from stereo_framework.io import check_own, write_own
 from stereo_framework.scene import Scene
 from stereo_framework.script import Run, Script, load
 from stereo_framework.sweep.crew import Crew
@@ -199,6 +199,7 @@ class Tuner:
         dask: str | None = None,
         memory: int | None = None,
         overrides: Sequence[str] = (),
+        plugins: Sequence[str | Path] = (),
         data: str | Path | None = None,
         watch: Callable[[str], None] | None = None,
     ):
@@ -211,7 +212,7 @@ class Tuner:
             raise ParameterError(f"trials: {trials} is below 1")
         if seed < 0:
             raise ParameterError(f"seed: {seed} is below 0")
-        self.script = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True)
+        self.script = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
         self.space: Space = Space(self.script.settings)
         if self.space.size == 1:
             example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
@@ -247,6 +248,7 @@ class Tuner:
         if self.out is not None:
             self._store = self._stack.enter_context(Store(self.out, create=True))
             write_script(self.out, self.script)
+            check_own(self.out / BEST)
         with contextlib.ExitStack() as undo:
             undo.callback(self._stack.close)
             self._study = Study(self._name, self.better, self.out, self.space, self.seed)
@@ -345,13 +347,7 @@ class Tuner:
         if self.out is None or best is None or script is None:
             return
         said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.study.finished)} trials.\n"
-        # A reader never finds half of it.
-        part = self.out / f"{BEST}.part"
-        try:
-            part.write_text(said + yaml.safe_dump(script, sort_keys=False), encoding="utf-8")
-            os.replace(part, self.out / BEST)
-        except OSError as error:
-            raise DataError(f"{self.out / BEST}: cannot be written: {error.strerror}; the same command continues") from error
+        write_own(self.out / BEST, said + yaml.safe_dump(script, sort_keys=False))
 
     def tuned(self) -> Tuned:
         """What was found so far."""

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.errors import DataError
+from stereo_framework import limits
+from stereo_framework.errors import DataError, short
 from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.io import read_bytes
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Store
@@ -63,9 +66,9 @@ def read_entries(path: Path, entries: Entries, protocol: str | None, split: str)
         _read_results(path, entries, protocol)
         return
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from error
+        text = read_bytes(path, limits.TABLE, empty=True).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: cannot be read: not UTF-8 text") from error
     if path.suffix.lower() in (".yaml", ".yml"):
         _read_yaml(path, text, entries, split)
     elif path.suffix.lower() == ".csv":
@@ -87,16 +90,19 @@ def _read_results(folder: Path, entries: Entries, protocol: str | None) -> None:
 
 
 def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, split: str) -> None:
-    lines = [line for line in csv.reader(text.splitlines()) if line]
+    try:
+        lines = [line for line in csv.reader(text.splitlines()) if line]
+    except csv.Error as error:
+        raise DataError(f"{path}: is damaged or no CSV file: {error}") from None
     header = [name.strip() for name in lines[0]] if lines else []
     if len(header) < 2 or len(lines) < 2:
         raise DataError(f"{path}: no table: expected a line of column names, then a line for each method")
-    for name in header:
-        if header.count(name) > 1:
-            raise DataError(f"{path}: the column {name!r} stands twice")
-    short = next((i for i, line in enumerate(lines) if len(line) != len(header)), None)
-    if short is not None:
-        raise DataError(f"{path}: row {short} has {len(lines[short])} cells, the header {len(header)}")
+    twice = next((name for name, count in Counter(header).items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"{path}: the column {short(twice, 80)!r} stands twice")
+    uneven = next((i for i, line in enumerate(lines) if len(line) != len(header)), None)
+    if uneven is not None:
+        raise DataError(f"{path}: row {uneven} has {len(lines[uneven])} cells, the header {len(header)}")
     rows = [dict(zip(header, (cell.strip() for cell in line), strict=True)) for line in lines[1:]]
     if protocol is not None and "protocol" in header:
         rows = [row for row in rows if row["protocol"] == protocol]
@@ -106,6 +112,8 @@ def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, spl
     if measure is not None and "value" in header:
         numbers = _numbers(path, [first], ["value"], rows)
         for row, scores in zip(rows, numbers, strict=True):
+            if "value" not in scores:
+                raise DataError(f"{path}: the column 'value' holds no number; expected the score of each row")
             entries.add(str(path), row[first], row.get("scene", ""), {row[measure]: scores["value"]}, split)
         return
     per_scene = "scene" in header
@@ -115,6 +123,8 @@ def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, spl
 
 
 def _read_yaml(path: Path, text: str, entries: Entries, split: str) -> None:
+    if len(text) > limits.TEXT:
+        raise DataError(f"{path}: is {len(text)} characters long; at most {limits.TEXT} of YAML are read, of CSV {limits.TABLE}")
     faults = Faults()
     node = parse(text, str(path), faults)
     faults.raise_if_any()
@@ -171,5 +181,5 @@ def _number(cell: Any) -> float | None:
         return None
     try:
         return float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

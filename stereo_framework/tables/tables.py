@@ -187,9 +187,20 @@ def to_csv(results: Sequence[Result]) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as CSV with every digit; None is empty."""
+    """Rows as CSV with every digit; None is empty. No text is one that a spreadsheet takes for a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerow(map(_harmless, header))
+    writer.writerows(map(_harmless, row) for row in rows)
     return buffer.getvalue()
+
+
+def _harmless(cell: Any) -> Any:
+    """A text that a spreadsheet would compute, as one that it shows: with an apostrophe in front. Numbers and a single - stay."""
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

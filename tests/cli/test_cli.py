@@ -93,7 +93,7 @@ def test_run_out_and_results(cli, script, tmp_path):
     assert len(list((out / "maps").glob("*.pfm"))) == 3
     names = {p.name.split("_", 3)[-1] for p in (out / "pictures").iterdir() if "predicted" not in p.name}
     assert {n.split("_", 1)[-1] for n in names} == {"disparity.png", "error.png", "bad.png", "overview.png", "prediction.png"}
-    assert (out / "script.yaml").is_file()
+    assert (out / "script.resolved.yaml").is_file()
 
     listed = json.loads(cli("results", out, "--json").stdout)
     assert [r["axes"]["aggregation.box.size"] for r in listed] == [9, 1, 5]
@@ -108,6 +108,7 @@ def test_run_out_and_results(cli, script, tmp_path):
     _one_line(cli("results", out, "--where", "size"), "expected key=value")
 
 
+@pytest.mark.filterwarnings("default::stereo_framework.errors.DataWarning")
 def test_own_pair(cli, tmp_path):
     random = np.random.default_rng(0)
     left = random.integers(0, 256, (40, 60, 3), dtype=np.uint8)
@@ -175,7 +176,7 @@ def test_run_measures_something_else(cli, script, tmp_path):
         "taxonomy2002[measures=rms_error,mse; border=20]",
         "middlebury-v3[measures=rms_error,mse]",
     ]
-    again = json.loads(cli("run", tmp_path / "out" / "script.yaml", "--json").stdout)
+    again = json.loads(cli("run", tmp_path / "out" / "script.resolved.yaml", "--json").stdout)
     assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
     _one_line(
         cli("run", "window", "--scene", "synthetic/planes", "--measure", "hcj"), "no such measure: 'hcj'", "did you mean 'hci'"
@@ -392,7 +393,7 @@ def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_pat
     assert len(records) == 2
     table = cli("results", out, "--rows", "alternatives.a.matcher.use", "--columns", "method", "--value", "bad_pixels_all").stdout
     assert "flat" in table
-    assert cli("run", out / "script.yaml").exit_code == 0
+    assert cli("run", out / "script.resolved.yaml").exit_code == 0
     _one_line(
         cli("check", path, "--set", "alternatives.a.matcher.radius=0"), "--set alternatives.a.matcher.radius: 0 is not a whole"
     )
@@ -517,7 +518,7 @@ def test_report(cli, script, tmp_path):
     assert cli("run", script(SCRIPT), "--out", tmp_path / "out").exit_code == 0
     assert cli("report", tmp_path / "out").exit_code == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    for part in ("planes", "bad_pixels_nonocc", "matching_cost", "Script script.yaml"):
+    for part in ("planes", "bad_pixels_nonocc", "matching_cost", "Script script.resolved.yaml"):
         assert part in page
     # Image, truth and map.
     assert sorted(path.name for path in (tmp_path / "out" / "assets").iterdir()) == [f"report-{i}.js" for i in range(3)]

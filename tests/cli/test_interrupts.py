@@ -5,8 +5,10 @@ import signal
 import weakref
 
 import pytest
+from typer.testing import CliRunner
 
-from stereo_framework.cli._interrupts import interruptible
+from stereo_framework.cli._interrupts import Terminated, interruptible, status, word
+from stereo_framework.cli.main import app
 
 
 class _Thing:
@@ -37,3 +39,21 @@ def test_an_interrupt_that_was_dropped_is_told_again(capsys):
         assert kept() is None
         with pytest.raises(KeyboardInterrupt):
             check()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_being_asked_to_end_is_as_an_interrupt():
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Terminated) as caught, interruptible():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert (status(caught.value), word(caught.value)) == (143, "terminated")
+    assert (status(KeyboardInterrupt()), word(KeyboardInterrupt())) == (130, "interrupted")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+def test_every_verb_ends_with_a_word(monkeypatch, number, said):
+    monkeypatch.setattr("stereo_framework.datasets.scene_names", lambda data: signal.raise_signal(number))
+    result = CliRunner().invoke(app, ["scenes"])
+    assert (result.exit_code, result.stderr) == (128 + number, f"{said}; results so far are kept\n")

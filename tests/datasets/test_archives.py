@@ -7,6 +7,7 @@ import py7zr
 import pytest
 from file_server import files, sha
 
+from stereo_framework import limits
 from stereo_framework.datasets import download
 from stereo_framework.datasets.catalogue import RemoteFile
 from stereo_framework.errors import DataError
@@ -60,6 +61,30 @@ def test_archives_cannot_leave_the_root(root, server, offer):
     download.fetch("set")
     assert files(root) == {"set/good", "set/evil", "set/tmp/evil"}
     assert {p.name for p in root.parent.iterdir()} == {"data"}
+
+
+@pytest.mark.parametrize("ending", ["zip", "7z"])
+def test_an_archive_that_inflates_is_not_unpacked(root, server, offer, monkeypatch, ending):
+    monkeypatch.setattr(limits, "SMALL", 1000)
+    buffer = io.BytesIO()
+    if ending == "7z":
+        with py7zr.SevenZipFile(buffer, "w") as archive:
+            archive.writestr(bytes(2**20), "im0.png")
+    server.files[f"/a.{ending}"] = buffer.getvalue() or zipped(im0=bytes(2**20))
+    offer(RemoteFile(f"{server.url}/a.{ending}", "set", "set", archive=True))
+    with pytest.raises(
+        DataError, match=rf"a.{ending}: the archive would unpack to 1048576 bytes, at most \d+ are unpacked; it was deleted$"
+    ):
+        download.fetch("set")
+    assert files(root) == set()
+
+
+def test_an_archive_writes_no_records(root, server, offer):
+    server.files["/a.zip"] = zipped(**{".fetched__other.json": "{}", "im0": "0"})
+    offer(RemoteFile(f"{server.url}/a.zip", ".", "set", archive=True))
+    download.fetch("set")
+    assert files(root) == {"im0"}
+    assert not (root / ".fetched/other.json").exists()
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.7z"])

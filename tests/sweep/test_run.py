@@ -94,7 +94,7 @@ def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
     assert again.id == results[4].id
     assert again.statistics == results[4].statistics
     # The whole resolved script as well, from its file.
-    whole = stereo_framework.run(tmp_path / "sweep.yaml", scenes=scene)
+    whole = stereo_framework.run(tmp_path / "sweep.resolved.yaml", scenes=scene)
     assert _numbers(whole) == _numbers(results)
 
 

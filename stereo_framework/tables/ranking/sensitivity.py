@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework import limits
 from stereo_framework.errors import ParameterError
 from stereo_framework.tables.ranking.average_ranks import competition_ranks
 from stereo_framework.tables.ranking.pareto import astar_groups
@@ -134,6 +135,8 @@ def bootstrap(scores: Scores, count: int = 1000, *, seed: int = 0) -> Bootstrap:
     """
     if count < 1:
         raise ParameterError(f"bootstrap: {count} resamples; at least 1 is needed")
+    if count > limits.DRAWINGS:
+        raise ParameterError(f"bootstrap: {count} resamples; at most {limits.DRAWINGS} are possible")
     bare = [c.name for c in scores.columns if not c.scene]
     if bare or len(scores.scenes) < 2:
         why = f"column {bare[0]!r} belongs to no scene" if bare else f"all columns belong to the scene {scores.scenes[0]!r}"

@@ -1,0 +1,497 @@
+"""What was done to the program: command lines with the files that they read, and the one line that each must be answered with."""
+
+import io
+import os
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Content = str | bytes | Callable[[str], None]
+"""Text, bytes, or what makes the file at a path."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input.
+
+    Parameters
+    ----------
+    name : str
+    command : str
+        As typed in a shell, without the program's name; in a folder that holds left.png, right.png, grey.pfm (their map), window.csv (scores) and
+        `files`.
+    line : str
+        Regular expression of one of the lines on the error stream.
+    files : mapping of str to Content
+    status : int
+    lines : int
+        Lines on the error stream.
+    """
+
+    name: str
+    command: str
+    line: str
+    files: Mapping[str, Content] = field(default_factory=dict)
+    status: int = 2
+    lines: int = 1
+
+
+METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\n"
+SCENE = "frames: [left.png, right.png]\nsearch: {minimum: 0, maximum: 6}\n"
+PAIR = "--left left.png --right right.png --disparities 0:6"
+DEEP = 3000
+
+
+def bomb(levels: int = 12, width: int = 9) -> str:
+    """An alias bomb: `width` to the power of `levels` nodes once its aliases are followed."""
+    lines = ["a0: &a0 [" + ", ".join(["x"] * width) + "]"]
+    lines += [f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * width) + "]" for i in range(1, levels)]
+    return "\n".join(lines) + "\n"
+
+
+def bmp(columns: int, rows: int, size: int = 1100) -> bytes:
+    """A BMP file of `size` bytes that says it holds so many pixels of 24 bits."""
+    head = b"BM" + struct.pack("<IHHI", size, 0, 0, 54)
+    return (head + struct.pack("<IiiHHIIiiII", 40, columns, rows, 1, 24, 0, 0, 0, 0, 0, 0)).ljust(size, b"\0")
+
+
+def tiff(columns: int, rows: int, *more: tuple[int, int]) -> bytes:
+    """A TIFF file of grey that says it holds so many pixels, with further tags."""
+    tags = [(256, columns), (257, rows), (258, 8), (259, 1), (262, 1), (273, 8), (277, 1), (278, rows), (279, 64), *more]
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags))
+    return b"II*\0" + struct.pack("<I", 72) + bytes(64) + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def webp(columns: int, rows: int) -> bytes:
+    """A lossless WebP file that says it holds so many pixels."""
+    data = b"\x2f" + struct.pack("<I", (columns - 1) | (rows - 1) << 14) + bytes(40)
+    return b"RIFF" + struct.pack("<I", len(data) + 12) + b"WEBPVP8L" + struct.pack("<I", len(data)) + data
+
+
+def inflating(path: str) -> None:
+    """An archive of 0.4 MB with an array of 400 MB of zeros, more than maps have pixels."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (20000, 20000)})
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open("a.npy", "w") as member:
+        member.write(header.getvalue())
+        for _ in range(4):
+            member.write(bytes(2**20))
+
+
+def folder(path: str) -> None:
+    os.mkdir(path)
+
+
+def sparse(path: str) -> None:
+    """A file of 1 TB that takes no room on the disk."""
+    with open(path, "wb") as file:
+        file.truncate(2**40)
+
+
+def damaged_middle(path: str) -> None:
+    """A JPEG with a few bytes changed in the middle of its pixels."""
+    import cv2
+
+    image = np.random.default_rng(1).integers(0, 255, (64, 64), dtype=np.uint8)
+    data = bytearray(cv2.imencode(".jpg", image)[1].tobytes())
+    middle = len(data) * 2 // 3
+    data[middle : middle + 4] = b"\xff\xd3\xff\xd5"
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def fifo(path: str) -> None:
+    os.mkfifo(path)
+
+
+def scores(columns: int = 2) -> str:
+    return "method," + ",".join(f"s:m{i}" for i in range(columns)) + "\na," + ",".join("1" * columns) + "\n"
+
+
+_CHECKED = "fault of this program"
+
+CASES = [
+    # --- files of users -----------------------------------------------------------------------------------------------
+    Case(
+        "name that leaves the folder",
+        "run s.yaml --out o",
+        "s.yaml:1:7: name: .*cannot be the name of a file",
+        {"s.yaml": f"name: ../evil\n{METHOD}"},
+    ),
+    Case("absolute name", "run s.yaml --out o", "cannot be the name of a file", {"s.yaml": f"name: /tmp/evil\n{METHOD}"}),
+    Case("name with a slash", "check s.yaml", "cannot be the name of a file", {"s.yaml": f"name: a/b\n{METHOD}"}),
+    Case("name with a backslash", "check s.yaml", "cannot be the name of a file", {"s.yaml": f"name: 'a\\b'\n{METHOD}"}),
+    Case("name of 300 letters", "check s.yaml", "cannot be the name of a file", {"s.yaml": f"name: {'a' * 300}\n{METHOD}"}),
+    Case("name with a NUL", "check s.yaml", "cannot be the name of a file", {"s.yaml": f'name: "a\\0b"\n{METHOD}'}),
+    Case("name of a device", "check s.yaml", "cannot be the name of a file", {"s.yaml": f"name: NUL\n{METHOD}"}),
+    Case("name with a line", "check s.yaml", "cannot be the name of a file", {"s.yaml": f'name: "a\\nb"\n{METHOD}'}),
+    Case("name ..", "check s.yaml", "cannot be the name of a file", {"s.yaml": f"name: ..\n{METHOD}"}),
+    Case(
+        "method that leaves the folder",
+        "check s.yaml",
+        "methods: .*cannot be the name of a file",
+        {"s.yaml": f"{METHOD}methods: {{../evil: {{}}}}\n"},
+    ),
+    Case(
+        "plot that leaves the folder",
+        "check s.yaml",
+        "cannot be the name of a file",
+        {"s.yaml": f"{METHOD}report: {{plots: {{../p: {{x: scene, y: rms_error_all}}}}}}\n"},
+    ),
+    Case(
+        "plug-in above the script",
+        "check d/s.yaml",
+        r"d/s.yaml:1:11: plugins.*--plugin",
+        {"d": folder, "p.py": "raise SystemExit(3)", "d/s.yaml": f"plugins: [../p.py]\n{METHOD}"},
+    ),
+    Case("absolute plug-in", "check s.yaml", r"plugins.*outside.*--plugin", {"s.yaml": f"plugins: [/tmp/p.py]\n{METHOD}"}),
+    Case(
+        "plug-in that exits",
+        "check s.yaml",
+        "p.py cannot be imported: SystemExit: 3",
+        {"p.py": "raise SystemExit(3)", "s.yaml": f"plugins: [p.py]\n{METHOD}"},
+    ),
+    Case(
+        "resolved script of a user",
+        f"run s.yaml {PAIR} --out .",
+        "s.resolved.yaml: .*not overwritten",
+        {"s.yaml": METHOD, "s.resolved.yaml": "mine: 1\n"},
+    ),
+    Case(
+        "import over a file",
+        "import old.txt --out .",
+        "scene.yaml: .*not overwritten",
+        {"old.txt": "depth_map a.pgm\n", "scene.yaml": SCENE},
+        lines=1,
+    ),
+    # --- bombs --------------------------------------------------------------------------------------------------------
+    Case("alias bomb", "check s.yaml", r"s.yaml:.*more than \d+ values", {"s.yaml": bomb()}),
+    Case(
+        "alias bomb in --set",
+        "check s.yaml --set 'report={a: &a [1,1,1,1,1,1,1,1,1], b: &b [*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b], d: &d [*c,*c,*c,*c,*c,*c,*c], e: &e [*d,*d,*d,*d,*d,*d,*d], f: [*e,*e,*e,*e,*e,*e,*e]}'",
+        r"--set report: .*more than \d+ values",
+        {"s.yaml": METHOD},
+    ),
+    Case("alias bomb in scene.yaml", "scenes ./scene.yaml", r"scene.yaml: .*more than \d+ values", {"scene.yaml": bomb()}),
+    Case("alias bomb in scores", "rank s.yaml", r"s.yaml:.*more than \d+ values", {"s.yaml": bomb()}),
+    Case(
+        "alias bomb in --protocol",
+        "evaluate grey.pfm --scene ./scene.yaml --protocol '{base: &a [1,1,1,1,1,1,1,1,1,1], b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b,*b], d: &d [*c,*c,*c,*c,*c,*c,*c,*c], e: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]}'",
+        r"--protocol.*more than \d+ values",
+        {"scene.yaml": SCENE},
+    ),
+    Case("long value", "check s.yaml", ".{20,900}$", {"s.yaml": f"{METHOD}aggregation: {{use: {'x' * 50_000}}}\n"}),
+    Case("long key", "check s.yaml", ".{20,900}$", {"s.yaml": f"{METHOD}{'x' * 900}: 1\n"}),
+    Case("long list", "check s.yaml", ".{20,900}$", {"s.yaml": f"{METHOD}seed: [{', '.join(['1'] * 20_000)}]\n"}),
+    Case("long value in scene.yaml", "scenes ./scene.yaml", ".{20,900}$", {"scene.yaml": f"{SCENE}border: {'x' * 50_000}\n"}),
+    Case("long name of a scene", f"scenes {'x' * 20_000}", ".{20,900}$"),
+    Case(
+        "include diamonds",
+        "check d0.yaml",
+        "d0.yaml: fine",
+        {f"d{i}.yaml": (f"include: [e{i}.yaml, f{i}.yaml]\n") for i in range(20)}
+        | {f"{c}{i}.yaml": (f"include: d{i + 1}.yaml\n") for i in range(20) for c in "ef"}
+        | {"d20.yaml": METHOD},
+        status=0,
+        lines=0,
+    ),
+    Case(
+        "a chain of includes",
+        "check d0.yaml",
+        "includes .* deep",
+        {f"d{i}.yaml": f"include: d{i + 1}.yaml\n" for i in range(300)} | {"d300.yaml": METHOD},
+    ),
+    Case(
+        "many includes",
+        "check s.yaml",
+        "includes more than",
+        {f"d{i}.yaml": METHOD for i in range(600)} | {"s.yaml": f"include: [{', '.join(f'd{i}.yaml' for i in range(600))}]\n"},
+    ),
+    Case(
+        "2 x 900,000 settings",
+        "check s.yaml",
+        r"900000.*values",
+        {
+            "s.yaml": f"{METHOD}aggregation: [box]\nsweep: {{grid: {{aggregation.box.size: [3, 5], search.step: {{range: [1, 900000, 1]}}}}}}\n"
+        },
+    ),
+    Case(
+        "2 x 900,000 ranges",
+        "check s.yaml",
+        r"900000.*values",
+        {"s.yaml": f"{METHOD}sweep: {{grid: {{search.minimum: [0, 1], search.maximum: {{range: [1, 900000, 1]}}}}}}\n"},
+    ),
+    Case(
+        "many long axes",
+        "check s.yaml",
+        r"200000",
+        {
+            "s.yaml": f"{METHOD}sweep: {{grid: {{search.minimum: {{range: [0, 900000, 1]}}, search.maximum: {{range: [1, 900000, 1]}}, search.step: {{range: [1, 900000, 1]}}}}}}\n"
+        },
+        lines=3,
+    ),
+    Case(
+        "a product of axes",
+        "check s.yaml",
+        "9764400 runs.*at most 200000",
+        {
+            "s.yaml": f"{METHOD}aggregation: [box]\nsweep: {{grid: {{aggregation.box.size: {{range: [1, 309, 1]}}, search.maximum: {{range: [9, 408, 1]}}, "
+            "matching_cost.truncation: {range: [1, 79, 1]}}}\n"
+        },
+    ),
+    Case(
+        "many methods with long axes",
+        "check s.yaml",
+        r"200000",
+        {
+            "s.yaml": f"{METHOD}methods:\n"
+            + "".join(f"  m{i}: {{sweep: {{grid: {{search.maximum: {{range: [1, 900000, 1]}}}}}}}}\n" for i in range(20))
+        },
+        lines=20,
+    ),
+    Case("BMP of 32000x32000", "match b.bmp b.bmp", "b.bmp: .*32000x32000.*", {"b.bmp": bmp(32000, 32000)}),
+    Case("BMP of 9000x9000", "match b.bmp b.bmp", "b.bmp: is truncated: 9000x9000", {"b.bmp": bmp(9000, 9000)}),
+    Case("BMP of -2147483648 rows", "match b.bmp b.bmp", "b.bmp: ", {"b.bmp": bmp(32000, -(2**31))}),
+    Case("TIFF of 32000x32000", "match t.tif t.tif", "t.tif: .*32000x32000.*STEREO_MAX_PIXELS", {"t.tif": tiff(32000, 32000)}),
+    Case(
+        "TIFF with huge tiles",
+        "match t.tif t.tif",
+        "t.tif: .*30000x30000.*STEREO_MAX_PIXELS",
+        {"t.tif": tiff(32, 32, (322, 30000), (323, 30000))},
+    ),
+    Case("WebP of 16000x16000", "match w.webp w.webp", "w.webp: .*16000x16000", {"w.webp": webp(16000, 16000)}),
+    Case(
+        "npz that inflates",
+        "evaluate a.npz --scene ./scene.yaml",
+        "a.npz: .*20000x20000.*STEREO_MAX_PIXELS|a.npz: .*damaged",
+        {"a.npz": inflating, "scene.yaml": SCENE},
+    ),
+    Case("a file of 1 TB", "match s.png s.png", r"s.png: is 1099511627776 bytes long", {"s.png": sparse}),
+    Case("a script of 1 TB", "check s.yaml", r"s.yaml:1:1: is 1099511627776 bytes long", {"s.yaml": sparse}),
+    Case("a scene of 1 TB", "scenes ./scene.yaml", r"scene.yaml: is 1099511627776 bytes long", {"scene.yaml": sparse}),
+    Case("scores of 1 TB", "rank s.csv", r"s.csv: is 1099511627776 bytes long", {"s.csv": sparse}),
+    Case(
+        "a calibration of 1 TB",
+        "match left.png right.png --disparities 0:6 --calibration c.txt",
+        r"c.txt: is 1099511627776 bytes long",
+        {"c.txt": sparse},
+    ),
+    Case("an old script of 1 TB", "import s.txt", r"s.txt: is 1099511627776 bytes long", {"s.txt": sparse}),
+    Case(
+        "/dev/zero as an image",
+        "run window --left /dev/zero --right right.png --disparities 0:6",
+        "/dev/zero: is no regular file",
+    ),
+    Case(
+        "a FIFO as an image",
+        "run window --left f.png --right right.png --disparities 0:6",
+        "f.png: is no regular file",
+        {"f.png": fifo},
+    ),
+    Case(
+        "a FIFO as a map",
+        "evaluate f.pfm --scene ./scene.yaml",
+        "f.pfm: is no regular file",
+        {"f.pfm": fifo, "scene.yaml": SCENE},
+    ),
+    Case("a FIFO as a scene", "scenes ./scene.yaml", "scene.yaml: is no regular file", {"scene.yaml": fifo}),
+    Case("a FIFO as scores", "rank s.csv", "s.csv: is no regular file", {"s.csv": fifo}),
+    Case("/dev/zero as a script", "check /dev/zero", "/dev/zero:1:1: is longer than 1048576 bytes"),
+    Case("/dev/zero as an include", "check s.yaml", "/dev/zero:1:1: is no regular file", {"s.yaml": "include: /dev/zero\n"}),
+    # --- one line: scene.yaml -----------------------------------------------------------------------------------------
+    *(
+        Case(f"scene.yaml: {name}", "scenes ./scene.yaml", "scene.yaml", {"scene.yaml": text})
+        for name, text in {
+            "a date": "2001-01-01\n",
+            "a date as a key": f"{SCENE}2001-01-01: 3\n",
+            "no date": f"{SCENE}border: 2001-99-99\n",
+            "a date as a border": f"{SCENE}border: 2001-01-01\n",
+            "binary": f"{SCENE}border: !!binary aGVsbG8=\n",
+            "binary that is none": f"{SCENE}border: !!binary a\n",
+            "!!int abc": f"{SCENE}border: !!int abc\n",
+            "!!float x": f"{SCENE}border: !!float x\n",
+            "!!bool 3": f"{SCENE}border: !!bool 3\n",
+            "!!timestamp x": f"{SCENE}border: !!timestamp x\n",
+            "!!set": f"{SCENE}masks: !!set {{a, b}}\n",
+            "!!python/object": f"{SCENE}border: !!python/object/apply:os.system [echo]\n",
+            "5000 digits": f"{SCENE}border: {'9' * 5000}\n",
+            "400 digits": f"{SCENE}search: {{minimum: 0, maximum: {'9' * 400}}}\n",
+            "sexagesimal": f"{SCENE}border: 1:30:00:x\n",
+            "3000 deep": "[" * DEEP,
+            "3000 deep and closed": "frames: " + "[" * DEEP + "]" * DEEP + "\n",
+            "an alias of itself": "frames: &a [*a]\n",
+            "a key that is a list": "? [a, b]\n: 1\n",
+            "two documents": "---\na: 1\n---\nb: 2\n",
+            "NUL": "frames: [\0]\n",
+            "a huge position": "frames: [{file: left.png, position: 1.0e+400}, right.png]\n",
+            "a huge reference": f"{SCENE}reference: {'9' * 40}\n",
+        }.items()
+    ),
+    Case(
+        "scene.yaml: a merge key",
+        "scenes ./scene.yaml",
+        "<<: unknown key",
+        {"scene.yaml": f"a: &a {{}}\n{SCENE}<<: *a\n"},
+        lines=2,
+    ),
+    Case(
+        "scene.yaml: a file name with NUL", "scenes ./scene.yaml", "null byte", {"scene.yaml": 'frames: ["a\\0b", right.png]\n'}
+    ),
+    Case(
+        "scene.yaml: a long file name",
+        "scenes ./scene.yaml",
+        "too long",
+        {"scene.yaml": f"frames: [{'a' * 300}.png, right.png]\n"},
+    ),
+    # --- one line: scripts --------------------------------------------------------------------------------------------
+    Case("400 digits in --set", f"check s.yaml --set seed={'9' * 400}", "--set seed: .*whole number", {"s.yaml": METHOD}),
+    Case("5000 digits in --set", f"check s.yaml --set seed={'9' * 5000}", "--set seed: .*whole number", {"s.yaml": METHOD}),
+    Case(
+        "400 digits in an axis",
+        "check s.yaml",
+        "s.yaml:.*whole number",
+        {"s.yaml": f"{METHOD}sweep: {{grid: {{search.step: [1, {'9' * 400}]}}}}\n"},
+    ),
+    Case(
+        "400 digits in a range",
+        "check s.yaml",
+        "s.yaml:.*whole number",
+        {"s.yaml": f"{METHOD}sweep: {{grid: {{search.maximum: {{range: [1, {'9' * 400}, 1]}}}}}}\n"},
+        lines=2,
+    ),
+    Case("400 digits as a seed", "check s.yaml", "s.yaml:.*whole number", {"s.yaml": f"{METHOD}seed: {'9' * 400}\n"}),
+    Case(
+        "400 digits as a parameter",
+        "check s.yaml",
+        "s.yaml:.*whole number",
+        {"s.yaml": f"{METHOD}aggregation: [{{use: box, size: {'9' * 400}}}]\n"},
+    ),
+    Case(
+        "400 digits as a range",
+        "check s.yaml",
+        "s.yaml:.*whole number",
+        {"s.yaml": f"{METHOD}search: {{minimum: 0, maximum: {'9' * 400}}}\n"},
+    ),
+    Case(
+        "tiny steps",
+        "check s.yaml",
+        "values",
+        {"s.yaml": f"{METHOD}sweep: {{grid: {{search.maximum: {{range: [1, 2, 1e-300]}}}}}}\n"},
+    ),
+    Case(
+        "huge geometric spacing",
+        "check s.yaml",
+        "search.maximum.*level",
+        {"s.yaml": f"{METHOD}search: {{minimum: 0}}\nsweep: {{grid: {{search.maximum: {{geomspace: [1e-308, 1e308, 3]}}}}}}\n"},
+    ),
+    Case(
+        "fractions as a count",
+        "check s.yaml",
+        "values",
+        {"s.yaml": f"{METHOD}sweep: {{grid: {{search.maximum: {{linspace: [1, 2, 1e308]}}}}}}\n"},
+    ),
+    Case("3000 deep", "check s.yaml", "nested too deeply", {"s.yaml": "a: " + "[" * DEEP}),
+    Case("300 deep", "check s.yaml", "s.yaml", {"s.yaml": METHOD + "alternatives: {a: " * 150 + "x" + "}" * 150}),
+    Case("a script of 300 letters", f"check {'a' * 300}.yaml", "no such file|too long"),
+    Case("an include of 300 letters", "check s.yaml", "s.yaml", {"s.yaml": f"include: {'a' * 300}\n"}),
+    Case("an include of a folder", "check s.yaml", "folder", {"s.yaml": "include: .\n"}),
+    Case("a plug-in of 300 letters", "check s.yaml", "s.yaml", {"s.yaml": f"plugins: {'a' * 300}.py\n{METHOD}"}),
+    Case("a plug-in with NUL", "check s.yaml", "s.yaml", {"s.yaml": f'plugins: "a\\0.py"\n{METHOD}'}),
+    Case("a module with dots", "check s.yaml", "s.yaml", {"s.yaml": f"plugins: ...\n{METHOD}"}),
+    Case("a binary script", "check s.yaml", "UTF-8|not allowed", {"s.yaml": bytes(range(256))}),
+    Case("a folder as a script", "check d", "folder", {"d": folder}),
+    # --- one line: folders and paths ----------------------------------------------------------------------------------
+    Case("~nosuchuser as data", "scenes --data '~nosuchuser/x'", "nosuchuser"),
+    Case("~nosuchuser as a scene", "scenes '~nosuchuser/scene.yaml'", "nosuchuser"),
+    Case("a scene of 300 letters", f"scenes {'a' * 300}", "unknown scene"),
+    Case("a scene file of 300 letters", f"scenes {'a' * 300}.yaml", "too long|unknown"),
+    Case("an image of 300 letters", f"match {'a' * 300}.png right.png", "too long|no such"),
+    Case("an output folder of 300 letters", f"run s.yaml {PAIR} --out {'a' * 300}", "too long", {"s.yaml": METHOD}),
+    Case("an output folder that is a file", f"run s.yaml {PAIR} --out left.png", "left.png", {"s.yaml": METHOD}),
+    Case("maps that is a file", f"run s.yaml {PAIR} --out o", "o/maps", {"s.yaml": METHOD, "o": folder, "o/maps": "x"}),
+    Case("a map of 300 letters", f"evaluate {'a' * 300}.pfm --scene ./scene.yaml", "too long|no such", {"scene.yaml": SCENE}),
+    Case("results of 300 letters", f"results {'a' * 300}", "too long|no results"),
+    Case("scores of 300 letters", f"rank {'a' * 300}.csv", "too long|no such|cannot be read"),
+    Case(
+        "a calibration of 300 letters",
+        f"match left.png right.png --disparities 0:6 --calibration {'a' * 300}",
+        "too long|no such",
+    ),
+    Case("an old script of 300 letters", f"import {'a' * 300}", "too long|no such"),
+    # --- one line: scores ---------------------------------------------------------------------------------------------
+    Case("a field of 200,000 letters", "rank s.csv", "s.csv", {"s.csv": f"method,s:m\n{'a' * 200_000},1\nb,2\n"}),
+    Case("400 digits in scores", "rank s.yaml", "s.yaml", {"s.yaml": f"columns: [p]\nrows: {{a: [{'9' * 400}], b: [1]}}\n"}),
+    Case("400 digits in a CSV", "rank s.csv --lower '*'", "", {"s.csv": f"method,s:m\na,{'9' * 400}\nb,2\n"}, status=0, lines=0),
+    Case("a bootstrap of a billion", "rank window.csv --lower '*' --bootstrap 1000000000", "bootstrap: .*at most"),
+    Case("a bootstrap of none", "rank window.csv --lower '*' --bootstrap 0", "bootstrap"),
+    Case("NUL in a CSV", "rank s.csv", "s:m", {"s.csv": b"method,s:m\na\0,1\nb,2\n"}),
+    Case("an open quote in a CSV", "rank s.csv", "s.csv|s:m", {"s.csv": b'method,s:m\n"a,1\nb,2\n'}),
+    # --- one line: numbers of options ---------------------------------------------------------------------------------
+    Case("tune --timeout nan", "tune s.yaml --scene synthetic/planes --timeout nan", "--timeout", {"s.yaml": METHOD}),
+    Case(
+        "compare --threshold nan",
+        "compare grey.pfm grey.pfm --scene ./scene.yaml --threshold nan",
+        "--threshold",
+        {"scene.yaml": SCENE},
+    ),
+    Case(
+        "compare --threshold inf",
+        "compare grey.pfm grey.pfm --scene ./scene.yaml --threshold inf",
+        "--threshold",
+        {"scene.yaml": SCENE},
+    ),
+    Case("match --focal nan", "match left.png right.png --focal nan --baseline 1", "--focal"),
+    Case("run --truth-scale nan", f"run window {PAIR} --truth grey.pfm --truth-scale nan", "--truth-scale"),
+    Case("evaluate --scale nan", "evaluate grey.pfm --scene ./scene.yaml --scale nan", "--scale", {"scene.yaml": SCENE}),
+    Case("a seed of 400 digits", f"rank window.csv --lower '*' --bootstrap 5 --seed {'9' * 400}", "--seed"),
+    Case("--workers of 400 digits", f"run window {PAIR} --workers {'9' * 400}", "--workers"),
+    Case("--memory of 400 digits", f"run window {PAIR} --memory {'9' * 400}", "--memory"),
+    Case("--disparities nan:5", "run window --left left.png --right right.png --disparities nan:5", "disparities|search"),
+    Case("--disparities 0:inf", "run window --left left.png --right right.png --disparities 0:inf", "disparities|search"),
+    Case(
+        "--disparities of 400 digits",
+        f"run window --left left.png --right right.png --disparities 0:{'9' * 400}",
+        "disparities|search",
+    ),
+    Case("--where of 400 digits", f"results o --where seed={'9' * 400}", "", {"o": folder}),
+    Case(
+        "--disparities wider than the image",
+        "run window --left left.png --right right.png --disparities 0:2000",
+        "2001.*wider than.* 32",
+    ),
+    Case("match --disparities wider than the image", "match left.png right.png --disparities 0:2000", "2001.*wider than.* 32"),
+    Case("--disparities beyond the image", "match left.png right.png --disparities 500:505", "beyond|wider"),
+    Case(
+        "scene.yaml wider than the image",
+        "run window --scene ./scene.yaml",
+        "2001.*wider than.* 32",
+        {"scene.yaml": "frames: [left.png, right.png]\nsearch: {minimum: 0, maximum: 2000}\n"},
+    ),
+    Case(
+        "half as wide as the image",
+        "run s.yaml --left left.png --right right.png --disparities 0:20",
+        "warning: .*half",
+        {"s.yaml": METHOD},
+        status=0,
+    ),
+    Case(
+        "a huge window",
+        f"run s.yaml {PAIR} --set aggregation.box.size=99999999999",
+        "--set aggregation.box.size: 99999999999 pixels are more than any image has",
+        {"s.yaml": f"{METHOD}aggregation: [box]\n"},
+    ),
+    Case("a seed of 5000 digits", f"rank window.csv --seed {'9' * 5000}", "--seed", lines=4),
+    Case("an option of 50,000 letters", f"rank window.csv --{'x' * 50_000}", "No such option.*characters", lines=4),
+    # --- images -------------------------------------------------------------------------------------------------------
+    Case(
+        "a JPEG that is damaged in its middle",
+        "run s.yaml --left j.jpg --right j.jpg --disparities 0:6",
+        "warning: .*j.jpg: is damaged",
+        {"j.jpg": damaged_middle, "s.yaml": METHOD},
+        status=0,
+        lines=2,
+    ),
+]

@@ -1,0 +1,311 @@
+"""What belongs to the user stays as it is: scripts beside the results, plug-ins that nobody asked for, inputs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import stereo_framework
+from stereo_framework import limits
+from stereo_framework.cli.main import app
+from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
+from stereo_framework.errors import DataError, ScriptError
+from stereo_framework.io import file_stem, name_fault, read_image, write_image, write_own
+from stereo_framework.script import load
+from stereo_framework.tables.tables import csv_text
+
+METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\nscenes: [synthetic/planes]\nsearch: {minimum: 0, maximum: 4}\n"
+MARK = "open({path!r}, 'w').close()\n"
+STAGE = """
+from stereo_framework.stage import stage
+
+@stage("refinement", source="a test")
+def nothing_at_all(disparity):
+    return disparity
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_a_script_beside_its_results_stays_as_it_is(tmp_path):
+    mine, other = "# my comment\n" + METHOD, "# another of mine\n" + METHOD
+    (tmp_path / "mine.yaml").write_text(mine)
+    (tmp_path / "best.yaml").write_text(other)
+    assert call("run", "mine.yaml", "--out", ".", "--no-maps").exit_code == 0
+    assert (tmp_path / "mine.yaml").read_text() == mine
+    assert (tmp_path / "best.yaml").read_text() == other
+    # The same command, and the resolved script itself, run again.
+    assert call("run", "mine.yaml", "--out", ".", "--no-maps").exit_code == 0
+    assert call("run", "mine.resolved.yaml", "--out", ".", "--no-maps").exit_code == 0
+    # A changed one is the user's.
+    with (tmp_path / "mine.resolved.yaml").open("a") as file:
+        file.write("# changed\n")
+    result = call("run", "mine.yaml", "--out", ".", "--no-maps")
+    assert result.exit_code == 2
+    assert "mine.resolved.yaml: was not written by this program, or was changed since" in result.stderr
+    assert (tmp_path / "mine.resolved.yaml").read_text().endswith("# changed\n")
+
+
+def test_tune_keeps_a_script_that_is_called_best(tmp_path):
+    pytest.importorskip("optuna")
+    mine = METHOD + "aggregation: [box]\nsweep: {grid: {aggregation.box.size: [3, 5]}}\n"
+    (tmp_path / "best.yaml").write_text(mine)
+    result = call("tune", "best.yaml", "--statistic", "bad_pixels_all", "--trials", 1, "--out", ".")
+    assert result.exit_code == 2, result.output
+    assert "best.yaml: was not written by this program" in result.stderr
+    assert (tmp_path / "best.yaml").read_text() == mine
+
+
+def test_a_report_passes_over_files_of_others(tmp_path):
+    (tmp_path / "mine.yaml").write_text(METHOD)
+    assert call("run", "mine.yaml", "--out", "o", "--no-maps").exit_code == 0
+    (tmp_path / "o/broken.yaml").write_text("a: [")
+    assert call("report", "o").exit_code == 0
+    (tmp_path / "o/plots").mkdir()
+    (tmp_path / "o/plots/p.svg").write_bytes(b"\xff\xfe no picture")
+    result = call("report", "o")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "p.svg: is damaged or no SVG file" in result.stderr
+    (tmp_path / "o/plots/p.svg").unlink()
+    (tmp_path / "o/mine.resolved.yaml").write_text("a: [")
+    result = call("report", "o")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "mine.resolved.yaml: is damaged" in result.stderr
+
+
+def test_the_mark_of_a_file_is_its_content(tmp_path):
+    path = tmp_path / "a.yaml"
+    write_own(path, "a: 1\n")
+    write_own(path, "a: 2\n")
+    assert path.read_text().splitlines()[1:] == ["a: 2"]
+    path.write_text(path.read_text().replace("a: 2", "a: 3"))
+    with pytest.raises(
+        DataError, match=r"a\.yaml: was not written by this program, or was changed since, and is not overwritten"
+    ):
+        write_own(path, "a: 4\n")
+
+
+@pytest.mark.parametrize("name", ["a", "window (9x9)", "größe", "a.b-c_d", "9"])
+def test_names_that_files_can_have(name):
+    assert name_fault(name) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "a\\b", "a\0", "a\n", "con", "NUL.txt", "a.", "a ", "-a", "~a", "C:x", "a" * 101]
+)
+def test_names_that_files_cannot_have(name):
+    assert "cannot be the name of a file" in name_fault(name)
+
+
+def test_stems_of_files():
+    assert file_stem("a/../b:c") == "a-..-b-c"
+    assert len(file_stem("x" * 500)) == 80
+    assert file_stem("???") == "scene"
+
+
+# --- plug-ins ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    """A script in a folder of its own that names a plug-in above it, which leaves a trace when it is run."""
+    trace = tmp_path / "trace"
+    (tmp_path / "plug.py").write_text(MARK.format(path=str(trace)) + STAGE)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/s.yaml").write_text(f"plugins: [../plug.py]\n{METHOD}refinement: [nothing_at_all]\n")
+    return trace
+
+
+def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
+    result = call("check", "folder/s.yaml")
+    assert result.exit_code == 2
+    assert (
+        "'../plug.py' lies outside the script's folder, and importing it runs it; --plugin folder/../plug.py allows that"
+        in result.stderr
+    )
+    assert not stranger.exists()
+    assert call("check", "folder/s.yaml", "--plugin", "plug.py").exit_code == 0
+    assert stranger.exists()
+    assert len(load("folder/s.yaml", plugins=["plug.py"]).runs) == 1
+    # What was resolved names it by its whole path, and is as foreign.
+    assert call("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps").exit_code == 0
+    assert call("run", "o/s.resolved.yaml").exit_code == 2
+    assert call("run", "o/s.resolved.yaml", "--plugin", "plug.py").exit_code == 0
+    assert call("match", "--scene", "synthetic/planes", "--method", "o/s.resolved.yaml", "-o", "m").exit_code == 2
+    assert (
+        call("match", "--scene", "synthetic/planes", "--method", "o/s.resolved.yaml", "-o", "m", "--plugin", "plug.py").exit_code
+        == 0
+    )
+
+
+def test_an_include_brings_no_plug_in_from_elsewhere(tmp_path, stranger):
+    (tmp_path / "base.yaml").write_text(f"plugins: [plug.py]\n{METHOD}")
+    (tmp_path / "folder/t.yaml").write_text("include: ../base.yaml\n")
+    assert call("check", "folder/t.yaml").exit_code == 2
+    assert not stranger.exists()
+
+
+def test_a_link_does_not_bring_a_plug_in_nearer(tmp_path, stranger):
+    (tmp_path / "folder/near.py").symlink_to(tmp_path / "plug.py")
+    (tmp_path / "folder/s.yaml").write_text(f"plugins: [near.py]\n{METHOD}")
+    assert call("check", "folder/s.yaml").exit_code == 2
+    assert not stranger.exists()
+
+
+def test_check_without_plug_ins(tmp_path, stranger):
+    result = call("check", "--no-plugins", "folder/s.yaml")
+    assert result.exit_code == 0, result.output
+    assert (
+        result.stdout
+        == "folder/s.yaml: fine as far as it shows without its plug-ins (../plug.py); not checked: refinement nothing_at_all\n"
+    )
+    assert not stranger.exists()
+    # The rest is checked as ever, and so are scripts without plug-ins.
+    with (tmp_path / "folder/s.yaml").open("a") as file:
+        file.write("seed: x\n")
+    result = call("check", "--no-plugins", "folder/s.yaml")
+    assert result.exit_code == 2
+    assert "seed: 'x' is not a whole number" in result.stderr
+    (tmp_path / "plain.yaml").write_text(METHOD + "refinement: [nothing_at_all]\n")
+    assert "no stage 'nothing_at_all'" in call("check", "--no-plugins", "plain.yaml").stderr
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_limit_of_pixels_can_be_moved(tmp_path, monkeypatch):
+    write_image("a.png", np.zeros((20, 30), np.uint8))
+    monkeypatch.setenv("STEREO_MAX_PIXELS", "599")
+    with pytest.raises(DataError, match=r"a\.png: says 30x20 pixels; at most 599 are read \(STEREO_MAX_PIXELS=N"):
+        read_image("a.png")
+    monkeypatch.setenv("STEREO_MAX_PIXELS", "600")
+    assert read_image("a.png").shape == (20, 30)
+    monkeypatch.setenv("STEREO_MAX_PIXELS", "many")
+    result = call("match", "a.png", "a.png")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "STEREO_MAX_PIXELS: 'many' is not a whole number above 0" in result.stderr
+
+
+def test_all_axes_together_have_a_limit(monkeypatch):
+    monkeypatch.setattr(limits, "SETTINGS", 100)
+    axes = {f"search.{key}": {"range": [first, first + 59, 1]} for key, first in (("minimum", 0), ("maximum", 100))}
+    with pytest.raises(ScriptError, match="the axes of the script have more than 100 values"):
+        load({"include": "window", "sweep": {"zip": axes}})
+
+
+def test_so_many_faults_are_told(monkeypatch):
+    monkeypatch.setattr(limits, "FAULTS", 3)
+    with pytest.raises(ScriptError) as caught:
+        load({"include": "window", "methods": {f"m{i}": {"aggregation": "x"} for i in range(9)}})
+    assert len(caught.value.faults) == 4
+    assert caught.value.faults[-1] == "script: there are further faults"
+
+
+def test_scripts_from_pipes(tmp_path):
+    command = [sys.executable, "-m", "stereo_framework", "check", "/dev/stdin"]
+    result = subprocess.run(command, input=METHOD.encode(), capture_output=True, check=False)
+    assert (result.returncode, result.stderr) == (0, b""), result.stderr
+    assert result.stdout.startswith(b"/dev/stdin: fine; 1 run")
+
+
+# --- the last catch ---------------------------------------------------------------------------------------------------
+
+
+def test_what_nobody_thought_of_is_one_line(monkeypatch):
+    def fails(*arguments, **options):
+        raise ZeroDivisionError("division by\nzero")
+
+    monkeypatch.setattr("stereo_framework.datasets.scene_names", fails)
+    result = call("scenes")
+    assert result.exit_code == 70
+    [line] = result.stderr.splitlines()
+    assert line.startswith("error: ZeroDivisionError: division by zero (test_users_files.py:")
+    assert "please report it" in line
+    shown = call("scenes", "--traceback").stderr
+    assert line in shown
+    assert "Traceback (most recent call last)" in shown
+
+
+def test_a_stage_that_exits_is_a_run_that_failed(tmp_path):
+    (tmp_path / "p.py").write_text(STAGE.replace("return disparity", "raise SystemExit(3)"))
+    (tmp_path / "s.yaml").write_text(f"plugins: [p.py]\n{METHOD}refinement: [nothing_at_all]\n")
+    result = call("run", "s.yaml")
+    assert result.exit_code == 1
+    assert "refinement stage nothing_at_all: RuntimeError: calls sys.exit(3)" in result.stderr
+
+
+def test_what_the_system_refuses_is_one_line(monkeypatch):
+    def fails(*arguments, **options):
+        raise PermissionError(13, "Permission denied", "/root/x")
+
+    monkeypatch.setattr("stereo_framework.datasets.scene_names", fails)
+    result = call("scenes")
+    assert (result.exit_code, result.stderr) == (2, "error: /root/x: Permission denied\n")
+
+
+def test_cells_that_a_spreadsheet_would_compute():
+    rows = [["=1+1", "+x", "-y", "@z", "-1.5", "+2", "-", -3.5, None, "a=b", "=HYPERLINK('x')"]]
+    assert csv_text(["=m"], rows) == "'=m\n'=1+1,'+x,'-y,'@z,-1.5,+2,-,-3.5,,a=b,'=HYPERLINK('x')\n"
+
+
+def test_python_scripts_may_name_plug_ins_anywhere(tmp_path, stranger):
+    loaded = load({"include": "window", "plugins": [str(tmp_path / "plug.py")]})
+    assert loaded.plugins == (str(tmp_path / "plug.py"),)
+    assert stranger.exists()
+
+
+# --- what match writes ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def images():
+    """Two images, the left one called as the map will be."""
+    image = np.random.default_rng(3).integers(0, 255, (24, 40), dtype=np.uint8)
+    write_image("disparity.png", image[:, :-3])
+    write_image("right.png", image[:, 3:])
+    return "disparity.png", "right.png", "--disparities", "0:6", "--method", "window"
+
+
+def test_match_replaces_what_it_wrote_and_nothing_else(tmp_path, images):
+    for _ in range(2):
+        assert call("match", *images, "-o", "o").exit_code == 0
+    before = (tmp_path / "disparity.png").read_bytes()
+    result = call("match", *images, "-o", ".")
+    assert result.exit_code == 2
+    assert "disparity.png: is one of the images, and would be replaced; choose another folder" in result.stderr
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/picture.png").write_bytes(b"mine")
+    result = call("match", *images, "-o", "mine")
+    assert result.exit_code == 2
+    assert "mine/picture.png: was not written by a match, and is not overwritten" in result.stderr
+    assert (tmp_path / "disparity.png").read_bytes() == before
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["picture.png"]
+
+
+def test_every_text_file_has_an_encoding():
+    """Without one a text is read and written in the system's, which on Windows is not that of the next machine."""
+    package = Path(stereo_framework.__file__).parent
+    found = []
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or any(word.arg == "encoding" for word in node.keywords):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            modes = [one.value for one in node.args if isinstance(one, ast.Constant)]
+            if name in ("read_text", "write_text") and len(node.args) < (1 if name == "read_text" else 2):
+                found.append(f"{path.name}:{node.lineno}")
+            if name == "open" and isinstance(node.func, ast.Name) and not any("b" in str(mode) for mode in modes):
+                found.append(f"{path.name}:{node.lineno}")
+    assert found == []
