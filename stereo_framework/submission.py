@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from stereo_framework.datasets import load_scene, scene_names
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation import Protocol, doubts, evaluate, resolve
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
-from stereo_framework.io import PathLike, grey_disparity, read_disparity, read_grey
+from stereo_framework.io import PathLike
+from stereo_framework.io.map_files import best_scenes, map_files, read_map
 from stereo_framework.scene import Disparity, Scene
-
-SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
-"""Endings of files that may be disparity maps."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +65,11 @@ def find_maps(
         resolve(protocol)
         preset = None if scenes else protocol if isinstance(protocol, str) else str(protocol["base"])
     candidates = _candidates(preset, scenes, data)
-    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+    files = map_files(folder)
     maps: dict[str, Path] = {}
     strangers = []
     for path in files:
-        fits = _best(path.relative_to(folder.parent), candidates)
+        fits = list(best_scenes(path.relative_to(folder.parent), candidates))
         if len(fits) > 1:
             raise DataError(f"{path}: belongs to {' or '.join(fits)}; say which data set with --protocol or --scene")
         if not fits:
@@ -159,20 +155,8 @@ def measure_map(
     loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
     usual = PRESETS["taxonomy2002"] if loaded.truth is None else of_scene(loaded)
     chosen = derive(usual if protocol is None else resolve(protocol), changes or {})
-    disparity = _read(path, loaded, chosen, scale, unknown)
+    disparity = read_map(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
     return Measured(Path(path), loaded, chosen, disparity, evaluate(disparity, loaded, chosen), tuple(doubts(disparity, loaded)))
-
-
-def _read(path: PathLike, scene: Scene, protocol: Protocol, scale: float | None, unknown: int | None) -> Disparity:
-    if Path(path).suffix.lower() in (".pfm", ".npy", ".npz"):
-        return read_disparity(path, scale=scale)
-    samples = read_grey(path)
-    eight_bits = samples.dtype == np.uint8
-    if scale is None and eight_bits:
-        scale = scene.grey_levels
-    if unknown is None and not (eight_bits and protocol.missing == "bad"):
-        unknown = 0
-    return grey_disparity(path, samples, scale=scale, unknown=unknown)
 
 
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
@@ -187,16 +171,3 @@ def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | No
         measured = {folder for folder, name in one_of.items() if load_scene(name, data=data).protocol == protocol}
         names = [name for name in names if name.partition("/")[0] in measured]
     return names
-
-
-def _best(path: Path, names: Sequence[str]) -> list[str]:
-    """The scenes that a file's path names most completely."""
-    parts = [*path.parts[:-1], path.stem]
-    found: dict[str, int] = {}
-    for name in names:
-        *sets, short = name.split("/")
-        stem = path.stem
-        if short in parts or (stem.startswith(short) and not stem[len(short)].isalnum()):
-            found[name] = sum(part in parts for part in sets)
-    best = max(found.values(), default=0)
-    return [name for name, score in found.items() if score == best]

@@ -6,6 +6,7 @@ import functools
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
@@ -134,6 +135,15 @@ class Pipeline:
         """
         others = [(f"alternatives.{name}.{address}", b) for name, method in self.alternatives for address, b in method.stages()]
         return (*others, *self.own_stages())
+
+    def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
+        """Files from outside that decide what stages do, by address, as of `Bound.files`."""
+        return {address: bound.files(scene) for address, bound in self._outside}
+
+    @functools.cached_property
+    def _outside(self) -> tuple[tuple[str, Bound], ...]:
+        bounds = ((address, b.bound if isinstance(b, Weighted) else b) for address, b in self.stages())
+        return tuple((address, bound) for address, bound in bounds if bound.stage.files)
 
     def links(self, *, both: bool = False) -> list[Link]:
         """The steps in running order, for one view or for both; see `running_order`."""

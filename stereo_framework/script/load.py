@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import protocols
 from stereo_framework.script.include import Reader, build
 from stereo_framework.script.library import find_script
-from stereo_framework.script.methods import assign, check, methods
+from stereo_framework.script.methods import Method, assign, check, methods
 from stereo_framework.script.overrides import apply
 from stereo_framework.script.places import Faults, Node
 from stereo_framework.script.reading import text
@@ -120,7 +121,20 @@ def load(
     )
     settings = tuple(Settings(method, common) for method in found)
     runs = () if tuning else tuple(itertools.chain.from_iterable(settings))
+    _check_files(runs, found, faults)
+    faults.raise_if_any()
     return Script(name, path, chosen, runs, settings, root.report, plugins, resolved(name, chosen, root, found, common))
+
+
+def _check_files(runs: Sequence[Run], found: Sequence[Method], faults: Faults) -> None:
+    """Report programs, models and maps from outside that are missing. Nothing of them is run."""
+    places = {method.name: method.place for method in found}
+    # Runs share pipelines, and comparing those by value would take long.
+    for method, pipeline in {(run.method, id(run.pipeline)): (run.method, run.pipeline) for run in runs}.values():
+        try:
+            pipeline.files()
+        except ParameterError as error:
+            faults.add(places[method], str(error))
 
 
 def _anywhere(node: Node, folder: Path | None) -> str:

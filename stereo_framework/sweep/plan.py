@@ -18,7 +18,7 @@ from stereo_framework.errors import DataError, ParameterError, ScriptError
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.scene import Scene, Search
 from stereo_framework.script import Run, Script
-from stereo_framework.sweep.identity import code_digest, run_id, scene_digest
+from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
 _LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
 """Rough costs, in passes over a volume: of a local stage, of one that sees the whole, of one iteration, of measuring a map."""
@@ -115,7 +115,8 @@ class Planner:
             except ParameterError as error:
                 raise ParameterError(f"scene {self.scene.name}: {error}") from error
         search = self._searches[wanted]
-        identity = run_id(self.content, repr(search), run.parameters, self.code)
+        files = {f"{address}.files": files_digest(paths) for address, paths in run.pipeline.files(self.scene).items()}
+        identity = run_id(self.content, repr(search), run.parameters | files, self.code)
         return Task(self.scene, run, search, identity, run.protocols or self._usual)
 
 

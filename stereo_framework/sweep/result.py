@@ -12,6 +12,9 @@ from stereo_framework.scene import Disparity
 EVALUATION = "evaluation"
 """What the measuring of a map is called among the seconds of a result."""
 
+MEMORY, MESSAGES = "peak_memory", "messages"
+"""What the memory of programs from outside is called among the statistics of a result, in MiB, and what they wrote for people in its environment."""
+
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -48,7 +51,7 @@ class Result:
     map : Path or None
         The stored disparity map.
     environment : mapping of str to str
-        Versions of the packages, and the machine, that computed.
+        Versions of the packages, and the machine, that computed; ``messages``: what a program from outside wrote for people.
     """
 
     id: str

@@ -21,7 +21,7 @@ from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.stage import load_plugin
 from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.plan import Unit
-from stereo_framework.sweep.result import EVALUATION
+from stereo_framework.sweep.result import EVALUATION, MEMORY, MESSAGES
 from stereo_framework.sweep.scenes import SentScene
 
 
@@ -100,9 +100,10 @@ def failed(error: str) -> Outcome:
 
 def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: bool) -> Outcome:
     statistics, seconds = [], []
+    memory = {} if match.memory is None else {MEMORY: match.memory}
     for protocol in protocols:
         start = working_time()
-        statistics.append(evaluate(match.disparity, scene, protocol))
+        statistics.append(evaluate(match.disparity, scene, protocol) | memory)
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Outcome(
         statistics=tuple(statistics),
@@ -110,7 +111,7 @@ def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: 
         energy=match.energy,
         warnings=tuple(dict.fromkeys((*match.warnings, *doubts(match.disparity, scene)))),
         disparity=match.disparity if keep else None,
-        environment=environment(),
+        environment={**environment(), **({MESSAGES: match.messages} if match.messages else {})},
     )
 
 
