@@ -13,6 +13,8 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.tune import Trial
 
@@ -64,13 +66,17 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def print_results(results: Sequence[Result], columns: Sequence[str] = (), *, errors: bool = True) -> None:
-    """Print results, one table for each protocol with the protocol's text under it, then warnings and, if wanted, errors."""
+def print_results(
+    results: Sequence[Result], columns: Sequence[str] = (), *, errors: bool = True, data: Path | None = None
+) -> None:
+    """Print results, one table for each protocol with its average over the scenes and its text, then warnings and, if wanted, errors."""
+    from stereo_framework.tables.averages import averages
     from stereo_framework.tables.tables import results_table
     from stereo_framework.tables.words import setting_name
 
+    means = averages(results, data)
     for text in dict.fromkeys(r.protocol_text for r in results):
-        header, rows = results_table([r for r in results if r.protocol_text == text], columns)
+        header, rows = results_table([r for r in (*results, *means) if r.protocol_text == text], columns)
         print_table(header, rows)
         print(text)
     for result in results:

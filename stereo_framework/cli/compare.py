@@ -52,7 +52,7 @@ def compare(
     """
     from stereo_framework.cli.evaluate import map_names, map_result
     from stereo_framework.datasets import load_scene
-    from stereo_framework.figures.result_pictures import write_comparison
+    from stereo_framework.figures.result_pictures import write_comparison, write_pictures
     from stereo_framework.submission import measure_map
 
     if len(maps) < 2:
@@ -68,8 +68,10 @@ def compare(
         measured = [_with_consistency(m, other, threshold) for m, other in zip(measured, others, strict=True)]
     measured = [measured[0], *(_with_difference(m, measured[0], threshold) for m in measured[1:])]
     names = map_names(maps)
-    results = [map_result(m, names[m.path], out and out / names[m.path]) for m in measured]
+    results = [map_result(m, names[m.path]) for m in measured]
     if out is not None:
+        for one in measured:
+            write_pictures(out / names[one.path], one.disparity, loaded, one.protocol)
         write_comparison(out / "comparison.png", {names[m.path]: m.disparity for m in measured}, loaded)
     if json:
         _output.print_json([r.record() for r in results])

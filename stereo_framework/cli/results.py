@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +16,12 @@ from stereo_framework.cli._options import Json
 from stereo_framework.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
     from stereo_framework.tables.results import Results
     from stereo_framework.tables.tables import Table
 
 _ENDINGS = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".parquet": "parquet"}
+_SHORT = {"md": "markdown", "tex": "latex"}
 
 
 def results(
@@ -66,7 +68,7 @@ def results(
     every
         Results of earlier scripts in this folder too.
     format
-        table, csv, json, markdown, latex or parquet; default: by --output's ending, else table.
+        table, csv, json, markdown (md), latex (tex) or parquet; default: by --output's ending, else table.
     output
         Write to this file instead of printing.
     csv
@@ -77,7 +79,7 @@ def results(
     from stereo_framework.sweep import Store
     from stereo_framework.tables.results import Results
 
-    kind = _format(format, output, csv, json)
+    kind = format_of(format, output, csv, json)
     with Store(folder) as store:
         found, missing = Results(store.results(every=every)), store.missing()
     found = found.where(*(where or []))
@@ -89,7 +91,9 @@ def results(
         table = _summary(found, group, rows, columns, value, best, top, sort)
         with _target(None if kind == "parquet" else output):
             if table is None:
-                _print_all(found.sort(*_names(sort)), _names(columns), kind, output)
+                print_all(found.sort(*_names(sort)), _names(columns), kind, output)
+                if kind == "table":
+                    print(f"{len(found)} results")
             else:
                 _print_table(table, kind, output)
         if output is not None:
@@ -99,7 +103,9 @@ def results(
     return 0
 
 
-def _format(format: str | None, output: Path | None, csv: bool, json: bool) -> str:
+def format_of(format: str | None, output: Path | None, csv: bool, json: bool) -> str:
+    """The format that results are to be written in, by any of the options that may say so."""
+    format = _SHORT.get(format or "", format)
     asked = {name for name, given in (("csv", csv), ("json", json), (format or "", format)) if given}
     if len(asked) > 1:
         raise ParameterError(f"one format at a time, not {' and '.join(sorted(asked))}")
@@ -161,8 +167,11 @@ def _target(output: Path | None) -> Iterator[None]:
     write_text(output, buffer.getvalue())
 
 
-def _print_all(found: Results, columns: list[str], kind: str, output: Path | None) -> None:
-    """Every result: all it holds for machines; for people a table a protocol."""
+def print_all(
+    found: Sequence[Result], columns: Sequence[str], kind: str, output: Path | None = None, *, data: Path | None = None
+) -> None:
+    """Every result: all it holds for machines; for people a table a protocol, with the protocol's average over the scenes."""
+    from stereo_framework.tables.averages import averages
     from stereo_framework.tables.formats import to_text, write_parquet
     from stereo_framework.tables.tables import listing, tidy, to_csv
 
@@ -173,11 +182,11 @@ def _print_all(found: Results, columns: list[str], kind: str, output: Path | Non
     elif kind == "json":
         _output.print_json([r.record() for r in found])
     elif kind == "table":
-        _output.print_results(found, columns)
-        print(f"{len(found)} results")
+        _output.print_results(found, columns, data=data)
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
-        tables = (listing([r for r in found if r.protocol_text == text], columns) for text in protocols)
+        every = [*found, *averages(found, data)]
+        tables = (listing([r for r in every if r.protocol_text == text], columns) for text in protocols)
         print("\n".join(to_text(table, kind) for table in tables), end="")
 
 

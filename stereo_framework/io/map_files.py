@@ -56,7 +56,7 @@ def map_of(place: str, scene: str) -> Path:
     ----------
     place : str
         A path in which ``{scene}`` stands for the scene's full name, its last part, or the full name with hyphens, whichever there is; or a folder
-        in which a file or its folder is named like the scene.
+        in which a file or its folder is named like the scene; or a file, whatever the scene.
     scene : str
         Full name.
 
@@ -73,6 +73,8 @@ def map_of(place: str, scene: str) -> Path:
             raise DataError(f"no map of {scene}: there is no {' or '.join(map(str, files))}")
         return found
     folder = Path(place)
+    if folder.is_file():
+        return folder
     fits = {path: score for path in map_files(folder) for score in best_scenes(path.relative_to(folder.parent), [scene]).values()}
     best = [path for path, score in fits.items() if score == max(fits.values())]
     if len(best) > 1:

@@ -17,7 +17,7 @@ def _files(place: str, scene: Scene | None) -> list[Path]:
     if not place:
         raise ParameterError("maps: is missing: a folder of maps, or a path with {scene}")
     fixed = Path(place.partition("{scene}")[0] + "*").parent if "{scene}" in place else Path(place)
-    if not fixed.is_dir():
+    if not fixed.is_dir() and not Path(place).is_file():
         raise ParameterError(f"maps: no folder {fixed}")
     if scene is None:
         return []
@@ -51,7 +51,7 @@ def maps(
         Its name says which file holds its map, its data set how 8-bit maps are encoded.
     place : str
         A path with {scene} for the scene's name (its last part, all of it, or all with hyphens), or a folder as benchmarks ask for it, in which a file or its
-        folder is named like the scene. Relative paths start at the script's folder.
+        folder is named like the scene; or a single file. Relative paths start at the script's folder.
     scale : float or None
         Grey levels per pixel of disparity in pictures; null: what the scene's data set uses, 256 with 16 bits.
     unknown : int or None

@@ -17,6 +17,7 @@ from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Pi
 from stereo_framework.page.report_files import reports
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
+from stereo_framework.tables.averages import averages
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.tables import listing, show
 from stereo_framework.tables.values import is_number
@@ -44,7 +45,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     folder = Path(folder)
     with Store(folder) as store:
         results, missing = store.results(), store.missing()
-    sections = [Section("Results", _results(results))]
+    sections = [Section("Results", _results(results, averages(results, data)))]
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
     if plots := sorted((folder / "plots").glob("*.svg")):
@@ -56,11 +57,10 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     return Page(f"Run: {folder.resolve().name}", lead, sections)
 
 
-def _results(results: Sequence[Result]) -> list[Block]:
+def _results(results: Sequence[Result], means: Sequence[Result]) -> list[Block]:
     blocks: list[Block] = []
     for text in dict.fromkeys(r.protocol_text for r in results):
-        same = [r for r in results if r.protocol_text == text]
-        table = listing(same)
+        table = listing([r for r in (*results, *means) if r.protocol_text == text])
         cells = [
             [
                 Cell(shown, float(value) if is_number(value) else None, "best" if (i, j) in table.best else "")

@@ -46,12 +46,17 @@ class Task:
     @property
     def keys(self) -> tuple[str, ...]:
         """One key for each protocol."""
-        return tuple(f"{self.id} {self.run.method} {_protocol_digest(protocol)}" for protocol in self.protocols)
+        return tuple(result_key(self.id, self.run.method, protocol) for protocol in self.protocols)
 
     @property
     def stem(self) -> str:
         """File name, without ending, of what is written about this task."""
         return f"{self.scene.name.replace('/', '-')}_{self.run.method}_{self.id[:8]}"
+
+
+def result_key(identity: str, method: str, protocol: Protocol) -> str:
+    """The key under which a result of a method is stored."""
+    return f"{identity} {method} {_protocol_digest(protocol)}"
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import json
 import math
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +141,21 @@ class Store:
                 number = self._db.execute("INSERT INTO plans (script, created) VALUES (?, ?)", (text, time.time())).lastrowid
             self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", [(number, i, key) for i, key in enumerate(keys)])
 
+    def refuse_method(self, method: str) -> None:
+        """Raise a DataError if a method of the latest script has that name."""
+        query = f"SELECT 1 FROM items JOIN results USING (key) WHERE plan = {_LATEST} AND method = ? LIMIT 1"
+        if self._db.execute(query, (method,)).fetchone():
+            raise DataError(f"{self.folder}: a method of the script that was run there is called {method!r}; choose another name")
+
+    def add_beside(self, results: Mapping[str, Result]) -> None:
+        """Write results, by key, that no script asks for: they stand beside those of every script. Of one method, scene and protocol the last counts."""
+        for key, result in results.items():
+            self.add(key, result)
+        new = {(r.scene, r.method, r.protocol_text) for r in results.values()}
+        query = f"SELECT key, scene, method, protocol_text FROM items JOIN results USING (key) JOIN plans USING (plan) WHERE {_IS_BESIDE}"
+        before = [key for key, *what in self._db.execute(f"{query} ORDER BY position") if tuple(what) not in new]
+        self.plan([*before, *results], _BESIDE)
+
     def add(self, key: str, result: Result) -> None:
         """Write one result; an earlier one under the same key is replaced.
 
@@ -172,17 +187,17 @@ class Store:
         return self._result(rows[0]) if rows else None
 
     def results(self, *, every: bool = False) -> list[Result]:
-        """Results of the latest plan in its order, or of all plans in the order of writing."""
+        """Results of the latest plan in its order and those beside it, or of all plans in the order of writing."""
         query = f"SELECT {_COLUMNS} FROM results ORDER BY rowid"
         if not every:
-            query = f"""SELECT {_COLUMNS} FROM items JOIN results USING (key)
-                WHERE plan = (SELECT plan FROM plans ORDER BY created DESC, plan DESC LIMIT 1) ORDER BY position"""
+            columns = ", ".join(f"results.{name}" for name in _COLUMNS.split(", "))
+            query = f"""SELECT {columns} FROM items JOIN results USING (key) JOIN plans USING (plan)
+                WHERE plan = {_LATEST} OR {_IS_BESIDE} ORDER BY {_IS_BESIDE}, position"""
         return [self._result(row) for row in self._db.execute(query)]
 
     def missing(self) -> int:
         """How many results of the latest plan are not there yet."""
-        query = """SELECT count(*) FROM items LEFT JOIN results USING (key)
-            WHERE plan = (SELECT plan FROM plans ORDER BY created DESC, plan DESC LIMIT 1) AND id IS NULL"""
+        query = f"SELECT count(*) FROM items LEFT JOIN results USING (key) WHERE plan = {_LATEST} AND id IS NULL"
         return int(self._db.execute(query).fetchone()[0])
 
     def _result(self, row: Sequence[Any]) -> Result:
@@ -194,6 +209,12 @@ class Store:
         values["map"] = self.folder / values["map"] if values["map"] else None
         return Result(**values)
 
+
+_BESIDE = {"beside": "maps of others"}
+"""Stands where plans have their script: the results of this plan stand beside those of every other."""
+
+_IS_BESIDE = f"plans.script = '{json.dumps(_BESIDE)}'"
+_LATEST = f"(SELECT plan FROM plans WHERE NOT {_IS_BESIDE} ORDER BY created DESC, plan DESC LIMIT 1)"
 
 _COLUMNS = "id, scene, method, protocol, protocol_text, parameters, axes, statistics, energy, seconds, warnings, error, script, map, environment"
 _JSON = ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment")
