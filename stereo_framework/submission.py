@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.datasets import load_scene, scene_names
+from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation import Protocol, doubts, evaluate, resolve
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
@@ -48,7 +48,7 @@ def find_maps(
     protocol : str or mapping, optional
         A preset or what is derived from one: without `scenes`, only those of the data sets that are measured with it.
     scenes : sequence of str, optional
-        Only these scenes, by full name or its beginning (``middlebury-v3/trainingQ``).
+        Only these scenes, as `find_scenes` takes them: names, data sets (``middlebury-v3/trainingQ``) and patterns.
     data : path-like, optional
         As in `load_scene`.
 
@@ -162,7 +162,8 @@ def measure_map(
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
     names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
     if scenes:
-        names = [name for name in names if any(name == s or name.startswith(f"{s.rstrip('/')}/") for s in scenes)]
+        wanted = {name for scene in scenes for name in find_scenes(scene, data=data)}
+        names = [name for name in names if name in wanted or any(name.endswith(f"/{one}") for one in wanted)]
         if not names:
             raise DataError(f"no scene is called {' or '.join(scenes)} or begins so; 'stereo-framework scenes' lists them")
     if protocol is not None:

@@ -11,6 +11,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
+from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
 from stereo_framework.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 def evaluate(
     maps: list[Path],
     scene: list[str] | None = None,
+    left: Left = None,
+    right: Right = None,
+    disparity_range: DisparityRange = None,
+    truth: Truth = None,
+    truth_scale: TruthScale = None,
+    mask: PairMask = None,
     protocol: ProtocolSpec = None,
     measure: Measures = None,
     threshold: list[float] | None = None,
@@ -73,7 +80,10 @@ def evaluate(
     how: dict[str, Any] = {"protocol": spec, "changes": changes, "scale": scale, "unknown": unknown, "data": data}
     reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
-    if files and len(scene or []) != 1:
+    pair = own_pair(left, right, disparity_range, {"--truth": truth, "--mask": mask}, truth_scale)
+    if pair is not None and (scene or folders):
+        raise ParameterError("--left and --right give the scene of single maps; leave out --scene and folders")
+    if files and pair is None and len(scene or []) != 1:
         raise ParameterError(f"{files[0]}: name the scene it belongs to with one --scene; 'stereo-framework scenes' lists them")
     results: list[Result] = []
 
@@ -86,7 +96,7 @@ def evaluate(
 
     names = map_names(files)
     for path in files:
-        tell(path, name or names[path], [measure_map(path, (scene or [""])[0], **how)], [name or names[path]])
+        tell(path, name or names[path], [measure_map(path, pair or (scene or [""])[0], **how)], [name or names[path]])
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or (), data=data)
         for path in found.strangers:

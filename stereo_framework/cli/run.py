@@ -22,6 +22,7 @@ from stereo_framework.cli._options import (
     disparities,
     size,
 )
+from stereo_framework.cli._own_pair import own_pair
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
@@ -69,13 +70,13 @@ def run(
     script
         Scripts: files, or names of shipped ones (ssd, window).
     scene
-        Scene to run on instead of the script's; repeatable.
+        Scene, data set or pattern ('middlebury2006/*') to run on instead of the script's; repeatable.
     left
         Your own pair: the reference image, seen from the left.
     right
         Your own pair: the match image, seen from the right.
     disparity_range
-        Search range in pixels, both ends included: 0:64.
+        Search range in pixels, both ends included: 0:64; default of your own pair: ndisp of the calib.txt beside it.
     truth
         Your own pair: true disparities (PFM, PNG, PGM, npy).
     truth_scale
@@ -98,7 +99,11 @@ def run(
         Statistics or parameters to show, separated by commas.
     """
     beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
-    pair = _pair(left, right, disparity_range, beside, truth_scale)
+    pair = own_pair(left, right, disparity_range, beside, truth_scale)
+    if pair is not None and pair.search is None:
+        raise ParameterError(
+            "your own pair needs --disparities, or a calib.txt with ndisp beside the left image; --disparities missing"
+        )
     if pair is not None and scene:
         raise ParameterError("--left and --right give the scene; leave out --scene")
     overrides = list(settings or [])
@@ -206,26 +211,6 @@ def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> b
         for line in str(error).splitlines():
             print(f"warning: {line}", file=sys.stderr)
         return True
-
-
-def _pair(
-    left: Path | None, right: Path | None, disparity_range: str | None, beside: dict[str, Path | None], truth_scale: float | None
-) -> Scene | None:
-    """The user's own pair, with the files `beside` it by option; None without one."""
-    from stereo_framework.datasets import pair_scene
-    from stereo_framework.scene import Search
-
-    files: dict[str, Any] = {
-        option.removeprefix("--").replace("-", "_"): file for option, file in beside.items() if file is not None
-    }
-    if left is None and right is None:
-        for option in (option for option, file in beside.items() if file is not None):
-            raise ParameterError(f"{option} belongs to your own pair; give --left and --right too")
-        return None
-    if left is None or right is None or disparity_range is None:
-        missing = [n for n, v in (("--left", left), ("--right", right), ("--disparities", disparity_range)) if v is None]
-        raise ParameterError(f"your own pair needs --left, --right and --disparities; {' and '.join(missing)} missing")
-    return pair_scene(left, right, Search(*disparities(disparity_range)), truth_scale=truth_scale, **files)
 
 
 def _pictures(result: Result, task: Task) -> None:

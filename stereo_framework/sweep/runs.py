@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import yaml
 
-from stereo_framework.datasets import load_scene
+from stereo_framework.datasets import find_scenes, load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.io import write_disparity
 from stereo_framework.scene import Scene
@@ -45,7 +45,7 @@ def run(
     ----------
     script : path, name of a shipped script, mapping or Script
     scenes : scene names or Scene objects, optional
-        Instead of the script's own.
+        Instead of the script's own. Names as `find_scenes` takes them: data sets and patterns stand for all their scenes.
     data : path, optional
         Data root; default: the environment variable STEREO_DATA, then the user's cache folder.
     out : path, optional
@@ -116,7 +116,10 @@ def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None
         raise DataError(
             f"{script.name}: no scene to run on; name some under 'scenes:' or with --scene (synthetic/planes needs no data)"
         )
-    return [s if isinstance(s, Scene) else load_scene(s, data=data) for s in wanted]
+    found: dict[str | Scene, None] = {}
+    for one in wanted:
+        found |= dict.fromkeys([one] if isinstance(one, Scene) else find_scenes(one, data=data))
+    return [s if isinstance(s, Scene) else load_scene(s, data=data) for s in found]
 
 
 def execute(

@@ -135,3 +135,113 @@ def test_a_missing_map_is_told_in_the_average(cli, root):
         f"error: middlebury-v2/cones elas: no map of middlebury-v2/cones: there is no {root}/elas/middlebury-v2/cones.pfm or "
         f"{root}/elas/cones.pfm or {root}/elas/middlebury-v2-cones.pfm"
     ]
+
+
+def test_data_sets_and_patterns_stand_for_their_scenes(cli, root):
+    data = ("--data", root / "root")
+    found = json.loads(cli("run", "ssd", "--scene", "middlebury-v2", *data, "--json").stdout)
+    assert [r["scene"] for r in found] == ["middlebury-v2/cones", "middlebury-v2/teddy"]
+    found = json.loads(cli("run", "ssd", "--scene", "middlebury-v2/c*", "--scene", "middlebury-v2/cones", *data, "--json").stdout)
+    assert [r["scene"] for r in found] == ["middlebury-v2/cones"]
+    (root / "tuned.yaml").write_text("include: ssd\nscenes: 'middlebury2003/*'\nsweep: {grid: {aggregation.box.size: [3, 5]}}\n")
+    best = json.loads(cli("tune", root / "tuned.yaml", "--trials", 1, *data, "--json").stdout)["best"]
+    assert list(best["scenes"]) == ["middlebury2003/cones", "middlebury2003/teddy"]
+    found = json.loads(cli("evaluate", root / "raft", "--scene", "middlebury2003/t*", *data, "--json").stdout)
+    assert [r["scene"] for r in found] == ["middlebury2003/teddy"]
+    wrong = cli("run", "ssd", "--scene", "middlebury-v3/*", *data, status=2).stderr
+    assert wrong.startswith("error: no scene fits 'middlebury-v3/*'; legal folders: middlebury-v2, middlebury2003, synthetic")
+
+
+def test_compare_of_folders_and_of_what_a_results_folder_holds(cli, root):
+    data, out = ("--data", root / "root"), root / "out"
+    cli("evaluate", root / "raft", "--protocol", "middlebury-v2", "--out", out, *data)
+    arguments = ("compare", out, root / "elas", "--scene", "middlebury-v2", *data)
+    found = {
+        (r["scene"], r["method"]): r["statistics"].get("mean_difference") for r in json.loads(cli(*arguments, "--json").stdout)
+    }
+    assert found == {(V2[1], "raft"): None, (V2[1], "elas"): 0, (V2[0], "raft"): None, (V2[0], "elas"): 2}
+    assert "average of 2" in cli(*arguments).stdout
+    (root / "elas/cones.pfm").unlink()
+    result = cli(*arguments, "--json")
+    assert {r["scene"] for r in json.loads(result.stdout)} == {V2[0]}
+    assert result.stderr.startswith("warning: no map of middlebury-v2/cones: none of the files in")
+    single = (root / "raft/teddy.pfm", "--scene", "middlebury-v2")
+    assert "one map for several scenes" in cli("compare", out, *single, *data, status=2).stderr
+
+
+@pytest.fixture
+def mine(root):
+    """A folder of one's own, named as Middlebury names its files."""
+    folder = root / "mine"
+    folder.mkdir()
+    for name, view in (("im0.png", 2), ("im1.png", 6)):
+        (root / f"root/middlebury2003/teddy/im{view}.png").rename(folder / name)
+    write_disparity(folder / "disp0.pfm", TRUTH)
+    half = np.zeros((24, 32), np.uint8)
+    half[:12] = 255
+    write_image(folder / "mask0nocc.png", half)
+    wrong_below = TRUTH.copy()
+    wrong_below[12:] += 5
+    write_disparity(root / "map.pfm", wrong_below)
+    write_disparity(root / "other.pfm", TRUTH)
+    return folder
+
+
+CALIB = "cam0=[100 0 16; 0 100 12; 0 0 1]\ncam1=[100 0 16; 0 100 12; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=32\nheight=24\nndisp=9\n"
+
+
+def test_own_pairs_without_a_scene_file(cli, root, mine):
+    pair = (
+        "--left",
+        mine / "im0.png",
+        "--right",
+        mine / "im1.png",
+        "--truth",
+        mine / "disp0.pfm",
+        "--mask",
+        mine / "mask0nocc.png",
+    )
+    [found] = json.loads(cli("evaluate", root / "map.pfm", *pair, "--protocol", "middlebury-v3", "--json").stdout)
+    assert (found["statistics"]["bad_pixels_nonocc"], found["statistics"]["bad_pixels_all"]) == (0, 50)
+    compared = json.loads(cli("compare", root / "map.pfm", root / "other.pfm", *pair, "--disparities", "0:8", "--json").stdout)
+    assert compared[1]["statistics"]["differing_pixels"] == 50
+    assert "--left and --right give the scene" in cli("evaluate", root / "raft", *pair, status=2).stderr
+    assert "--right missing" in cli("evaluate", root / "map.pfm", *pair[:2], status=2).stderr
+    assert "--mask belongs to your own pair" in cli("compare", root / "map.pfm", root / "map.pfm", *pair[-2:], status=2).stderr
+    assert "needs the scene" in cli("compare", root / "map.pfm", root / "other.pfm", status=2).stderr
+    # Without a range there is nothing to search, unless a calib.txt says so.
+    assert "--disparities missing" in cli("run", "ssd", *pair[:4], status=2).stderr
+    (mine / "calib.txt").write_text(CALIB)
+    record = json.loads(cli("run", "ssd", *pair[:6], "--json").stdout)[0]
+    assert record["statistics"]["bad_pixels_all"] < 50
+    assert not any("search range" in warning for warning in record["warnings"])
+
+
+@pytest.mark.parametrize("calibrated", [True, False])
+def test_a_new_scene_file(cli, mine, calibrated):
+    if calibrated:
+        (mine / "calib.txt").write_text(CALIB)
+    told = cli("scenes", "--new", mine).stdout
+    assert told.startswith(f"{mine}/scene.yaml: look through it")
+    [record] = json.loads(cli("scenes", mine, "--json").stdout)
+    # ndisp 9 means 0 to 8; else a quarter of 32 columns.
+    assert record["search"].startswith("0..8")
+    assert record["truth"].startswith("3..3 px")
+    assert record["masks"] == "nonocc"
+    text = (mine / "scene.yaml").read_text()
+    assert ("# CHECK: smallest" in text) != calibrated
+    # What stands in comments is legal as well.
+    (mine / "scene.yaml").write_text(
+        text.replace("# reference: 0 ", "reference: 0 ").replace("# calibration", "calibration").replace("# border", "border")
+    )
+    cli("scenes", mine)
+    assert "scene.yaml: is there already" in cli("scenes", "--new", mine, status=2).stderr
+
+
+def test_a_new_scene_needs_a_pair(cli, tmp_path, mine):
+    assert "no such folder" in cli("scenes", "--new", tmp_path / "none", status=2).stderr
+    (mine / "im1.png").unlink()
+    assert "holds 1 images that may be of a pair" in cli("scenes", "--new", mine, status=2).stderr
+    write_image(mine / "right.png", np.zeros((3, 3, 3), np.uint8))
+    assert "both images must be of one size" in cli("scenes", "--new", mine, status=2).stderr
+    assert not (mine / "scene.yaml").exists()
