@@ -36,17 +36,18 @@ def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
     -------
     dict of str to int
         Names, more than one where the path fits several equally well, with how many of their data sets' folders the path names; empty where it
-        names no scene.
+        names no scene. Of two that it fits otherwise equally well the one counts of which it leaves fewer folders unnamed.
     """
     parts = [*path.parts[:-1], path.stem]
-    found: dict[str, int] = {}
+    found: dict[str, tuple[int, int]] = {}
     for name in names:
         *sets, short = name.split("/")
         stem = path.stem
         if short in parts or (stem.startswith(short) and not stem[len(short)].isalnum()):
-            found[name] = sum(part in parts for part in sets)
-    best = max(found.values(), default=0)
-    return {name: score for name, score in found.items() if score == best}
+            named = sum(part in parts for part in sets)
+            found[name] = named, named - len(sets)
+    best = max(found.values(), default=(0, 0))
+    return {name: score[0] for name, score in found.items() if score == best}
 
 
 def map_of(place: str, scene: str) -> Path:
