@@ -4,7 +4,9 @@ import onnx
 from onnx import TensorProto, helper
 
 
-def write_network(path, *, size=("rows", "columns"), channels=3, joined=False, output_channels=1, factor=1.0, halved=False):
+def write_network(
+    path, *, size=("rows", "columns"), channels=3, joined=False, output_channels=1, factor=1.0, halved=False, output="disparity"
+):
     """A network whose output is the mean over the channels of left minus right, times a factor.
 
     Parameters
@@ -21,6 +23,8 @@ def write_network(path, *, size=("rows", "columns"), channels=3, joined=False, o
     factor : float
     halved : bool
         The output has half of the rows and columns.
+    output : str
+        What the output is called.
     """
     shape = [1, channels * (2 if joined else 1), *size]
     names = ["pair"] if joined else ["left", "right"]
@@ -35,17 +39,17 @@ def write_network(path, *, size=("rows", "columns"), channels=3, joined=False, o
     nodes += [
         helper.make_node("Sub", ["left", "right"], ["apart"]),
         helper.make_node("ReduceMean", ["apart", "axes"], ["mean"], keepdims=1),
-        helper.make_node("Mul", ["mean", "factor"], ["coarse" if halved or output_channels > 1 else "disparity"]),
+        helper.make_node("Mul", ["mean", "factor"], ["coarse" if halved or output_channels > 1 else output]),
     ]
     if output_channels > 1:
         nodes += [
             helper.make_node("Neg", ["coarse"], ["turned"]),
-            helper.make_node("Concat", ["coarse", "turned"], ["disparity"], axis=1),
+            helper.make_node("Concat", ["coarse", "turned"], [output], axis=1),
         ]
     if halved:
-        nodes.append(helper.make_node("MaxPool", ["coarse"], ["disparity"], kernel_shape=[2, 2], strides=[2, 2]))
-    output = helper.make_tensor_value_info("disparity", TensorProto.FLOAT, [1, output_channels, None, None])
-    graph = helper.make_graph(nodes, "apart", inputs, [output], constants)
+        nodes.append(helper.make_node("MaxPool", ["coarse"], [output], kernel_shape=[2, 2], strides=[2, 2]))
+    made = helper.make_tensor_value_info(output, TensorProto.FLOAT, [1, output_channels, None, None])
+    graph = helper.make_graph(nodes, "apart", inputs, [made], constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
     model.ir_version = 8
     onnx.save(model, str(path))

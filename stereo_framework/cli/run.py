@@ -57,6 +57,7 @@ def run(
     memory: Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     columns: str | None = None,
+    report: Annotated[bool, typer.Option("--report")] = False,
     data: Data = None,
     json: Json = False,
     traceback: Traceback = False,
@@ -97,6 +98,8 @@ def run(
         Write disparity maps and pictures to --out; default: unless sweeping.
     columns
         Statistics or parameters to show, separated by commas.
+    report
+        Write the page about all results in --out as well, as 'report' does.
     """
     beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
     pair = own_pair(left, right, disparity_range, beside, truth_scale)
@@ -106,6 +109,8 @@ def run(
         )
     if pair is not None and scene:
         raise ParameterError("--left and --right give the scene; leave out --scene")
+    if report and out is None:
+        raise ParameterError("--report: needs --out DIR, where the page is written")
     overrides = list(settings or [])
     if pair is None and disparity_range is not None:
         minimum, maximum = disparities(disparity_range)
@@ -126,6 +131,8 @@ def run(
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
+    if report and out is not None:
+        write_page(out, data)
     if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)
     if traceback:
@@ -199,6 +206,14 @@ def _measuring(script: Script, scenes: Sequence[Scene], measures: list[str]) -> 
     # A name would stay that of the protocol with its old measures.
     kept = [{"base": base} if isinstance(base, str) else {k: v for k, v in base.items() if k not in _REPLACED} for base in bases]
     return "evaluation.protocol=" + json.dumps([{**base, "measures": measures} for base in kept])
+
+
+def write_page(out: Path, data: Path | None) -> None:
+    """Write the page of an output folder and say where it is."""
+    from stereo_framework.page.run_page import run_page
+
+    run_page(out, data=data).write(out / "report.html")
+    print(f"page: {out / 'report.html'}", file=sys.stderr)
 
 
 def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> bool:

@@ -15,6 +15,7 @@ from stereo_framework.io import PathLike
 from stereo_framework.page.choosing import choosing_blocks
 from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Picture, Section, Text, Viewer
 from stereo_framework.page.report_files import reports
+from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.tables.averages import averages
@@ -46,6 +47,10 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     with Store(folder) as store:
         results, missing = store.results(), store.missing()
     sections = [Section("Results", _results(results, averages(results, data)))]
+    if ranks := rank_blocks(folder, results):
+        sections.insert(0, Section("Ranks", ranks))
+    if curves := roc_blocks(results):
+        sections.append(Section("ROC", curves))
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
     if plots := sorted((folder / "plots").glob("*.svg")):
