@@ -1,8 +1,9 @@
-"""What a stage tells of work that was done elsewhere: by another program, or before."""
+"""What a stage tells of work that is done elsewhere, by another program or before, and what it is told meanwhile: to stop."""
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -46,3 +47,22 @@ def hearing() -> Iterator[list[Told]]:
         yield heard
     finally:
         _HEARD.reset(token)
+
+
+_STOPPED: ContextVar[threading.Event | None] = ContextVar("stopped", default=None)
+
+
+@contextlib.contextmanager
+def stopped_by(event: threading.Event) -> Iterator[None]:
+    """Stages that wait for another program, in this thread, wait no longer once the event is set."""
+    token = _STOPPED.set(event)
+    try:
+        yield
+    finally:
+        _STOPPED.reset(token)
+
+
+def is_stopped() -> bool:
+    """Whether nobody waits any more for what this thread does."""
+    event = _STOPPED.get()
+    return event is not None and event.is_set()

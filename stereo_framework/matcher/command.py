@@ -26,11 +26,14 @@ from stereo_framework.matcher._outside import FilePaths, existing, left_and_righ
 from stereo_framework.parameters import Located, require
 from stereo_framework.scene import Disparity, Image, Search
 from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
-from stereo_framework.told import Told, tell
+from stereo_framework.told import Told, is_stopped, tell
 
 _WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s'\"]+")
 _PLACE = re.compile(r"(?<!\$)\{(\w+)\}")
 _LEGAL = ("left", "right", "output", "minimum", "maximum")
+_LOOK = 0.2
+"""Seconds between two looks at whether anybody still waits."""
+
 _KEPT = 4000
 """Last characters of what a program writes for people that are kept."""
 
@@ -195,9 +198,11 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
         except OSError as error:
             raise StereoFrameworkError(f"{who}: cannot be started: {error.strerror}") from error
         try:
-            status = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise _with_note(StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"), folder) from None
+            while (status := _waited(process, min(_LOOK, start + timeout - time.perf_counter()))) is None:
+                if is_stopped():
+                    raise StereoFrameworkError(f"{who}: interrupted")
+                if time.perf_counter() - start >= timeout:
+                    raise _with_note(StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"), folder)
         finally:
             # Whoever interrupts us ends it too, and what it has started and left behind.
             _end(process)
@@ -213,6 +218,14 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
         how = f"exit status {status}" if status > 0 else f"ended by {_signal(-status)}"
         raise _with_note(StereoFrameworkError(f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"), folder)
     tell(Told(seconds, memory, _last(folder / "messages.txt")))
+
+
+def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The status of a process that ends in time; None if it does not."""
+    try:
+        return process.wait(max(seconds, 0))
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -2,8 +2,11 @@
 
 import os
 import re
+import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import read_image, read_pfm, write_disparity, write_image
 from stereo_framework.matcher import command, maps, onnx, python
 from stereo_framework.refinement import left_right_check
-from stereo_framework.told import hearing
+from stereo_framework.told import hearing, stopped_by
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 
@@ -231,15 +234,44 @@ def test_a_program_that_never_ends_is_ended_with_all_that_it_started(tmp_path):
         command(LEFT, RIGHT, SEARCH, run=run, timeout=0.3)
     assert time.monotonic() - start < 30
     assert caught.value.__notes__ == ["waiting"]
-    child = int((tmp_path / "child").read_text())
+    _is_gone(int((tmp_path / "child").read_text()))
+
+
+def _is_gone(child):
+    """Fail if a process still runs."""
     for _ in range(100):
         # Who has died and was not asked for yet is a zombie, of which the system says Z.
-        status = tmp_path.joinpath(f"/proc/{child}/stat")
+        status = Path(f"/proc/{child}/stat")
         if not status.exists() or status.read_text().split()[2] == "Z":
-            break
+            return
         time.sleep(0.05)
-    else:
-        pytest.fail("what the program has started still runs")
+    pytest.fail("what the program has started still runs")
+
+
+@posix
+def test_nobody_waits_for_a_program_once_all_is_stopped():
+    stopped = threading.Event()
+    threading.Timer(0.3, stopped.set).start()
+    start = time.monotonic()
+    with stopped_by(stopped):
+        assert _fails(command, LEFT, RIGHT, SEARCH, run="sleep 60 && true {output}", shell=True) == "sleep: interrupted"
+    assert time.monotonic() - start < 30
+
+
+@posix
+@pytest.mark.slow
+def test_a_program_does_not_outlive_who_wanted_it(tmp_path):
+    wants = (
+        "import numpy as np\nfrom stereo_framework import Search\nfrom stereo_framework.matcher import command\nimage = np.zeros((4, 6), np.uint8)\n"
+        f"command(image, image, Search(0, 1), run='echo $$ > {tmp_path}/child; sleep 60; true {{output}}', shell=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", wants])
+    while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    _is_gone(int((tmp_path / "child").read_text()))
 
 
 @posix
