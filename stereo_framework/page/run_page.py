@@ -47,12 +47,12 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     with Store(folder) as store:
         results, missing = store.results(), store.missing()
     sections = [Section("Results", _results(results, averages(results, data)))]
-    if ranks := rank_blocks(folder, results):
-        sections.insert(0, Section("Ranks", ranks))
-    if curves := roc_blocks(results):
-        sections.append(Section("ROC", curves))
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
+    if ranks := rank_blocks(folder, results):
+        sections.append(Section("Ranks", ranks))
+    if curves := roc_blocks(results):
+        sections.append(Section("ROC", curves))
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(p.read_text(), f"plot {p.stem}", p.stem) for p in plots]))
     if maps := [r for r in results if r.map is not None and r.map.is_file()]:
