@@ -27,6 +27,7 @@ _HOMES = {
     "match": "everyday.matching",
     "results": "tables.results",
     "run": "sweep",
+    "show": "figures.notebook",
     "threads": "kernels.threads",
 }
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from stereo_framework.errors import StereoFrameworkError
     from stereo_framework.evaluation import evaluate
     from stereo_framework.everyday.matching import match
+    from stereo_framework.figures.notebook import show
     from stereo_framework.kernels.threads import threads
     from stereo_framework.scene import Scene, Search
     from stereo_framework.stage import Bound

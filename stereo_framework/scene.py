@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
-from stereo_framework.kernels.filling import fill_invalid
+from stereo_framework.notebooks import Shown, drawing
 from stereo_framework.parameters import Positive
 from stereo_framework.search import Search
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Image = NDArray[np.uint8] | NDArray[np.float32]
 Disparity = NDArray[np.float32]
@@ -69,7 +73,7 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class Scene(Shown):
     """A rectified sequence and what is known about it. Everything loads on first use.
 
     Parameters
@@ -197,6 +201,16 @@ class Scene:
             ranges={(0, 1): lambda: (nothing if low is None else low, nothing if high is None else high)} if limits else {},  # type: ignore[dict-item,return-value]
         )
 
+    def __repr__(self) -> str:
+        truth = "with truth" if (self.reference_index, self.match_index) in self.truths else "without truth"
+        searched = f"search {self.search}" if self.search else "no search range"
+        return f"Scene({self.name!r}, {len(self.frames)} frames, {searched}, {truth})"
+
+    def plot(self) -> Figure:
+        """Both images that are matched and, where it is known, the truth, as a matplotlib figure."""
+        figure: Figure = drawing().scene_figure(self)
+        return figure
+
     @property
     def direction(self) -> int:
         """+1 when the match frame lies to the right of the reference frame, else -1."""
@@ -260,6 +274,9 @@ class Scene:
             if valid is None or valid.all():
                 self._images[index] = _read_only(image), None
             else:
+                # On use: it brings numba, which shells that complete names of scenes do not wait for.
+                from stereo_framework.kernels.filling import fill_invalid
+
                 self._images[index] = _read_only(fill_invalid(image, valid)), _read_only(valid)
         return self._images[index]
 

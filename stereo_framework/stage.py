@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
     Fraction01,
     NonNegative,
@@ -304,7 +305,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     return str(file)
 
 
-class Bound:
+class Bound(Shown):
     """A stage with all its parameters: immutable, printable, comparable, hashable.
 
     Parameters

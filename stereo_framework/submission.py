@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation import Protocol, doubts, evaluate, resolve
-from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
+from stereo_framework.evaluation.protocols import derive, of_scene
 from stereo_framework.io import PathLike
 from stereo_framework.io.map_files import best_scenes, map_files, read_map
 from stereo_framework.scene import Disparity, Scene
@@ -124,6 +124,7 @@ def measure_map(
     scale: float | None = None,
     unknown: int | None = None,
     changes: Mapping[str, Any] | None = None,
+    reference: Callable[[Scene], Disparity | None] = lambda scene: None,
     data: PathLike | None = None,
 ) -> Measured:
     """Read a disparity map and measure it.
@@ -134,7 +135,7 @@ def measure_map(
         In the encoding that its scene's data set uses: PFM and npy hold pixels.
     scene : str or Scene
     protocol : str, mapping or Protocol, optional
-        As `evaluation.resolve` takes it. Default: the scene's own; without truth ``taxonomy2002``, which has prediction errors.
+        As `evaluation.resolve` takes it. Default: the scene's own.
     scale : float, optional
         Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
     unknown : int, optional
@@ -142,6 +143,8 @@ def measure_map(
         0 is a disparity in the maps of the 2002 paper.
     changes : mapping, optional
         Fields that differ from the protocol.
+    reference : callable, optional
+        Gives the map that stands in for a scene's truth; asked where the protocol measures distances to it.
     data : path-like, optional
         As in `load_scene`.
 
@@ -153,10 +156,11 @@ def measure_map(
         A protocol with faults.
     """
     loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
-    usual = PRESETS["taxonomy2002"] if loaded.truth is None else of_scene(loaded)
-    chosen = derive(usual if protocol is None else resolve(protocol), changes or {})
+    chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
     disparity = read_map(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
-    return Measured(Path(path), loaded, chosen, disparity, evaluate(disparity, loaded, chosen), tuple(doubts(disparity, loaded)))
+    stand_in = reference(loaded) if chosen.without_truth else None
+    statistics = evaluate(disparity, loaded, chosen, reference=stand_in)
+    return Measured(Path(path), loaded, chosen, disparity, statistics, tuple(doubts(disparity, loaded)))
 
 
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:

@@ -2,43 +2,165 @@
 
 import dataclasses
 import re
-import textwrap
+import shlex
+import tomllib
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
+import typer
 import yaml
+from typer.testing import CliRunner
 
 import stereo_framework
 from stereo_framework import load_scene, run
 from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
+from stereo_framework.datasets import ready_made
 from stereo_framework.evaluation import hci
 from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.io import write_disparity, write_image
 from stereo_framework.page.report_files import write_report
-from stereo_framework.script import load
+from stereo_framework.script import load, schema
 from stereo_framework.script.report import CHARTS, read_report
+from stereo_framework.shipped import library
 from stereo_framework.stage import SLOTS
 
 ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# The blocks of the methods' own pages run in test_method_pages.py.
+FOLLOWED = [page for page in PAGES if page.parent.name != "methods" and "```" in page.read_text()]
+
+NOT_HERE = {
+    r"^match --example": "README's first command, which .ci/run runs",
+    r"^scenes fetch \w": "downloads",
+    r"^reproduce \w+( --quick)?$": "takes minutes to an hour",
+    r"chain/ablation": "takes an hour",
+    r"--dask": "needs a cluster",
+    r"--time \d": "takes as long as it says",
+    r"--scene mine": "a scene of the reader's own",
+    r"--executor process": "test_executors.py does; the small scenes of this file are not seen there",
+}
+"""Commands that are parsed and not run, with the reason."""
+REAL = re.compile(r"--scene (?!synthetic/|\./)\S|submission/|^reproduce ")
+"""Commands on real scenes."""
 
 
-def _blocks(file, language):
+def _blocks(file, language=r"\w*"):
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / file).read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_the_python_examples_run(capsys, tmp_path, monkeypatch):
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A folder with the files that readers are told to have, and small built-in scenes."""
+    monkeypatch.setattr(ready_made, "ROWS", 48)
+    monkeypatch.setattr(ready_made, "COLUMNS", 96)
     monkeypatch.chdir(tmp_path)
-    for example in _blocks("README.md", "python"):
-        exec(example, {})
-    matched, *lines = capsys.readouterr().out.splitlines()
-    assert matched.startswith("(240, 320) both views agree about ")
-    assert (tmp_path / "results" / "found" / "picture.png").exists()
-    assert 0 < float(lines[0]) < 30
-    assert [line.split()[0] for line in lines[1:]] == ["synthetic/planes", "synthetic/slanted"]
+    scene = load_scene("synthetic/planes")
+    for place in (".", "left", "right"):
+        Path(place).mkdir(exist_ok=True)
+    for side, image in (("left", scene.reference), ("right", scene.match)):
+        write_image(f"{side}.png", image)
+        write_image(f"{side}/a.png", image)
+    write_image("truth.png", np.clip(scene.truth * 4, 0, 255).round().astype(np.uint8))
+    write_image("mask.png", np.full((48, 96), 255, np.uint8))
+    write_disparity("mine.pfm", scene.truth)
+    Path("calib.txt").write_text(
+        "cam0=[100 0 48; 0 100 24; 0 0 1]\ncam1=[100 0 48; 0 100 24; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=96\nheight=48\nndisp=32\n"
+    )
+    return tmp_path
 
 
-def test_the_script_example_is_fine(tmp_path):
+def _follow(told, real):
+    """Do what a page says from top to bottom: write its scripts, run its commands and its Python."""
+    names = {}
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", told.read_text(), re.MULTILINE | re.DOTALL):
+        if language == "yaml" and not (named := re.match(r"# (\w+\.yaml)\n", block)):
+            jsonschema.validate(yaml.safe_load(block), schema())
+        elif language == "yaml":
+            name = named[1]
+            Path(name).write_text(block)
+            # A scene is no script, and a continuous axis is for `tune` alone, which the page runs.
+            assert name == "scene.yaml" or "between:" in block or load(name).runs
+        elif language == "python" and told.name != "CONTRIBUTING.md" and not real:
+            exec(block, names)
+        elif language in {"sh", "bash"}:
+            commands = [shlex.split(line, comments=True) for line in block.splitlines()]
+            # What follows a command on real scenes may need its results.
+            real_from = next((i for i, words in enumerate(commands) if REAL.search(" ".join(words[1:]))), len(commands))
+            for i, words in enumerate(commands):
+                if words[:1] == ["stereo-framework"]:
+                    _command(words[1:], run_it=real or i < real_from)
+                elif words:
+                    _other(words)
+
+
+def _command(arguments, run_it):
+    """Parse a command of our program, and run it if it can be run here."""
+    text = " ".join(arguments)
+    if arguments[0] in (verbs := typer.main.get_command(main.app).commands):
+        verbs[arguments[0]].make_context(arguments[0], arguments[1:])
+    if not run_it or any(re.search(pattern, text) for pattern in NOT_HERE):
+        return
+    _supply(arguments)
+    result = CliRunner().invoke(main.app, arguments)
+    assert result.exit_code == 0, f"{text}: {result.output}"
+
+
+def _other(words):
+    text = " ".join(words)
+    if extras := re.findall(r"pip install (?:-e )?\.\[(.*?)\]", text):
+        known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        assert set(extras[0].split(",")) <= known.keys()
+    elif found := re.match(r"(?:python )?((?:scripts/|benchmarks/|\.ci/)\S+)", text):
+        assert (ROOT / found[1]).is_file()
+    else:
+        assert re.match(r"(\.venv/bin/|python3 -m venv |pip install \.|export STEREO_DATA=)", text), text
+
+
+def _supply(arguments):
+    """The maps that a command measures: the truth of its scenes."""
+    if arguments[0] not in {"evaluate", "compare"}:
+        return
+    scenes = [arguments[i + 1] for i, word in enumerate(arguments) if word == "--scene"]
+    for file in map(Path, arguments[1:]):
+        if file.name == "submission":
+            file.mkdir()
+            for name in ("tsukuba", "venus", "teddy", "cones"):
+                write_disparity(file / f"{name}.pfm", load_scene(f"middlebury-v2/{name}").truth)
+        elif file.suffix == ".pfm":
+            write_disparity(file, load_scene(scenes[0]).truth)
+        elif file.suffix == ".png":
+            write_image(file, np.nan_to_num(load_scene(scenes[0]).truth * 16).astype(np.uint8))
+
+
+@pytest.mark.parametrize("told", FOLLOWED, ids=lambda p: p.stem)
+def test_what_a_page_says_works(told, desk, monkeypatch):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    _follow(told, real=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [p for p in FOLLOWED if any(REAL.search(b) for b in _blocks(p))], ids=lambda p: p.stem)
+def test_what_a_page_says_of_real_scenes_works(told, desk, data):
+    _follow(told, real=True)
+
+
+@pytest.mark.parametrize("script", sorted((library() / "methods").glob("*.yaml")), ids=lambda p: p.stem)
+def test_the_command_at_the_head_of_a_script_is_one(script):
+    for line in re.findall(r"^#     (stereo-framework .*)$", script.read_text(), re.MULTILINE):
+        _, verb, *arguments = shlex.split(line)
+        typer.main.get_command(main.app).commands[verb].make_context(verb, arguments)
+
+
+def test_readme_is_a_front_page():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) < 120
+    assert sum(line.startswith("![") for line in lines) == 1
+
+
+def test_the_readme_runs_the_sweep_that_it_shows(tmp_path):
     [example] = _blocks("README.md", "yaml")
     path = tmp_path / "truncation.yaml"
     path.write_text(example)
@@ -46,8 +168,8 @@ def test_the_script_example_is_fine(tmp_path):
 
 
 def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch, capsys):
-    [example] = _blocks("README.md", "yaml")
-    [shown] = _blocks("README.md", "text")
+    example = _blocks("docs/howto/sweep.md", "yaml")[0]
+    [shown] = _blocks("docs/howto/sweep.md", "text")
     (tmp_path / "truncation.yaml").write_text(example.replace("{use: box, size: 9}", "{use: box, sise: 9}"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["stereo-framework", "check", "truncation.yaml"])
@@ -56,21 +178,26 @@ def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch
     assert shown.strip() in capsys.readouterr().err.splitlines()
 
 
-def test_the_slots_of_contributing_are_the_slots():
-    lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
-    start = lines.index("| slot | its stages get | and may name | they return |") + 2
-    assert lines[start : start + len(SLOTS) + 1] == [*(f"| {' | '.join(slot_row(slot))} |" for slot in SLOTS), ""]
-
-
-def test_the_sum_and_the_alternative_of_the_readme_run(tmp_path):
-    text = (ROOT / "README.md").read_text()
-    [example] = [block for block in re.findall(r"(?:^    .*\n)+", text, re.MULTILINE) if "alternatives:" in block]
+def test_the_sum_and_the_alternative_of_the_sweep_page(tmp_path):
+    [example] = [block for block in _blocks("docs/howto/sweep.md", "yaml") if "alternatives:" in block]
     path = tmp_path / "example.yaml"
-    path.write_text(textwrap.dedent(example))
+    path.write_text(example)
     runs = load(path).runs
     assert len(runs) == 6
     assert runs[0].parameters["matching_cost.use"] == "absolute_difference + normalized_cross_correlation"
     assert runs[0].parameters["alternatives.robust.optimization.use"] == "graph_cut"
+
+
+def test_the_house_of_contributing_has_all_rooms():
+    [house] = _blocks("CONTRIBUTING.md", "text")
+    named = set(re.findall(r"[a-z_]+", house))
+    assert {path.parent.name for path in (ROOT / "stereo_framework").glob("*/__init__.py")} <= named
+
+
+def test_the_slots_of_contributing_are_the_slots():
+    lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
+    start = lines.index("| slot | its stages get | and may name | they return |") + 2
+    assert lines[start : start + len(SLOTS) + 1] == [*(f"| {' | '.join(slot_row(slot))} |" for slot in SLOTS), ""]
 
 
 def test_the_stage_of_contributing_is_the_example_and_works(tmp_path):
@@ -136,7 +263,7 @@ def test_the_examples_of_the_hci_page(tmp_path, monkeypatch, capsys):
 
 
 def test_pictures_of_the_docs_are_there():
-    for file in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for file in PAGES:
         for place in re.findall(r"^!\[.+\]\((.+)\)$", file.read_text(), re.MULTILINE):
             assert (file.parent / place).is_file()
 

@@ -127,7 +127,7 @@ def test_a_whole_table_in_one_command(folder, monkeypatch):
         "Ranks, protocol middlebury-v3",
         "A* group",
         "ROC curves, mean of 2 scenes",
-        "Protocol profile",
+        "of protocol profile",
     ):
         assert said in page, said
     ranked = json.loads(CliRunner().invoke(app, ["rank", "out", "--protocol", "middlebury-v3", "--json"]).stdout)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
 
 Kernel = Callable[[NDArray[np.float32], int, NDArray[np.float32]], None]
@@ -18,7 +19,7 @@ def iterate(kernel: Kernel, costs: NDArray[np.float32], iterations: int) -> NDAr
     """Apply `kernel` to `costs`, then to its result, and so on; the input stays as it is. Two halves in turn give the whole."""
     source, out = costs, np.empty_like(costs)
     spare = np.empty_like(costs) if iterations > 1 else out
-    for _ in range(iterations):
+    for _ in counted(iterations, "iteration"):
         over_rows(functools.partial(_rows, kernel, source, out), costs.shape[0], costs.size)
         source, out = out, spare if source is costs else source
     return source

@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exp, log
 from stereo_framework.kernels.threads import over_rows
@@ -97,8 +98,9 @@ def bayesian_diffusion(
         energies = np.ascontiguousarray(partial.costs.transpose(0, 2, 1))
         _kernel(energies, present, 0, np.float32(1), np.float32(0), taps, floor, norm, False, following)
         present, following = following, present
-    for i in range(partial is not None, iterations + 1):
-        over_rows(functools.partial(step, present, following, i == iterations), data.shape[0], 4 * data.size)
+    first = int(partial is not None)
+    for i in counted(iterations + 1 - first, "iteration"):
+        over_rows(functools.partial(step, present, following, first + i == iterations), data.shape[0], 4 * data.size)
         present, following = following, present
     return replace(volume, costs=np.ascontiguousarray(present.transpose(0, 2, 1)))
 

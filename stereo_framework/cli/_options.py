@@ -35,10 +35,14 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
 ]
+WholeProtocol = Annotated[bool, typer.Option("--protocol", help="Print all choices of the protocol, not the first ones.")]
 Scale = Annotated[
     float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
 ]
 Unknown = Annotated[int | None, typer.Option("--unknown", help="Grey level that means no estimate.")]
+SingleFile = Annotated[
+    bool, typer.Option("--single-file", help="Keep the pictures inside the page, not beside it in the folder assets.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 

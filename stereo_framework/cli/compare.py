@@ -13,6 +13,7 @@ from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right
 from stereo_framework.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from stereo_framework.everyday.choosing import Judged
     from stereo_framework.scene import Scene
     from stereo_framework.submission import Measured
     from stereo_framework.sweep import Result
@@ -36,13 +37,15 @@ def compare(
     scale: Scale = None,
     unknown: Unknown = None,
     columns: str | None = None,
+    without_truth: bool = False,
+    reference: Path | None = None,
     out: Path | None = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
     """Put two or more disparity maps side by side: their statistics, how they differ from the first, and pictures.
 
-    Works without truth: then prediction errors and left-right consistency tell the better one.
+    Works without truth: then the distances to a reference map say which is better, or that it cannot be told.
 
     Example: stereo-framework compare a.pfm b.pfm --scene teddy --out comparison
 
@@ -60,9 +63,14 @@ def compare(
         The same method's map of the match frame, for left-right consistency; one for each map, in order.
     columns
         Statistics to show, separated by commas.
+    without_truth
+        Judge as if the scene had no truth.
+    reference
+        Your own reference map, for a judgement without truth; where it is NaN it is not to be relied upon.
     out
-        Folder for pictures: all maps side by side, and those of each.
+        Folder for pictures: all maps side by side, those of each, and without truth where the first two disagree.
     """
+    from stereo_framework.cli._without_truth import print_judged, record
     from stereo_framework.datasets import find_scenes, load_scene
 
     pair = own_pair(left, right, disparity_range, {"--truth": truth, "--mask": mask}, truth_scale)
@@ -75,19 +83,28 @@ def compare(
         raise ParameterError(f"--other-view: {len(other_view)} given for {len(maps)} maps; give one for each map, in order")
     how: dict[str, Any] = {"protocol": protocol_spec(protocol), "scale": scale, "unknown": unknown}
     results: list[Result] = []
+    judged: dict[str, Judged] = {}
     for one in scenes:
+        if without_truth:
+            one = replace(one, truths={})
         named = _maps_of(maps, one, several=len(scenes) > 1)
         if len(named) >= 2:
             folder = out if out is None or len(scenes) == 1 else out / one.name.replace("/", "-")
-            results += _compared(one, named, how, threshold, other_view or [], folder)
+            found, told = _compared(one, named, how, threshold, other_view or [], reference, folder)
+            results += found
+            judged |= {} if told is None else {one.name: told}
         elif len(scenes) == 1:
             raise ParameterError(f"compare needs two maps or more of {one.name}; there are {len(named)}")
     if not results:
         raise ParameterError(f"no scene of {scene} has two maps or more")
     if json:
-        _output.print_json([r.record() for r in results])
+        _output.print_json(
+            [r.record() | ({"without_truth": record(judged[r.scene])} if r.scene in judged else {}) for r in results]
+        )
     else:
-        _output.print_results(results, columns.split(",") if columns else (), data=data)
+        _output.print_results(results, columns.split(",") if columns else (), protocol=protocol is not None, data=data)
+        for told in judged.values():
+            print_judged(told)
         if out is not None:
             print(f"pictures in {out}")
     return 0
@@ -124,14 +141,23 @@ def _maps_of(places: list[Path], scene: Scene, *, several: bool) -> dict[str, Pa
 
 
 def _compared(
-    scene: Scene, maps: dict[str, Path], how: dict[str, Any], threshold: float, other_view: list[Path], out: Path | None
-) -> list[Result]:
-    """What is measured of maps of one scene, and their pictures."""
+    scene: Scene,
+    maps: dict[str, Path],
+    how: dict[str, Any],
+    threshold: float,
+    other_view: list[Path],
+    reference: Path | None,
+    out: Path | None,
+) -> tuple[list[Result], Judged | None]:
+    """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
+    from stereo_framework.cli._without_truth import judge_files
     from stereo_framework.cli.evaluate import map_result
-    from stereo_framework.figures.result_pictures import write_comparison, write_pictures
+    from stereo_framework.figures.result_pictures import write_comparison, write_disagreement, write_pictures
     from stereo_framework.submission import measure_map
 
     measured = [measure_map(path, scene, **how) for path in maps.values()]
+    compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}
+    judged = judge_files(scene, compared, own=reference) if scene.truth is None and scene.search is not None else None
     if other_view:
         exchanged = scene.pair(scene.match_index, scene.reference_index)
         others = [measure_map(path, exchanged, **how).disparity for path in other_view]
@@ -140,8 +166,10 @@ def _compared(
     if out is not None:
         for name, one in zip(maps, measured, strict=True):
             write_pictures(out / name, one.disparity, scene, one.protocol)
-        write_comparison(out / "comparison.png", {name: m.disparity for name, m in zip(maps, measured, strict=True)}, scene)
-    return [map_result(m, name) for name, m in zip(maps, measured, strict=True)]
+        write_comparison(out / "comparison.png", compared, scene)
+        if judged is not None:
+            write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, scene.reference)
+    return [map_result(m, name) for name, m in zip(maps, measured, strict=True)], judged
 
 
 def _with_consistency(measured: Measured, other: Any, threshold: float) -> Measured:

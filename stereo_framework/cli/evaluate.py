@@ -109,7 +109,7 @@ def evaluate(
     shown = columns.split(",") if columns else _output.measured(results, measure or [])
     if kind in ("json", "csv"):
         results += averages(results, data)
-    print_all(results, shown, kind, data=data)
+    print_all(results, shown, kind, protocol=protocol is not None, data=data)
     if kind == "table" and out is not None:
         print(f"results, maps, pictures in {out}")
     return 0

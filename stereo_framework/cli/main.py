@@ -17,8 +17,10 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 from stereo_framework import __version__
+from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli.boundary import boundary
 from stereo_framework.cli.check import check
+from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
 from stereo_framework.cli.evaluate import evaluate
 from stereo_framework.cli.export import export
@@ -42,7 +44,6 @@ app = typer.Typer(
     name="stereo-framework",
     help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
     no_args_is_help=True,
-    add_completion=False,
     # Plain help: importing rich would double the time of --help.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -86,6 +87,7 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         usual = typer.Argument() if one.default is one.empty else typer.Option(f"--{one.name.replace('_', '-')}")
         info = copy.copy(given[0]) if given else usual
         info.help = info.help or texts[one.name]
+        info.autocompletion = COMPLETED.get((verb.__name__, one.name))
         found.append(one.replace(annotation=Annotated[kind, info]))
     return signature.replace(parameters=found)
 
@@ -97,7 +99,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
         raise typer.Exit
 
 
-_MATCH = (match,)
+_MATCH = (match, choose)
 _MEASURE = (run, tune, evaluate, compare)
 _LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, export, reproduce)
 _PREPARE = (scenes, stages, new_stage, check, schema, import_)
@@ -108,4 +110,4 @@ for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    app(prog_name="stereo-framework")

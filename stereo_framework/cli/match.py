@@ -12,6 +12,7 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Traceback, disparities
 from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
     from stereo_framework.everyday import Matched
@@ -107,7 +108,7 @@ def match(
     for i, (stem, files) in enumerate(found.items()):
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
         try:
-            with _output.Progress(1) as progress:
+            with Progress(1) as progress:
                 if files is None:
                     matched = _known(str(known), name, data, progress.watch)
                 else:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Json
+from stereo_framework.cli._options import Data, Json
+from stereo_framework.cli._without_truth import rank_without_truth
 from stereo_framework.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ def rank(
     bootstrap: Annotated[int | None, typer.Option(metavar="N")] = None,
     seed: int = 0,
     drop_incomplete: bool = False,
+    without_truth: bool = False,
+    scene: str | None = None,
+    reference: Path | None = None,
+    data: Data = None,
     json: Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
@@ -42,6 +47,8 @@ def rank(
     Example: stereo-framework rank results/first --groups --leave-one-out
 
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
+
+    Example: stereo-framework rank --without-truth a.pfm b.pfm c.pfm --scene tsukuba
 
     Parameters
     ----------
@@ -69,7 +76,15 @@ def rank(
         Of the drawing of scenes.
     drop_incomplete
         Leave methods without a score in some column out instead of refusing.
+    without_truth
+        Rank disparity maps, or those that a results folder keeps, by their distance to a reference map, scene by scene.
+    scene
+        Without truth: the scene that maps given as files belong to.
+    reference
+        Without truth: your own reference map of that scene; where it is NaN it is not to be relied upon.
     """
+    if without_truth:
+        return rank_without_truth(tables, scene, reference, data, json=json)
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores
 
@@ -91,7 +106,7 @@ def rank(
         _output.print_json([_record(i, found, beats, left_out, drawn) for i in order])
         return 0
     methods = found.scores.methods
-    _output.print_table(*_table(order, found, groups, drawn))
+    _output.print_table(*_table(order, found, groups, drawn), keys=2, upright=True)
     print(
         f"each column: score, rank; {len(methods)} methods, {len(found.scores.columns)} columns; equal scores share the better rank"
     )
@@ -146,8 +161,7 @@ def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | No
     short = [scene.rpartition("/")[2] for scene in found.scores.scenes]
     shown = dict(zip(found.scores.scenes, short if len(set(short)) == len(short) else found.scores.scenes, strict=True))
     for k, column in enumerate(found.scores.columns):
-        # On two lines: the names are long beside their scores.
-        header.append(f"{shown[column.scene]}\n{column.measure}" if column.scene else column.measure)
+        header.append(f"{shown[column.scene]}:{column.measure}" if column.scene else column.measure)
         cells = [(show(float(found.scores.values[i, k])), str(found.column_ranks[i, k])) for i in order]
         widths = [max(len(cell[part]) for cell in cells) for part in (0, 1)]
         for row, (score, place) in zip(rows, cells, strict=True):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stereo_framework.cli._options import Data
+from stereo_framework.cli._options import Data, SingleFile
 
 
 def report(
     folder: Path,
     out: Path | None = None,
+    single_file: SingleFile = False,
     data: Data = None,
 ) -> int:
-    """Write one HTML page about a run: tables, plots, maps to blink between, times, parameters. It opens offline.
+    """Write an HTML page about a run: methods by scenes, maps side by side, plots, times, parameters. It opens offline.
 
     Example: stereo-framework report results/ssd
 
@@ -21,11 +22,11 @@ def report(
     folder
         The --out folder of a run.
     out
-        The page to write; default: report.html in the folder.
+        The page to write; default: report.html in the folder. Its pictures lie beside it, in the folder assets.
     """
     from stereo_framework.page.run_page import run_page
 
     path = out or folder / "report.html"
-    run_page(folder, data=data).write(path)
+    run_page(folder, data=data).write(path, single_file=single_file)
     print(f"page: {path}")
     return 0

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json
+from stereo_framework.cli._options import Data, Json, SingleFile
+from stereo_framework.progress import Progress
 
 
 def reproduce(
@@ -16,6 +17,7 @@ def reproduce(
     out: Path | None = None,
     quick: bool = False,
     workers: int = 2,
+    single_file: SingleFile = False,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -38,7 +40,6 @@ def reproduce(
     """
     import dataclasses
 
-    from stereo_framework.kernels.compiling import told
     from stereo_framework.papers import find_paper
     from stereo_framework.papers.claim import failures_first, verdict_word
     from stereo_framework.papers.comparison import HEADER
@@ -46,8 +47,11 @@ def reproduce(
 
     name, _, item = paper.partition("/")
     folder = out or Path("reproduction") / name
-    with told(_output.say_compiling):
-        done = run_paper(find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick)
+    with Progress(1) as progress:
+        progress.watch(paper)
+        done = run_paper(
+            find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, single_file=single_file
+        )
     kinds = {"statement": done.statements, "own check": done.checks}
     if json:
         numbers = [

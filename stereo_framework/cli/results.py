@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Json
+from stereo_framework.cli._options import Json, WholeProtocol
 from stereo_framework.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def results(
     csv: bool = False,
     json: Json = False,
     plots: bool = False,
+    protocol: WholeProtocol = False,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
 
@@ -91,11 +92,11 @@ def results(
         table = _summary(found, group, rows, columns, value, best, top, sort)
         with _target(None if kind == "parquet" else output):
             if table is None:
-                print_all(found.sort(*_names(sort)), _names(columns), kind, output)
+                print_all(found.sort(*_names(sort)), _names(columns), kind, output, protocol=protocol)
                 if kind == "table":
                     print(f"{len(found)} results")
             else:
-                _print_table(table, kind, output)
+                _print_table(table, kind, output, {r.protocol_text for r in found}, protocol)
         if output is not None:
             print(f"{len(found)} results in {output}")
     if missing:
@@ -168,7 +169,13 @@ def _target(output: Path | None) -> Iterator[None]:
 
 
 def print_all(
-    found: Sequence[Result], columns: Sequence[str], kind: str, output: Path | None = None, *, data: Path | None = None
+    found: Sequence[Result],
+    columns: Sequence[str],
+    kind: str,
+    output: Path | None = None,
+    *,
+    protocol: bool = False,
+    data: Path | None = None,
 ) -> None:
     """Every result: all it holds for machines; for people a table a protocol, with the protocol's average over the scenes."""
     from stereo_framework.tables.averages import averages
@@ -182,7 +189,7 @@ def print_all(
     elif kind == "json":
         _output.print_json([r.record() for r in found])
     elif kind == "table":
-        _output.print_results(found, columns, data=data)
+        _output.print_results(found, columns, protocol=protocol, data=data)
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
         every = [*found, *averages(found, data)]
@@ -190,18 +197,17 @@ def print_all(
         print("\n".join(to_text(table, kind) for table in tables), end="")
 
 
-def _print_table(table: Table, kind: str, output: Path | None) -> None:
+def _print_table(table: Table, kind: str, output: Path | None, texts: Collection[str], protocol: bool) -> None:
+    """A table that sums results up; `texts` are the protocols among its notes."""
     from stereo_framework.tables.formats import to_text, write_parquet
 
     if kind in ("markdown", "latex"):
         print(to_text(table, kind), end="")
         return
     if kind == "table":
-        marked = [[_Bold(t) if (i, j) in table.best else t for j, t in enumerate(row)] for i, row in enumerate(table.texts())]
-        if table.title:
-            print(table.title)
-        _output.print_table(table.header, marked)
-        print("\n".join(table.notes))
+        _output.say(table.title)
+        _output.print_table(table.header, table.texts(), keys=table.keys, best=table.best)
+        _output.say(*(_output.said_protocol(note, protocol) if note in texts else note for note in table.notes))
         return
     if kind == "csv":
         print(to_text(table, kind), end="")
@@ -212,17 +218,6 @@ def _print_table(table: Table, kind: str, output: Path | None) -> None:
     # These formats have no place for what must be known to read the numbers.
     for line in (table.title, *table.notes):
         print(line, file=sys.stderr)
-
-
-class _Bold(str):
-    """A text that rich prints bold."""
-
-    __slots__ = ()
-
-    def __rich__(self) -> Any:
-        from rich.text import Text
-
-        return Text(str(self), style="bold")
 
 
 def _write_plots(found: Results, folder: Path) -> None:

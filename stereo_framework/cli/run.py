@@ -19,11 +19,13 @@ from stereo_framework.cli._options import (
     Memory,
     Settings,
     Traceback,
+    WholeProtocol,
     disparities,
     size,
 )
 from stereo_framework.cli._own_pair import own_pair
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +59,7 @@ def run(
     memory: Memory = None,
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     columns: str | None = None,
+    protocol: WholeProtocol = False,
     report: Annotated[bool, typer.Option("--report")] = False,
     data: Data = None,
     json: Json = False,
@@ -127,7 +130,7 @@ def run(
         _output.print_json([r.record() for r in results])
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        _output.print_results(results, wanted, errors=not hopeless, data=data)
+        _output.print_results(results, wanted, errors=not hopeless, protocol=protocol, data=data)
         if out is not None:
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
@@ -174,7 +177,7 @@ def _computed(
     by_id = {task.id: task for task in tasks}
     total = sum(len(task.protocols) for task in tasks)
     try:
-        with _output.Progress(total) as progress, interruptible() as check:
+        with Progress(total) as progress, interruptible() as check:
             for place, result in execute(scripts, tasks, out=out, watch=progress.watch, **options):
                 found[place] = result
                 progress.advance()

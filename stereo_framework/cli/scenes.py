@@ -13,6 +13,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json
+from stereo_framework.progress import EVERY_SECONDS, bar
 
 if TYPE_CHECKING:
     from stereo_framework.datasets.download import Fetched, Progress
@@ -88,7 +89,7 @@ def _describe(name: str, data: Path | None, json: bool) -> None:
         _output.print_json([record])
     else:
         for key, value in record.items():
-            print(f"{key:12} {value}")
+            _output.say(f"{key:12} {value}", indent=13)
 
 
 def _record(scene: Scene) -> dict[str, Any]:
@@ -166,15 +167,15 @@ def _progress() -> Iterator[Progress]:
         return
     from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    with _output.bar(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as bar:
+    with bar(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as drawn:
         tasks: dict[str, Any] = {}
 
         def update(name: str, done: int, total: int | None) -> None:
             if name not in tasks:
                 for task in tasks.values():
-                    bar.update(task, visible=False)
-                tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done, total=total)
+                    drawn.update(task, visible=False)
+                tasks[name] = drawn.add_task(name, total=total)
+            drawn.update(tasks[name], completed=done, total=total)
 
         yield update
 
@@ -188,7 +189,7 @@ def _line_every_few_seconds() -> Progress:
 
     def update(name: str, done: int, total: int | None) -> None:
         nonlocal told
-        if time.monotonic() - told >= _output._EVERY_SECONDS:
+        if time.monotonic() - told >= EVERY_SECONDS:
             told = time.monotonic()
             of = f" of {total / 1e6:.1f}" if total else ""
             print(f"{name}: {done / 1e6:.1f}{of} MB", file=sys.stderr, flush=True)

@@ -19,6 +19,7 @@ _HEADER = ["slot", "its stages get", "and may name", "they return"]
 
 def stages(
     name: Annotated[str | None, typer.Argument()] = None,
+    slot: str | None = None,
     plugin: list[str] | None = None,
     json: Json = False,
 ) -> int:
@@ -26,10 +27,14 @@ def stages(
 
     Example: stereo-framework stages box
 
+    Example: stereo-framework stages --slot aggregation
+
     Parameters
     ----------
     name
         A stage to document, or a slot whose stages are listed; without it all are listed.
+    slot
+        Only stages of this slot.
     plugin
         Module or file.py that adds stages; repeatable.
     """
@@ -39,17 +44,18 @@ def stages(
 
     for reference in plugin or []:
         stage.load_plugin(reference)
-    slots = [slot for slot in stage.SLOTS if name in (None, slot)]
-    known = [s for s in stage.stages() if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
+    candidates = stage.stages(slot)
+    slots = [one for one in stage.SLOTS if name in (None, one) and slot in (None, one)]
+    known = [s for s in candidates if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
     if not known and not slots:
-        names = {*(s.name for s in stage.stages()), *stage.SLOTS}
+        names = {*(s.name for s in candidates), *(stage.SLOTS if slot is None else ())}
         raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='stages and slots')}")
     if json:
         _output.print_json([_record(s) for s in known])
     elif slots:
         if known:
-            _output.print_table(["slot", "stage", "what it does"], [[s.slot, s.name, s.summary] for s in known])
-        _output.print_table(_HEADER, [slot_row(slot) for slot in slots])
+            _output.print_table(["slot", "stage", "what it does"], [[s.slot, s.name, s.summary] for s in known], keys=1)
+        _output.print_table(_HEADER, [slot_row(one) for one in slots])
     else:
         print("\n\n".join(_page(s) for s in known))
     return 0

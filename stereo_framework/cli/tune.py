@@ -10,7 +10,8 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, Traceback, size
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Settings, Traceback, WholeProtocol, size
+from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
     from stereo_framework.sweep.tune import Tuned
@@ -29,6 +30,8 @@ def tune(
     memory: Memory = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
     settings: Settings = None,
+    protocol: WholeProtocol = False,
+    without_truth: bool = False,
     data: Data = None,
     json: bool = False,
     traceback: Traceback = False,
@@ -55,11 +58,15 @@ def tune(
         Of the search.
     timeout
         Begin no trial after this time.
+    without_truth
+        Search for the lowest distance to a reference map (reference_distance of the protocol truthfree-1), whatever truth there is.
     json
         Print one JSON object instead of a table.
     """
     from stereo_framework.sweep.tune import Tuner
 
+    if without_truth:
+        statistic, settings = "reference_distance", [*(settings or []), "evaluation.protocol=truthfree-1"]
     count = 0
     with Tuner(
         script,
@@ -77,7 +84,7 @@ def tune(
         data=data,
         watch=lambda doing: progress.watch(doing),
     ) as tuner:
-        progress = _output.Progress(tuner.trials, "trials")
+        progress = Progress(tuner.trials, "trials")
         try:
             with progress, interruptible() as check:
                 for _ in tuner:
@@ -93,7 +100,7 @@ def tune(
         records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
         _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
-        _print(tuned, out)
+        _print(tuned, out, protocol)
     for trial in tuned.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
@@ -105,7 +112,7 @@ def tune(
     return 1 if any(trial.error for trial in tuned.trials) else 0
 
 
-def _print(tuned: Tuned, out: Path | None) -> None:
+def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
@@ -122,7 +129,7 @@ def _print(tuned: Tuned, out: Path | None) -> None:
     print(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
-    print(tuned.protocol)
+    _output.say(_output.said_protocol(str(tuned.protocol), protocol))
     if tuned.importance:
         print(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,10 +16,12 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, holds_volume, peak_memory
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
-from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.notebooks import Shown
 from stereo_framework.pair import Pair
+from stereo_framework.progress import Progress, in_notebook
 from stereo_framework.scene import Scene, Search
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage, find
 
 __all__ = ["Match", "Pipeline"]
 
@@ -28,13 +31,13 @@ for _family in SLOTS:
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class Pipeline(Shown):
     """A stereo method: bound stages by slot.
 
     Parameters
     ----------
     matching_cost : Bound, or iterable of Bound or Weighted
-        A registered stage function stands for itself with its defaults, here and below. Several costs are added.
+        A registered stage function, or its name, stands for itself with its defaults, here and below. Several costs are added.
     optimization : Bound
     preprocessing, aggregation, confidence, refinement : iterable of Bound
     smoothness : Bound or None
@@ -78,12 +81,13 @@ class Pipeline:
             checked: Any
             if slot.added and isinstance(value, list | tuple | CostSum):
                 # Pipelines of a sweep share their sums.
-                parts = value if isinstance(value, CostSum) else cost_sum(value)
+                named = value if isinstance(value, CostSum) else [_found(v, name) for v in value]
+                parts = named if isinstance(named, CostSum) else cost_sum(named)
                 for part in parts.parts:
                     _as_bound(part.bound, name)
                 checked = parts if parts.parts else None
             elif slot.many:
-                single = isinstance(value, Bound) or callable(value)
+                single = isinstance(value, Bound | str) or callable(value)
                 checked = tuple(_as_bound(v, name) for v in ([value] if single else value or ()))
             else:
                 checked = None if value is None else _as_bound(value, name)
@@ -112,8 +116,49 @@ class Pipeline:
             found += [(address, message) for message in misfits(bound.stage, scheme=scheme, **others)]
         return found
 
+    @staticmethod
+    def from_script(script: str | Path | Mapping[str, Any], **overrides: Any) -> Pipeline:
+        """The method of a script that has one setting.
+
+        Parameters
+        ----------
+        script : str, path-like or mapping
+            The name of a shipped script (``sgm``), a file, or the script itself.
+        **overrides
+            Values by address, ``**{"aggregation.box.size": 9}``, or by the name of a parameter alone where a single stage has it: ``p1=10``.
+
+        Raises
+        ------
+        ScriptError, ParameterError
+            No such script, faults in it, several settings, or a parameter that no stage or more than one has.
+
+        Examples
+        --------
+        >>> Pipeline.from_script("ssd", truncation=400)
+        Pipeline(squared_difference(truncation=400.0) > box(size=21) > min_filter(size=21) > winner_take_all)
+        """
+        # On use, and by name: scripts lie on a floor above, and make pipelines.
+        load = importlib.import_module("stereo_framework.script").load
+        method: Pipeline = load(script).only.pipeline
+        if overrides:
+            given = [f"{method._address(name)}={json.dumps(value)}" for name, value in overrides.items()]
+            method = load(script, overrides=given).only.pipeline
+        return method
+
+    def _address(self, name: str) -> str:
+        """Where a parameter is set that is given by its name alone."""
+        having = [address for address, bound in self.stages() if name in bound.parameters]
+        if "." in name or len(having) == 1:
+            return name if "." in name else f"{having[0]}.{name}"
+        if having:
+            raise ParameterError(f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{name}': ...}}")
+        raise ParameterError(f"{name}: no stage has it; {nearest(name, {p for _, b in self.stages() for p in b.parameters})}")
+
     def __str__(self) -> str:
         return " > ".join(str(b) for _, b in self.stages())
+
+    def __repr__(self) -> str:
+        return f"Pipeline({' > '.join(_in_short(b) for _, b in self.stages())})"
 
     def own_stages(self) -> tuple[tuple[str, Bound | Weighted], ...]:
         """(address, stage) in running order, without those of the alternatives."""
@@ -205,7 +250,8 @@ class Pipeline:
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         tree = Tree([self], keep_volume=keep_volume)
         self._check_memory(tree, pair)
-        [(_, outcome)] = tree.walk(pair, notify=notify)
+        with in_notebook(1) as progress:
+            [(_, outcome)] = tree.walk(pair, notify=functools.partial(_tell, progress, notify))
         if isinstance(outcome, Exception):
             raise outcome
         found: Match = outcome
@@ -252,7 +298,28 @@ def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = No
     return found
 
 
+def _tell(progress: Progress | None, notify: Callable[[Step], None] | None, step: Step) -> None:
+    if notify:
+        notify(step)
+    if progress:
+        progress.watch(step.bound.stage.name if step.bound else step.link.address)
+
+
+def _in_short(bound: Bound | Weighted) -> str:
+    """A stage with those of its parameters that are not the defaults."""
+    usual = {name: parameter.default for name, parameter in bound.stage.parameters.items()} | {"weight": 1, "scale": None}
+    return f"{bound.stage.name}({', '.join(f'{k}={v!r}' for k, v in bound.parameters.items() if v != usual[k])})".removesuffix(
+        "()"
+    )
+
+
+def _found(value: Any, slot: str) -> Any:
+    """The stage of a slot that a name means; anything else as it is."""
+    return find(slot, value).function if isinstance(value, str) else value
+
+
 def _as_bound(value: Any, slot: str) -> Bound:
+    value = _found(value, slot)
     bound = value if isinstance(value, Bound) else Bound(value)
     if bound.stage.slot != slot:
         raise ParameterError(f"{slot}: {bound.stage.name} is a stage of {bound.stage.slot}")

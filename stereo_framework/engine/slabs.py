@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.engine.links import VOLUMES, Name
 from stereo_framework.engine.steps import CONFIDENCE, Clock, State, Step, view_of
+from stereo_framework.kernels.counting import counted
 from stereo_framework.view import View
 from stereo_framework.volume import CostVolume, Domain, Smoothness
 
@@ -115,7 +117,8 @@ def _in_slabs(steps: Sequence[Step], outlive: Sequence[frozenset[Name]], state: 
     halos = [step.halo or 0 for step in steps]
     height = slab_rows(columns, state["search"].levels)
     done: State = {}
-    for start in range(0, rows, height):
+    for number in counted(math.ceil(rows / height), "slab"):
+        start = number * height
         stop = min(start + height, rows)
         top, bottom = max(0, start - sum(halos)), min(rows, stop + sum(halos))
         slab = _slice(state, top, bottom)

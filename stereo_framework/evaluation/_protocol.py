@@ -12,6 +12,7 @@ from annotated_types import Ge, Le, Lt, MinLen, Predicate
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
+from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
     Checked,
     Fraction01,
@@ -108,7 +109,7 @@ def region_fault(regions: Any, masks: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class Protocol:
+class Protocol(Shown):
     """How a disparity map is measured. The defaults are those of ``taxonomy2002``; ``str`` tells every choice in one line.
 
     Parameters
@@ -232,10 +233,19 @@ class Protocol:
         values["measures"] = tuple(dict.fromkeys(name for item in values["measures"] for name in GROUPS.get(item, (item,))))
         vars(self).update(values)
 
+    @property
+    def without_truth(self) -> bool:
+        """Whether distances to a map that stands in for the truth are measured."""
+        return any(METRICS[name].about == "reference" for name in self.measures)
+
     def as_dict(self) -> dict[str, Any]:
         """Every field as JSON and YAML hold it: ``Protocol(**record)`` gives the protocol again."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {"hci": self.hci.as_dict()}
+
+    def __repr__(self) -> str:
+        first, *others = filter(None, self._choices())
+        return f"Protocol({self.name!r}: {first}{'; ...' * bool(others)})"
 
     def __str__(self) -> str:
         return f"{self.name}: {'; '.join(filter(None, self._choices()))}"
@@ -268,6 +278,8 @@ class Protocol:
             choices.append(
                 f"ROC rates: matches within 1 px of the truth are right, {self.end_radius} cells around ends of segments do not count"
             )
+        if "reference" in kinds:
+            choices.append("reference map: AD-census, semi-global, where both views agree; a distance to it is no error rate")
         if "subsets" in kinds:
             choices.append(f"HCI subsets without occluded pixels, in the scene's own pixels: {self.hci}")
         if any(name.endswith("sigma_z_error") for name in self.measures):

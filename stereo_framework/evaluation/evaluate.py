@@ -24,7 +24,13 @@ from stereo_framework.evaluation.roc import kept_table, map_errors
 from stereo_framework.scene import Disparity, Mask, Scene
 
 
-def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, Any] | Protocol | None = None) -> dict[str, float]:
+def evaluate(
+    disparity: Disparity,
+    scene: Scene,
+    protocol: str | Mapping[str, Any] | Protocol | None = None,
+    *,
+    reference: Disparity | None = None,
+) -> dict[str, float]:
     """Statistics of a disparity map, whatever made it.
 
     Parameters
@@ -35,6 +41,8 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
         Supplies truth, reference image, masks and border.
     protocol : str, mapping or Protocol, optional
         As `resolve` takes it. Default: the scene's own.
+    reference : ndarray, float32, (rows, columns), optional
+        A map that stands in for the truth in measures without truth (`sweep.reference` makes one): pixels, NaN = not to be relied upon.
 
     Returns
     -------
@@ -79,6 +87,8 @@ def evaluate(disparity: Disparity, scene: Scene, protocol: str | Mapping[str, An
             seen["matches"] = {"": map_errors(prepared.given, kept_table(scene, protocol.end_radius))}
         if "subsets" in kinds:
             seen["subsets"] = hci_metrics(prepared.given, scene.truth, hci_subsets(scene, protocol.hci))
+    if reference is not None:
+        seen["reference"] = {"": Region(prepared.disparity, reference, masks["all"], prepared.given, None)}
     statistics: dict[str, float] = {}
     for metric in metrics:
         statistics |= metric.statistics(seen.get(metric.about, {}), protocol)

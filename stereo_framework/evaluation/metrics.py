@@ -36,6 +36,7 @@ from stereo_framework.evaluation.similarity import (
     r_ssim,
     structural_similarity,
 )
+from stereo_framework.evaluation.truth_free import distance
 from stereo_framework.scene import Calibration, Disparity, Image, Mask
 
 
@@ -79,8 +80,8 @@ class Metric:
     better : str
         ``"lower"`` or ``"higher"``; ``""`` for what is neither.
     about : str
-        ``"region"``, ``"frame"``, ``"map"``, ``"subsets"`` (the parts of the truth that the HCI metrics are about) or ``"matches"`` (the map as
-        a set of matches of the two frames): what its statistics are given for.
+        ``"region"``, ``"frame"``, ``"map"``, ``"subsets"`` (the parts of the truth that the HCI metrics are about), ``"matches"`` (the map as
+        a set of matches of the two frames) or ``"reference"`` (a map that stands in for the truth): what its statistics are given for.
     source : str
         The paper or program that defines it.
     compute : callable, optional
@@ -93,7 +94,7 @@ class Metric:
     name: str
     unit: str
     better: Literal["lower", "higher", ""]
-    about: Literal["region", "frame", "map", "subsets", "matches"]
+    about: Literal["region", "frame", "map", "subsets", "matches", "reference"]
     source: str
     compute: Callable[..., float] | None = None
     pooled: Literal["mean", "rms", "sum", ""] = ""
@@ -182,10 +183,19 @@ def _per_region(name: str, unit: str, source: str, function: Callable[..., float
     return Metric(name, unit, "lower", "region", source, partial(_of_errors, function), pooled)
 
 
+def _distance(region: Region, threshold: float) -> float:
+    return distance(region.given, np.where(region.mask, region.truth, np.float32(np.nan)), threshold)
+
+
+def _of_reference(name: str, unit: str, source: str, function: Callable[..., float]) -> Metric:
+    return Metric(name, unit, "lower", "reference", source, lambda r: function(r.given, r.truth, r.mask & np.isfinite(r.truth)))
+
+
 _TAXONOMY, _V3, _KITTI = "Scharstein & Szeliski 2002, section 5.1", "Middlebury v3 evaluation kit", "KITTI 2012; "
 _KOSTLIVA, _MAPE = "Kostliva, Cech & Sara 2007, section 2: ", "Cabezas et al. 2011, Table 1"
 _SZE, _WANG = "Cabezas, Padilla & Trujillo 2011, equation 4", "Wang et al. 2004"
 _MATCHED, _VIEW = "pixels inside the border that have an estimate", "squared differences of visible pixels"
+_REFERENCE = "without truth: pixels off a reference map by more than "
 _COVERAGE, _MISSED = "share of each HCI subset that was measured", "fine structures without an estimate of them"
 
 _TABLE = (
@@ -208,6 +218,10 @@ _TABLE = (
     Metric("view_mse", "grey levels^2", "lower", "frame", _VIEW, partial(_view, mean_squared_difference)),
     Metric("view_psnr", "dB", "higher", "frame", "10 log10(255^2 / view_mse)", partial(_view, peak_signal_to_noise)),
     Metric("view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)),
+    Metric("reference_distance", "%", "lower", "reference", _REFERENCE + "1 px", lambda r: _distance(r, 1.0)),
+    Metric("reference_distance_0.5", "%", "lower", "reference", _REFERENCE + "0.5 px", lambda r: _distance(r, 0.5)),
+    _of_reference("reference_distance_mean", "px", "mean distance to a reference map", mean_absolute_error),
+    Metric("reference_consistent", "%", "", "reference", "pixels of the reference map", lambda r: density(r.truth, r.mask)),
     Metric("error_rate", "fraction", "lower", "matches", _KOSTLIVA + "ER", lambda e: e.error_rate),
     Metric("sparsity_rate", "fraction", "lower", "matches", _KOSTLIVA + "SR", lambda e: e.sparsity_rate),
     Metric("mismatches", "count", "lower", "matches", _KOSTLIVA + "MI", lambda e: float(e.mismatches), "sum"),

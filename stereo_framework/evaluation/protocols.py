@@ -27,6 +27,9 @@ _LIST = (resources.files("stereo_framework.evaluation") / "presets.yaml").read_t
 PRESETS: Mapping[str, Protocol] = types.MappingProxyType({n: Protocol(n, **given) for n, given in yaml.safe_load(_LIST).items()})
 """The protocols that can be named; their list is ``presets.yaml`` beside this file."""
 
+WITHOUT_TRUTH = "truthfree-1"
+"""The preset of scenes without ground truth."""
+
 
 def resolve(spec: str | Mapping[str, Any] | Protocol) -> Protocol:
     """The protocol that `spec` stands for.
@@ -115,7 +118,9 @@ def faults(spec: object) -> dict[str, str]:
 
 
 def of_scene(scene: Scene) -> Protocol:
-    """The protocol that the scene's data set is measured with, or ``taxonomy2002`` where that one is not a preset."""
+    """The protocol that the scene's data set is measured with, or ``taxonomy2002`` where that one is not a preset; ``truthfree-1`` without truth."""
+    if (scene.reference_index, scene.match_index) not in scene.truths:
+        return PRESETS[WITHOUT_TRUTH]
     return PRESETS.get(scene.protocol, PRESETS["taxonomy2002"])
 
 

@@ -139,10 +139,7 @@ def single(method: str | Path | Mapping[str, Any]) -> Run:
     ParameterError
         It has several settings.
     """
-    script = load(method)
-    if len(script.runs) != 1:
-        raise ParameterError(f"{script.name}: has {len(script.runs)} settings; matching needs a script of one")
-    return script.runs[0]
+    return load(method).only
 
 
 def _with_confidence(pipeline: Pipeline) -> Pipeline:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.figures._shown import new_figure
 from stereo_framework.scene import Disparity, Image
 
 if TYPE_CHECKING:
@@ -62,9 +63,8 @@ class Sheet:
     """
 
     def __init__(self, width: int, height: int):
-        from matplotlib.figure import Figure
-
-        self.figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+        size = width / _DPI, height / _DPI
+        self.figure = new_figure(photographs=True, figsize=size, dpi=_DPI, facecolor="white")
         self.width, self.height = width, height
 
     def axes_at(self, x: float, y: float, width: float, height: float) -> Axes:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.figures._shown import new_figure
 from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.values import NOT_APPLICABLE
 
@@ -76,11 +77,18 @@ def handle(style: Mapping[str, Any], name: str) -> Any:
     return Line2D([], [], label=name, **style)
 
 
-def mark_missing(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+def of_method(index: int) -> str:
+    """The name, in an SVG file, of what a chart shows of one method: pages find it there, to hide it or to set it off."""
+    return f"method-{index}"
+
+
+def mark_missing(
+    axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], gid: str | None = None
+) -> None:
     """A cross where a line goes through the place of a score that is missing."""
     missing = np.isnan(values)
     if missing.any():  # an empty line would spoil the layout
-        axes.plot(x[missing], y[missing], clip_on=False, zorder=4, **_MISSING)
+        axes.plot(x[missing], y[missing], clip_on=False, zorder=4, gid=gid, **_MISSING)
 
 
 def method_lines(found: Standings, labels: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Any]]:
@@ -117,10 +125,9 @@ def new_chart(inside: float, beside: float, height: float, title: str = "", foot
     title, footnote : str
         Folded where they are too long; nothing where they are empty.
     """
-    from matplotlib.figure import Figure
-
     width, title = inside + beside, _folded(title, inside, LARGE)
-    figure = Figure(figsize=(width, height + 0.25 * len(title.splitlines())), layout="constrained", facecolor="white")
+    size = width, height + 0.25 * len(title.splitlines())
+    figure = new_figure(photographs=False, figsize=size, layout="constrained", facecolor="white")
     if title:
         figure.suptitle(title, x=inside / width / 2, fontsize=LARGE, parse_math=False)
     if footnote:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.figures._looks import FONT, handle, legend_beside, new_chart
+from stereo_framework.figures._looks import FONT, handle, legend_beside, new_chart, of_method
 from stereo_framework.script.report import Chart
 from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.words import measure_name, unit
@@ -26,8 +26,15 @@ _MARK = "#d55e00"
 """Colour of the method that is marked."""
 
 
-def histogram_figure(chart: Chart, found: Standings) -> Figure:
+def histogram_figure(chart: Chart, found: Standings, *, every: bool = False) -> Figure:
     """A histogram for each measure, with the scores of one method marked: a line for each scene, a triangle at their mean.
+
+    Parameters
+    ----------
+    chart : Chart
+    found : Standings
+    every : bool
+        Mark the scores of all methods: pages show one of them at a time.
 
     Raises
     ------
@@ -46,7 +53,8 @@ def histogram_figure(chart: Chart, found: Standings) -> Figure:
     rows = math.ceil(len(found.measures) / _ACROSS)
     columns = min(len(found.measures), _ACROSS)
     footnote = found.footnote("scores on", "lower is better" if found.all_lower else "")
-    beside = 1.7 if method else 0.2
+    marked = range(len(found.methods)) if every else [found.methods.index(method)] if method else []
+    beside = 1.7 if marked else 0.2
     figure = new_chart(columns * _PANEL[0], beside, rows * _PANEL[1] + 0.4, chart.title, footnote)
     for j, name in enumerate(found.measures):
         axes = figure.add_subplot(rows, columns, j + 1)
@@ -61,19 +69,19 @@ def histogram_figure(chart: Chart, found: Standings) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.tick_params(labelsize=FONT - 1)
         axes.spines[["top", "right"]].set_visible(False)
-        if method is not None:
-            own = column[found.methods.index(method)]
+        for i in marked:
+            own, mean = column[i], found.means[i, j]
             for score in own[np.isfinite(own)]:
-                axes.axvline(score, color=_MARK, linewidth=1.2)
-            mean = found.means[found.methods.index(method), j]
+                axes.axvline(score, color=_MARK, linewidth=1.2, gid=of_method(i))
             if np.isfinite(mean):
-                axes.plot(mean, 0.95, "v", color=_MARK, markersize=7, transform=axes.get_xaxis_transform(), clip_on=False)
-    if method is not None:
+                place = axes.get_xaxis_transform()
+                axes.plot(mean, 0.95, "v", color=_MARK, markersize=7, transform=place, clip_on=False, gid=of_method(i))
+    if marked:
         handles = [
             handle({"color": _MARK, "linewidth": 1.2}, "on a scene"),
             handle({"color": _MARK, "marker": "v", "linestyle": "none", "markersize": 7}, "mean"),
         ]
-        legend_beside(figure, handles, labels.get(method, method))
+        legend_beside(figure, handles, "" if every or method is None else labels.get(method, method))
     return figure
 
 

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stereo_framework.figures._looks import CHARACTER, FONT, LINE, legend_beside, longest, mark_missing, method_lines, new_chart
+from stereo_framework.figures._looks import (
+    CHARACTER,
+    FONT,
+    LINE,
+    legend_beside,
+    longest,
+    mark_missing,
+    method_lines,
+    new_chart,
+    of_method,
+)
 from stereo_framework.script.report import Chart
 from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.values import show
@@ -43,9 +53,9 @@ def parallel_coordinates_figure(chart: Chart, found: Standings) -> Figure:
         axes.axvline(place, color="0.8", linewidth=0.8, zorder=1)
         for y, value, align in ((1.04, worst, "bottom"), (-0.04, perfect, "top")):
             axes.text(place, y, show(float(value)), ha="center", va=align, fontsize=FONT - 1, color="0.3")
-    for row, mean, look in zip(found.normalized, found.means, looks, strict=True):
-        axes.plot(places, row, clip_on=False, zorder=3, **look)
-        mark_missing(axes, places, row, mean)
+    for i, (row, mean, look) in enumerate(zip(found.normalized, found.means, looks, strict=True)):
+        axes.plot(places, row, clip_on=False, zorder=3, gid=of_method(i), **look)
+        mark_missing(axes, places, row, mean, of_method(i))
     axes.set_xticks(
         places, [f"{s}\n{unit(n)}" for s, n in zip(symbols, found.measures, strict=True)], fontsize=FONT, parse_math=False
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.figures._looks import FONT, LINE, legend_beside, longest, mark_missing, method_lines, new_chart
+from stereo_framework.figures._looks import FONT, LINE, legend_beside, longest, mark_missing, method_lines, new_chart, of_method
 from stereo_framework.script.report import Chart
 from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.words import measure_symbol
@@ -66,9 +66,9 @@ def _draw(
     angles = 2 * np.pi * np.arange(len(found.measures)) / len(found.measures)
     axes.set_theta_zero_location("N")
     axes.set_theta_direction(-1)
-    for row, mean, look in zip(values, found.means, looks, strict=True):
-        axes.plot(np.append(angles, angles[0]), np.append(row, row[0]), clip_on=False, zorder=3, **look)
-        mark_missing(axes, angles, row, mean)
+    for i, (row, mean, look) in enumerate(zip(values, found.means, looks, strict=True)):
+        axes.plot(np.append(angles, angles[0]), np.append(row, row[0]), clip_on=False, zorder=3, gid=of_method(i), **look)
+        mark_missing(axes, angles, row, mean, of_method(i))
     axes.set_xticks(angles, symbols, fontsize=FONT, parse_math=False)
     axes.tick_params(axis="x", pad=0)
     for angle, text in zip(angles, axes.get_xticklabels(), strict=True):

@@ -11,12 +11,13 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.figures._drawing import grey_levels
 from stereo_framework.figures.pictures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.figures.side_by_side import side_by_side_figure
 from stereo_framework.io import write_image
-from stereo_framework.scene import Disparity, Scene
+from stereo_framework.scene import Disparity, Image, Scene
 
 
 def write_pictures(stem: Path, disparity: Disparity, scene: Scene, protocol: Protocol | None = None) -> None:
@@ -72,6 +73,27 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
     path.parent.mkdir(parents=True, exist_ok=True)
     shown = shown_range(next(iter(maps.values())), scene)
     save_picture(path, side_by_side_figure(scene.reference, maps, shown, scene.truth, scene.name))
+
+
+def write_disagreement(path: Path, first: Disparity, second: Disparity, image: Image, threshold: float = 1.0) -> None:
+    """Write the reference image in grey with the pixels in red at which two maps differ by more than a threshold, or only one has an estimate.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.png`` file; its folder is made.
+    first, second : ndarray, float32, (rows, columns)
+        Pixels, not finite = no estimate.
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        The reference image.
+    threshold : float
+        Pixels.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = np.isfinite(first) & np.isfinite(second)
+    apart = (np.isfinite(first) != np.isfinite(second)) | (known & (np.abs(first - second) > np.float32(threshold)))
+    grey = grey_levels(image)
+    write_image(path, np.where(apart[..., None], np.array([220, 50, 32], np.uint8), grey))
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

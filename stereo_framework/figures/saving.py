@@ -18,13 +18,21 @@ if TYPE_CHECKING:
 _DPI = 200
 
 
-def svg_text(figure: Figure, description: str | None = None) -> str:
-    """A figure as SVG, with a description for programs that list files."""
+def svg_text(figure: Figure, description: str | None = None, *, letters: bool = False) -> str:
+    """A figure as SVG, with a description for programs that list files.
+
+    Parameters
+    ----------
+    figure : Figure
+    description : str, optional
+    letters : bool
+        Keep text as text, for pages, which can search and change it. Default: as outlines, which look the same everywhere.
+    """
     import matplotlib
 
     file = io.StringIO()
     # Without salt and with a date every drawing would be another file.
-    with matplotlib.rc_context({"svg.hashsalt": "stereo_framework"}):
+    with matplotlib.rc_context({"svg.hashsalt": "stereo_framework", "svg.fonttype": "none" if letters else "path"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Description": description})
     return file.getvalue()
 

@@ -52,12 +52,19 @@ def stacked_bars_figure(chart: Chart, found: Standings) -> Figure:
         for j, weight in enumerate(shares):
             length = weight / sum(shares) * found.normalized[i, j]
             hatch = _HATCH if math.isnan(found.means[i, j]) else ""
-            axes.barh(place, length, 0.72, left, color=_colour(j), hatch=hatch, edgecolor="white", linewidth=0.5)
+            # Pages move bars, numbers and names by these names in the SVG, when the weights change.
+            axes.barh(
+                place, length, 0.72, left, color=_colour(j), hatch=hatch, edgecolor="white", linewidth=0.5, gid=f"bar-{i}-{j}"
+            )
             left += length
-        axes.text(left, place, f" {totals[i]:.2f}", va="center", fontsize=FONT - 1)
+        axes.text(left, place, f" {totals[i]:.2f}", va="center", fontsize=FONT - 1, gid=f"total-{i}")
     axes.set_yticks(range(len(order)), names, fontsize=FONT, parse_math=False)
+    for i, label in zip(order, axes.get_yticklabels(), strict=True):
+        label.set_gid(f"name-{i}")
     axes.set_ylim(len(order) - 0.4, -0.6)
-    axes.set_xlim(0, 1.12 * max(totals) or 1)
+    axes.set_xlim(0, 1.1)
+    axes.set_xticks(np.linspace(0, 1, 6))
+    axes.patch.set_gid("frame")
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=FONT - 1)
     axes.spines[["top", "right", "left"]].set_visible(False)

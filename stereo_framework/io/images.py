@@ -265,6 +265,11 @@ def encode_png(array: NDArray) -> bytes:
     return _encode(".png", array)
 
 
+def encode_jpeg(array: NDArray) -> bytes:
+    """An image, uint8 (rows, columns) or (rows, columns, 3) RGB, as the bytes of a JPEG file, for people to look at."""
+    return _encode(".jpg", array)
+
+
 def _encode(suffix: str, array: NDArray) -> bytes:
     import cv2
 

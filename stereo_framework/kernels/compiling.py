@@ -48,7 +48,7 @@ class _Own(threading.local):
 
 
 _OWN = _Own()
-_TELL: list[Callable[[], None]] = []
+_TELL: list[Callable[[str], None]] = []
 
 
 def working_time() -> float:
@@ -73,15 +73,14 @@ def on_account(account: Account, call: Callable[..., _T], *arguments: Any) -> _T
 
 
 @contextlib.contextmanager
-def told(tell: Callable[[], None]) -> Iterator[None]:
-    """Within the block `tell` is called once, before the first of our kernels is compiled; loading from the cache is not told."""
+def told(tell: Callable[[str], None]) -> Iterator[None]:
+    """Within the block `tell` is called with the name of our kernel that is now compiled, and with an empty one when it is; loading is not told."""
     _listen()
     _TELL.append(tell)
     try:
         yield
     finally:
-        if tell in _TELL:
-            _TELL.remove(tell)
+        _TELL.remove(tell)
 
 
 @functools.cache
@@ -97,14 +96,28 @@ def _listen() -> None:
             _OWN.account.end()
 
     class Compiled(event.Listener):
+        def __init__(self) -> None:
+            # A kernel compiles those that it calls.
+            self.open: list[str] = []
+
         def on_start(self, event: Any) -> None:
-            # A plug-in's kernels need not be cached: those may be compiled at every use.
-            if str(event.data["dispatcher"].py_func.__module__).startswith("stereo_framework."):
-                while _TELL:
-                    _TELL.pop()()
+            if name := self.ours(event):
+                self.open.append(name)
+                self.tell()
 
         def on_end(self, event: Any) -> None:
-            pass
+            if self.ours(event) and self.open:
+                self.open.pop()
+                self.tell()
+
+        def ours(self, event: Any) -> str:
+            """The kernel's name; a plug-in's kernels need not be cached: those may be compiled at every use."""
+            function = event.data["dispatcher"].py_func
+            return function.__qualname__ if str(function.__module__).startswith("stereo_framework.") else ""
+
+        def tell(self) -> None:
+            for tell in list(_TELL):
+                tell(self.open[-1] if self.open else "")
 
     event.register("numba:compiler_lock", Locked())
     event.register("numba:compile", Compiled())

@@ -9,6 +9,7 @@ from annotated_types import Ge, Lt
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
 from stereo_framework.optimization._smoothness import required_smoothness
@@ -85,7 +86,7 @@ def belief_propagation(
     prior, labels = prior_of(smoothness.rho), np.empty((rows, columns), np.int16)
     iterate = accelerated if schedule == "accelerated" else synchronous
     trace = []
-    for _ in range(iterations):
+    for _ in counted(iterations, "iteration"):
         iterate(rows, columns, costs, messages, weights, prior, np.float32(damping))
         over_rows(lambda a, b: decide(a * columns, b * columns, costs, messages, labels.reshape(-1)), rows, 4 * costs.size)
         trace.append((working_time() - start, energy.of(labels)))

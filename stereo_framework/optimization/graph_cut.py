@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.counting import teller
 from stereo_framework.kernels.threads import over_rows, thread_count
 from stereo_framework.optimization._graph_moves import Move, Moves, Solver
 from stereo_framework.optimization._smoothness import required_smoothness
@@ -95,7 +96,7 @@ def graph_cut(
         before = moves.labels.copy()
         # Raw numbers are the only ones that numpy promises never to change.
         ranks = np.argsort(draw.random_raw(len(cycle))) if order == "random" else range(len(cycle))
-        _run([cycle[i] for i in ranks], moves)
+        _run([cycle[i] for i in ranks], moves, f"cycle {len(trace) + 1}, move")
         now = energy.of(moves.labels)
         if now > lowest:
             # By rounding alone: no move raises the energy.
@@ -108,9 +109,9 @@ def graph_cut(
     return Labeling(labels, energy.volume.chosen(labels), trace=tuple(trace))
 
 
-def _run(cycle: Iterable[Move], moves: Moves) -> None:
+def _run(cycle: Sequence[Move], moves: Moves, what: str) -> None:
     """Make the moves, in as many threads as allowed; those that touch a common label stay in order, so that all see the same labels."""
-    pending, busy, state = list(cycle), set[int](), threading.Condition()
+    pending, busy, state, tell = list(cycle), set[int](), threading.Condition(), teller()
     rows, columns = moves.labels.shape
 
     def next_move() -> Move | None:
@@ -132,6 +133,7 @@ def _run(cycle: Iterable[Move], moves: Moves) -> None:
                     return
                 touched = moves.touched(move)
                 busy.update(touched)
+                tell(len(cycle) - len(pending) - 1, len(cycle), what)
             try:
                 if moves.may_improve(move):
                     moves.make(move)
@@ -144,7 +146,10 @@ def _run(cycle: Iterable[Move], moves: Moves) -> None:
                     state.notify_all()
 
     # A move has some dozens of steps for each of its pixels.
-    over_rows(work, thread_count(), 50 * len(pending) * rows * columns // moves.levels)
+    try:
+        over_rows(work, thread_count(), 50 * len(pending) * rows * columns // moves.levels)
+    finally:
+        tell(len(cycle), len(cycle), what)
 
 
 def _check_metric(rho: NDArray[np.float32]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.counting import counted
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image
@@ -108,7 +109,7 @@ def graph_cut_occlusion(
         lowest = objective
         # Raw numbers are the only ones that numpy promises never to change.
         levels = np.argsort(draw.random_raw(search.levels)) if order == "random" else np.arange(search.levels)
-        for level in levels.tolist():
+        for level, _ in zip(levels.tolist(), counted(search.levels, f"cycle {len(trace) + 1}, move"), strict=True):
             if moves.may_improve(level):
                 moves.expand(level)
         trace.append((working_time() - start, energy.of(moves.labels)))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.random_numbers import random_number
@@ -119,7 +120,7 @@ def simulated_annealing(
         order, bounds = fixed_rounds(visiting, rows, columns)
     now = energy.of(padded[1:-1])
     trace = []
-    for temperature, key in zip(temperatures, keys, strict=True):
+    for temperature, key, _ in zip(temperatures, keys, counted(sweeps, "sweep"), strict=True):
         # Finite, so that a difference of 0 stays 0.
         inverse = np.float32(min(1 / temperature, 1e30))
         if visiting == "random":

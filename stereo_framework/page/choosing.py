@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.figures._looks import PARTS, styles
 from stereo_framework.figures.charts import CHART_FIGURES
 from stereo_framework.figures.correlation import told_counts
-from stereo_framework.figures.histogram import bin_edges
+from stereo_framework.figures.histogram import histogram_figure
 from stereo_framework.figures.saving import svg_text
+from stereo_framework.figures.stacked_bars import stacked_bars_figure
 from stereo_framework.page.page import Block, Cell, Charts, PageTable, Picture, Text
 from stereo_framework.script.report import Chart
 from stereo_framework.tables.results import Results
 from stereo_framework.tables.standings import Standings, standings, weights_of
-from stereo_framework.tables.values import better, is_number, value
-from stereo_framework.tables.words import measure_name, measure_symbol, setting_names, short_names, unit
+from stereo_framework.tables.values import is_number, value
+from stereo_framework.tables.words import measure_name, measure_symbol, setting_names, unit
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -30,6 +31,9 @@ _MOST_METHODS = 20
 
 _MOST_LINES = 4
 """Methods whose lines the radar charts show at first: more hide each other."""
+
+_ENLARGED = 1.8
+"""Pixels of a page for each point of a chart, where there is room."""
 
 _CAPTIONS: Mapping[str, tuple[str, str]] = {
     "stacked_bars": (
@@ -43,7 +47,7 @@ _CAPTIONS: Mapping[str, tuple[str, str]] = {
     ),
     "histogram": ("All scores, and those of one method among them", "histograms of the scores of all methods in every measure"),
 }
-"""What stands above the charts that a browser draws, and what their pictures show. The table of r^2 needs no script."""
+"""What stands above the charts, and what they show. The table of r^2 needs no script."""
 
 
 def choosing_blocks(results: Sequence[Result], chart: Chart | None = None) -> list[Block]:
@@ -106,9 +110,7 @@ def _of_protocol(results: Sequence[Result], chart: Chart) -> list[Block]:
         # Names are shorter where an axis varies no longer.
         marked = next((name for r, name in zip(results, setting_names(results), strict=True) if before[id(r)] == marked), marked)
     shown = Chart(chart.name, measures=tuple(scored), weights=weights, labels=chart.labels, method=marked or found.methods[0])
-    pictures = {
-        kind: Picture(svg_text(CHART_FIGURES[kind](shown, found)), text, caption) for kind, (caption, text) in _CAPTIONS.items()
-    }
+    pictures = {kind: Picture(_drawing(kind, shown, found), text, caption) for kind, (caption, text) in _CAPTIONS.items()}
     remarks.append(
         "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing where other methods have one counts as the worst and is hatched."
     )
@@ -117,28 +119,42 @@ def _of_protocol(results: Sequence[Result], chart: Chart) -> list[Block]:
     return [lead, Charts(_data(found, shown, list(weights.values())), pictures), _r2_table(found, shown)]
 
 
+def _drawing(kind: str, chart: Chart, found: Standings) -> str:
+    """A chart as SVG for a page, whose script finds its parts by ``data-part``."""
+    if kind == "histogram":
+        figure = histogram_figure(chart, found, every=True)
+    elif kind == "stacked_bars":
+        # The weights are applied by the script, which can change them.
+        figure = stacked_bars_figure(replace(chart, weights={}), found)
+    else:
+        figure = CHART_FIGURES[kind](chart, found)
+    text = svg_text(figure, letters=True)
+    # Several drawings on a page may not have the same identifiers. Those of clip paths, hatches and markers are digests of what they stand for.
+    text = re.sub(r' id="((?:method|bar|total|name)-[\d-]+|frame)"', r' data-part="\1"', text)
+    text = re.sub(r' id="[a-z0-9.]+_\d+"', "", text[text.index("<svg") :])
+    # Letters of all charts are of one size, whatever their width.
+    return re.sub(
+        r'width="([\d.]+)pt" height="[\d.]+pt"',
+        lambda found: f'style="max-width: {_ENLARGED * float(found[1]):.0f}px"',
+        text,
+        count=1,
+    )
+
+
 def _data(found: Standings, chart: Chart, weights: Sequence[float]) -> dict[str, Any]:
-    """What the script draws; numbers with the digits that can be seen."""
+    """What the script moves and tells; numbers with the digits that can be seen."""
     labels, first = chart.labels, found.best(_MOST_LINES, weights)
     looks = styles([(method,) for method in found.methods], joined=True).values()
-    measures = []
-    for j, name in enumerate(found.measures):
-        there = found.scores[..., j][np.isfinite(found.scores[..., j])]
-        edges = bin_edges(there)
-        measures.append(
-            {
-                "label": measure_name(name, labels),
-                "symbol": measure_symbol(name, labels),
-                "unit": unit(name),
-                "colour": PARTS[j % len(PARTS)],
-                "weight": weights[j],
-                "lower": better(name) == "lower",
-                "perfect": _short(found.ends[0, j]),
-                "worst": _short(found.ends[1, j]),
-                "edges": edges,
-                "counts": np.histogram(there, edges)[0].tolist(),
-            }
-        )
+    measures = [
+        {
+            "label": measure_name(name, labels),
+            "symbol": measure_symbol(name, labels),
+            "unit": unit(name),
+            "colour": PARTS[j % len(PARTS)],
+            "weight": weights[j],
+        }
+        for j, name in enumerate(found.measures)
+    ]
     methods = [
         {
             "name": labels.get(method, method),
@@ -148,13 +164,10 @@ def _data(found: Standings, chart: Chart, weights: Sequence[float]) -> dict[str,
             "dash": "" if look["linestyle"] == "-" else " ".join(f"{2 * length:g}" for length in look["linestyle"][1]),
             "scores": [_short(v) for v in found.means[i]],
             "shares": [_short(v) for v in found.normalized[i]],
-            "ranks": [_short(v) for v in found.ranks[i]],
-            "raw": [[_short(v) for v in found.scores[i, :, j]] for j in range(len(found.measures))],
         }
         for i, (method, look) in enumerate(zip(found.methods, looks, strict=True))
     ]
-    short = short_names(found.scenes)
-    return {"measures": measures, "methods": methods, "scenes": [short[scene] for scene in found.scenes]}
+    return {"measures": measures, "methods": methods}
 
 
 def _short(value: float) -> float | None:

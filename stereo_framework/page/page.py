@@ -1,21 +1,27 @@
-"""Self-contained HTML pages: what they hold, and how they are written.
+"""HTML pages: what they hold, and how they are written.
 
-A page is a list of sections, a section a list of blocks. Everything is inside the one file: it opens offline, on a phone, and with the
-keyboard alone.
+A page is a list of sections, a section a list of blocks. It opens offline, on a phone, and with the keyboard alone: its pictures lie in a folder beside
+it, from which each is fetched when it comes into view, or all in the one file.
 """
 
 from __future__ import annotations
 
 import base64
 import functools
+import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from urllib.parse import quote
 
 from stereo_framework import __version__
+from stereo_framework.errors import DataError
+from stereo_framework.figures.layers import LARGEST_ERROR, colour_table
 from stereo_framework.io import PathLike
+from stereo_framework.page.pictures import Scenes, data_uri
 from stereo_framework.tables.formats import write_text
 
 if TYPE_CHECKING:
@@ -70,12 +76,15 @@ class PageTable:
         As long as the header each.
     note : str
         Stands below.
+    keys : int
+        How many of the first columns tell what a row is about; they stay in view.
     """
 
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
+    keys: int = 1
     kind: ClassVar[str] = "table"
 
 
@@ -89,49 +98,26 @@ class Picture:
     kind: ClassVar[str] = "figure"
 
     @property
-    def source(self) -> str:
-        """The picture as a data URI."""
-        return _data_uri(self.content)
+    def file(self) -> bytes:
+        """As a file holds it."""
+        return self.content.encode() if isinstance(self.content, str) else self.content
 
 
 @dataclass(frozen=True)
 class Charts:
-    """Charts of the same scores that a browser draws, to change weights and choose methods in; without scripts their pictures stand.
+    """Charts of the same scores, to change weights and choose methods in: ``charts.js`` moves, hides and sets off parts of their drawings.
 
     Parameters
     ----------
     data : mapping
         What they show, as plain data without NaN: what `choosing.choosing_blocks` makes and ``charts.js`` reads.
     pictures : mapping of str to Picture
-        By the kind of chart.
+        SVG by the kind of chart.
     """
 
     data: Mapping[str, Any]
     pictures: Mapping[str, Picture]
     kind: ClassVar[str] = "charts"
-
-
-@dataclass(frozen=True)
-class Viewer:
-    """Pictures of one size on top of each other, to zoom into and to blink between.
-
-    Parameters
-    ----------
-    title : str
-    layers : sequence of (str, bytes)
-        What the button says, and a PNG file.
-    note : str
-    """
-
-    title: str
-    layers: Sequence[tuple[str, bytes]]
-    note: str = ""
-    kind: ClassVar[str] = "viewer"
-
-    @property
-    def sources(self) -> list[tuple[str, str]]:
-        """Each layer's name and data URI."""
-        return [(name, _data_uri(content)) for name, content in self.layers]
 
 
 @dataclass(frozen=True)
@@ -168,7 +154,16 @@ class Details:
     kind: ClassVar[str] = "details"
 
 
-Block = Text | PageTable | Picture | Charts | Viewer | Statement | Details
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that open on demand."""
+
+    summary: str
+    blocks: Sequence[Block]
+    kind: ClassVar[str] = "folded"
+
+
+Block = Text | PageTable | Picture | Charts | Scenes | Statement | Details | Folded
 
 
 @dataclass(frozen=True)
@@ -196,29 +191,144 @@ class Page:
     sections: Sequence[Section] = field(default_factory=tuple)
 
     def html(self) -> str:
-        """The whole file. A picture that stands in it several times is stored once."""
-        places: dict[str, int] = {}
+        """The whole page as one file."""
+        return self._rendered(_Inside())
 
-        def place(source: str) -> tuple[int, bool]:
-            """Number of a picture, and whether it is its first time."""
-            first = source not in places
-            return places.setdefault(source, len(places)), first
-
-        return _environment().get_template("page.html").render(page=self, version=__version__, place=place)
-
-    def has(self, kind: str) -> bool:
+    def has(self, kind: type[Block]) -> bool:
         """Whether some block is of this kind."""
-        return any(block.kind == kind for section in self.sections for block in section.blocks)
+        return any(isinstance(block, kind) for section in self.sections for block in _all_of(section.blocks))
 
-    def write(self, path: PathLike) -> None:
-        """Write the file; its folder is made.
+    def write(self, path: PathLike, *, single_file: bool = False) -> None:
+        """Write the page; its folder is made.
+
+        Parameters
+        ----------
+        path : path-like
+        single_file : bool
+            Keep the pictures in the page. Default: they go to the folder ``assets`` beside it, and what an earlier page of this name left there goes.
 
         Raises
         ------
         DataError
             It cannot be written.
         """
-        write_text(Path(path), self.html())
+        path = Path(path)
+        if single_file:
+            write_text(path, self.html())
+            return
+        pictures = _Beside(path.stem)
+        text = self._rendered(pictures)
+        folder = path.parent / _ASSETS
+        try:
+            for old in [*folder.iterdir()] if folder.is_dir() else []:
+                if re.fullmatch(re.escape(path.stem) + r"-\d+\.(js|png|svg)", old.name):
+                    old.unlink()
+            if pictures.files:
+                folder.mkdir(parents=True, exist_ok=True)
+            for name, content in pictures.files.items():
+                (folder / name).write_bytes(content)
+        except OSError as error:
+            raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        write_text(path, text)
+
+    def _rendered(self, pictures: _Inside | _Beside) -> str:
+        template = _environment().get_template("page.html")
+        colours = (
+            {name: base64.b64encode(colour_table(name).tobytes()).decode() for name in ("viridis", "RdBu_r")}
+            if self.has(Scenes)
+            else {}
+        )
+        return template.render(
+            page=self,
+            version=__version__,
+            pictures=pictures,
+            scenes=functools.partial(_scenes_data, key=pictures.key),
+            charts=self.has(Charts),
+            colours=colours,
+            largest_error=LARGEST_ERROR,
+        )
+
+
+def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, Any]]:
+    """What the viewer must know of scenes, row by row, as plain data; `key` says under which it finds a picture."""
+    rows = []
+    for row in scenes.rows:
+        cells = {
+            name: {"name": name, "source": key(one.content), "caption": one.caption, **one.about}
+            for name, one in row.pictures.items()
+        }
+        width, height = next(iter(row.pictures.values())).size
+        own = {
+            "name": row.name,
+            "note": row.note,
+            "width": width,
+            "height": height,
+            "limits": row.limits,
+            "threshold": row.threshold,
+        }
+        rows.append(own | {"cells": [cells.get(name) for name in scenes.columns]})
+    return rows
+
+
+def _all_of(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if isinstance(block, Folded):
+            yield from _all_of(block.blocks)
+
+
+_ASSETS = "assets"
+"""The folder of a page's pictures."""
+
+
+class _Inside:
+    """Pictures within a page. One that stands in it several times is stored once."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def source(self, content: bytes) -> str:
+        """What an ``img`` shows."""
+        return data_uri(content)
+
+    def key(self, content: bytes) -> str:
+        """Under which the page's script finds a picture."""
+        return self.texts.setdefault(data_uri(content), f"picture-{len(self.texts)}")
+
+
+class _Beside:
+    """Pictures in files beside a page.
+
+    A browser does not let a script read the pixels of a picture file beside a page that was opened from a disk. So what the script reads comes as a
+    script.
+    """
+
+    texts: Mapping[str, str] = {}
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.files: dict[str, bytes] = {}
+        self._places: dict[bytes, str] = {}
+
+    def source(self, content: bytes) -> str:
+        """What an ``img`` shows."""
+        return self._stored(content, "png" if content.startswith(b"\x89PNG") else "svg", lambda place: content)
+
+    def key(self, content: bytes) -> str:
+        """Under which the page's script finds a picture."""
+
+        def script(place: str) -> bytes:
+            return f"stored({json.dumps(place)}, {json.dumps(data_uri(content))});".encode()
+
+        return self._stored(content, "js", script)
+
+    def _stored(self, content: bytes, ending: str, file: Callable[[str], bytes]) -> str:
+        """The place of a picture, beginning at the page; `file` makes the file of it."""
+        if content not in self._places:
+            name = f"{self._name}-{len(self.files)}.{ending}"
+            place = self._places[content] = f"{_ASSETS}/{quote(name)}"
+            self.files[name] = file(place)
+        return self._places[content]
 
 
 def mark_best(rows: Sequence[Sequence[Cell]], better: Sequence[str]) -> list[list[Cell]]:
@@ -240,12 +350,6 @@ def mark_best(rows: Sequence[Sequence[Cell]], better: Sequence[str]) -> list[lis
             if row[i].value == best:
                 row[i] = replace(row[i], mark="best")
     return marked
-
-
-def _data_uri(content: str | bytes) -> str:
-    kind = "svg+xml" if isinstance(content, str) else "png"
-    data = content.encode() if isinstance(content, str) else content
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 
 @functools.cache

@@ -1,31 +1,38 @@
-"""The page of a run: its results, plots, maps, times and everything behind the numbers."""
+"""The page of a run: a summary, its maps side by side, plots, all numbers, times and everything behind them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 import yaml
 
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError
+from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
-from stereo_framework.figures.layers import scene_layers
 from stereo_framework.io import PathLike
 from stereo_framework.page.choosing import choosing_blocks
-from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Picture, Section, Text, Viewer
+from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
+from stereo_framework.page.pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.page.report_files import reports
 from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep.kept_scenes import kept_scene
 from stereo_framework.tables.averages import averages
 from stereo_framework.tables.environment import environment_text
-from stereo_framework.tables.tables import listing, show
-from stereo_framework.tables.values import is_number
-from stereo_framework.tables.words import setting_name
+from stereo_framework.tables.standings import standings
+from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
+from stereo_framework.tables.values import better, is_number, value
+from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit
 
-_MOST_VIEWERS = 40
-"""Maps on a page; a viewer of a quarter-megapixel scene weighs half a megabyte."""
+_MOST_METHODS = 40
+"""Rows of a summary."""
+
+_MOST_ROWS, _MOST_COLUMNS = 40, 20
+"""Scenes and methods whose maps a page shows."""
 
 
 def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
@@ -36,7 +43,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     folder : path-like
         The ``--out`` folder of a run.
     data : path-like, optional
-        Data root, for truth and images of the maps; default: as of `load_scene`.
+        Data root, for truth and images of the maps; default: as of `load_scene`. Scenes that are in no data set were copied by the run.
 
     Raises
     ------
@@ -46,7 +53,18 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     folder = Path(folder)
     with Store(folder) as store:
         results, missing = store.results(), store.missing()
-    sections = [Section("Results", _results(results, averages(results, data)))]
+    protocols = [[r for r in results if r.protocol_text == text] for text in dict.fromkeys(r.protocol_text for r in results)]
+    order: list[str] = []
+    summary: list[Block] = []
+    for same in protocols:
+        found, best_first = _summary(same)
+        summary += found
+        order = order or best_first
+    if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
+        summary.append(Details(f"{len(failed)} runs failed", "\n".join(failed)))
+    sections = [Section("Summary", summary)]
+    if maps := _maps(folder, results, order, data):
+        sections.append(Section("Maps", maps))
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
     if ranks := rank_blocks(folder, results):
@@ -55,28 +73,92 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
         sections.append(Section("ROC", curves))
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(p.read_text(), f"plot {p.stem}", p.stem) for p in plots]))
-    if maps := [r for r in results if r.map is not None and r.map.is_file()]:
-        sections.append(Section("Disparity maps", _maps(maps, data)))
-    sections += [Section("Times", [_times(results)]), Section("Behind the numbers", _details(folder, results))]
-    lead = f"{len(results)} result{'s' * (len(results) != 1)}{f', {missing} still missing' if missing else ''}."
-    return Page(f"Run: {folder.resolve().name}", lead, sections)
+    sections += [
+        Section("All results", [_listing(same, averages(same, data)) for same in protocols]),
+        Section("Times", [_times(results)]),
+        Section("Behind the numbers", _details(folder, results)),
+    ]
+    scenes, methods = (len(set(of)) for of in ([r.scene for r in results], setting_names(results)))
+    lead = ", ".join(_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene")))
+    return Page(f"Run: {folder.resolve().name}", f"{lead}{f'; {missing} still missing' if missing else ''}.", sections)
 
 
-def _results(results: Sequence[Result], means: Sequence[Result]) -> list[Block]:
-    blocks: list[Block] = []
-    for text in dict.fromkeys(r.protocol_text for r in results):
-        table = listing([r for r in (*results, *means) if r.protocol_text == text])
-        cells = [
-            [
-                Cell(shown, float(value) if is_number(value) else None, "best" if (i, j) in table.best else "")
-                for j, (value, shown) in enumerate(zip(row, texts, strict=True))
-            ]
-            for i, (row, texts) in enumerate(zip(table.rows, table.texts(), strict=True))
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _summary(results: Sequence[Result]) -> tuple[list[Block], list[str]]:
+    """Tables of methods by scenes for each measure, and the methods' names, the best first."""
+    protocol = results[0].protocol
+    measures = [name for name in shown_statistics(results) if better(name) and any(_scored(r, name) for r in results)]
+    if not measures:
+        return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
+    try:
+        tables = [_by_scene(results, name) for name in measures]
+    except ParameterError as error:
+        return [Text(f"{protocol}: no summary: {error}")], []
+    (table, order), *others = tables
+    blocks: list[Block] = [table]
+    if others:
+        blocks.append(Folded(f"The other measures: {', '.join(measures[1:])}", [other for other, _ in others]))
+    name, _, text = results[0].protocol_text.partition(":")
+    return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
+
+
+def _scored(result: Result, name: str) -> bool:
+    found = value(result, name)
+    return is_number(found) and math.isfinite(found)
+
+
+def _by_scene(results: Sequence[Result], measure: str) -> tuple[PageTable, list[str]]:
+    """A table of methods by scenes with means and ranks, and the methods' names, the best first."""
+    found, direction = standings(results, [measure]), better(measure)
+    sign = -1 if direction == "higher" else 1
+    mean, rank = found.means[:, 0].tolist(), found.ranks[:, 0].tolist()
+    several = len(found.scenes) > 1
+    order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
+    kept = order[:_MOST_METHODS]
+    names = setting_names(results)
+    rows = []
+    for i in kept:
+        seconds = [
+            t
+            for r, name in zip(results, names, strict=True)
+            if name == found.methods[i] and (t := r.matching_seconds) is not None
         ]
-        name = text.partition(":")[0]
-        blocks.append(PageTable(f"Protocol {name}", list(table.header), cells, text))
-    failed = [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]
-    return [*blocks, *([Details(f"{len(failed)} runs failed", "\n".join(failed))] if failed else [])]
+        numbers = [
+            *found.scores[i, :, 0].tolist(),
+            *([mean[i], rank[i]] if several else []),
+            fmean(seconds) if seconds else math.nan,
+        ]
+        rows.append([v if math.isfinite(v) else None for v in numbers])
+    short, scenes = short_names(found.scenes), len(found.scenes)
+    header = ["method", *(short[s] for s in found.scenes), *(["mean", "mean rank"] if several else []), "seconds"]
+    directions = [direction] * scenes + [direction, "lower"] * several + [""]
+    best = best_cells(rows, lambda i, j: (directions[j], j))
+    cells = [
+        [Cell(found.methods[i]), *(Cell(show(v), v, "best" if (k, j) in best else "") for j, v in enumerate(row))]
+        for k, (i, row) in enumerate(zip(kept, rows, strict=True))
+    ]
+    said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
+    caption = (
+        f"{measure_name(measure)}{f' ({unit(measure)})' if unit(measure) else ''}, protocol {found.protocol}: {'; '.join(said)}"
+    )
+    notes = [*found.notes, *([f"the best {len(kept)} of {len(order)} methods and settings"] if len(kept) < len(order) else [])]
+    return PageTable(caption, header, cells, "; ".join(notes)), [found.methods[i] for i in order]
+
+
+def _listing(results: Sequence[Result], means: Sequence[Result]) -> Block:
+    table = listing([*results, *means])
+    cells = [
+        [
+            Cell(shown, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
+            for j, (item, shown) in enumerate(zip(row, texts, strict=True))
+        ]
+        for i, (row, texts) in enumerate(zip(table.rows, table.texts(), strict=True))
+    ]
+    found = PageTable("", list(table.header), cells, keys=2)
+    return Folded(f"{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
 
 
 def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
@@ -93,26 +175,65 @@ def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
     return choosing_blocks(results) if len({setting_name(r) for r in results}) > 1 else []
 
 
-def _maps(results: Sequence[Result], data: PathLike | None) -> list[Block]:
-    blocks: list[Block] = []
-    for result in results[:_MOST_VIEWERS]:
-        settings = ", ".join(f"{k}={v}" for k, v in result.axes.items())
-        title = ", ".join(filter(None, (result.scene, result.method, settings)))
-        try:
-            scene = load_scene(result.scene, data=data)
-            if result.disparity is not None:
-                blocks.append(Viewer(title, scene_layers(scene, result.disparity, of_scene(scene))))
-        except DataError as error:
-            blocks.append(Text(f"{title}: not shown: {error}"))
-    if len(results) > _MOST_VIEWERS:
-        blocks.append(Text(f"The first {_MOST_VIEWERS} of {len(results)} maps; the others lie in the folder maps."))
+def _maps(folder: Path, results: Sequence[Result], order: Sequence[str], data: PathLike | None) -> list[Block]:
+    """The maps of every scene side by side, the methods in the order given."""
+    by_scene: dict[str, dict[str, Result]] = {}
+    for r, name in zip(results, setting_names(results), strict=True):
+        if r.map is not None and r.map.is_file():
+            by_scene.setdefault(r.scene, {}).setdefault(name, r)
+    if not by_scene:
+        return []
+    there = dict.fromkeys(name for own in by_scene.values() for name in own)
+    columns = [*(name for name in order if name in there), *(name for name in there if name not in order)]
+    short = short_names(by_scene)
+    rows = [
+        _row(folder, short[scene], [(name, own[name]) for name in columns[:_MOST_COLUMNS] if name in own], data)
+        for scene, own in list(by_scene.items())[:_MOST_ROWS]
+    ]
+    blocks: list[Block] = [
+        Scenes([row for row in rows if row is not None], "A picture opens the viewer: zoom, values, errors, blinking")
+    ]
+    left_out = [(len(columns), _MOST_COLUMNS, "methods"), (len(by_scene), _MOST_ROWS, "scenes")]
+    if told := [f"the first {most} of {count} {what}" for count, most, what in left_out if count > most]:
+        blocks.append(Text(f"Shown are {' and '.join(told)}; the other maps lie in the folder maps."))
     return blocks
 
 
-def _times(results: Sequence[Result]) -> PageTable:
+def _row(folder: Path, name: str, results: Sequence[tuple[str, Result]], data: PathLike | None) -> SceneRow | None:
+    pictures: dict[str, Stored] = {}
+    for column, r in results:
+        if (disparity := r.disparity) is not None:
+            confidence = next(iter(r.confidence.values()), None)
+            pictures[column] = stored_map(disparity, confidence, _caption(r))
+    if not pictures:
+        return None
+    full, size = results[0][1].scene, next(iter(pictures.values())).size
+    try:
+        scene = kept_scene(folder, full) or load_scene(full, data=data)
+        if scene.reference.shape[1::-1] == size:
+            return scene_row(scene, pictures, of_scene(scene), name=name)
+        reason = "the scene of this name has another size"
+    except DataError as error:
+        reason = str(error)
+    return SceneRow(name, pictures, usual_limits(list(pictures.values())), note=f"without image and truth: {reason}")
+
+
+def _caption(result: Result) -> str:
+    """The first number that the tables show."""
+    if not result.statistics:
+        return ""
+    measure = shown_statistics([result])[0]
+    return show(result.statistics[measure]) + " %" * (unit(measure) == "%")
+
+
+def _times(results: Sequence[Result]) -> Block:
     stages = list(dict.fromkeys(name for r in results for name in r.seconds))
-    rows = [[Cell(r.scene), Cell(r.method), *(Cell(show(v), v) for v in map(r.seconds.get, stages))] for r in results]
-    return PageTable("Seconds of each stage", ["scene", "method", *stages], rows)
+    short = short_names(r.scene for r in results)
+    rows = [
+        [Cell(short[r.scene]), Cell(name), *(Cell(show(v), v) for v in map(r.seconds.get, stages))]
+        for r, name in zip(results, setting_names(results), strict=True)
+    ]
+    return Folded("Seconds of each stage", [PageTable("", ["scene", "method", *stages], rows, keys=2)])
 
 
 def _details(folder: Path, results: Sequence[Result]) -> list[Block]:

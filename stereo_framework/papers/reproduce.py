@@ -87,6 +87,7 @@ def reproduce(
     data: Path | None = None,
     workers: int = 2,
     quick: bool = False,
+    single_file: bool = False,
 ) -> Reproduction:
     """Reproduce a paper or one of its items.
 
@@ -94,7 +95,7 @@ def reproduce(
     ----------
     paper : Paper
     out : Path
-        Gets ``PAPER.html``, ``figures``, ``tables`` and ``runs``; runs that are there are not repeated.
+        Gets ``PAPER.html``, ``assets``, ``figures``, ``tables`` and ``runs``; runs that are there are not repeated.
     item : str, optional
         Only this one.
     data : Path, optional
@@ -103,6 +104,8 @@ def reproduce(
         Runs at a time.
     quick : bool
         Only the items and scenes that take seconds.
+    single_file : bool
+        Keep the page's pictures inside the page instead of in ``assets``.
 
     Raises
     ------
@@ -127,7 +130,7 @@ def reproduce(
     done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
     lead = f"{paper.reference}. {paper.description}"
     summary = _summary(done, time.perf_counter() - start, quick)
-    Page(f"{paper.name}: published and ours", lead, [summary, *sections]).write(done.page)
+    Page(f"{paper.name}: published and ours", lead, [summary, *sections]).write(done.page, single_file=single_file)
     return done
 
 

@@ -1,25 +1,12 @@
-"""The scripts that ship with the package, and how a script is found by path or name."""
+"""How a script is found by path or name, among those that ship with the package."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
 
+from stereo_framework import shipped
 from stereo_framework.errors import ScriptError, close_names
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-
-
-def library() -> Path:
-    """Folder of the shipped scripts: inside an installed package, beside it in a checkout."""
-    inside = _PACKAGE / "configs"
-    return inside if inside.is_dir() else _PACKAGE.parent / "configs"
-
-
-def script_names() -> tuple[str, ...]:
-    """Names of the shipped scripts, ``methods/ssd``; sorted."""
-    root = library()
-    return tuple(sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.yaml")))
 
 
 def find_script(name: str | Path, base: Path | None = None) -> Path:
@@ -55,29 +42,32 @@ def find_script(name: str | Path, base: Path | None = None) -> Path:
         folder = path.is_dir()
     except (OSError, ValueError):  # a name that no file can have
         folder = False
-    wanted, shipped = Path(name).as_posix().removesuffix(".yaml"), script_names()
-    if wanted in shipped:
-        return library() / f"{wanted}.yaml"
-    same = [full for full in shipped if full.rpartition("/")[2] == wanted]
+    wanted, names = Path(name).as_posix().removesuffix(".yaml"), shipped.script_names()
+    if wanted in names:
+        return shipped.library() / f"{wanted}.yaml"
+    same = [full for full in names if full.rpartition("/")[2] == wanted]
     if len(same) == 1:
-        return library() / f"{same[0]}.yaml"
+        return shipped.library() / f"{same[0]}.yaml"
     if same:
         raise ScriptError([f"script {str(name)!r}: several shipped scripts have this name: {', '.join(same)}"])
     what = "only a folder of this name" if folder else "no such file"
     raise ScriptError(
         [
             f"script {str(name)!r}: {what} in {(base or Path()).resolve()}, and no shipped script of this name in "
-            f"{library()}; {_nearest(path, wanted, shipped)}"
+            f"{shipped.library()}; {_nearest(path, wanted)}"
         ]
     )
 
 
-def _nearest(path: Path, wanted: str, shipped: tuple[str, ...]) -> str:
-    """The names next to `wanted`, by last part, of shipped scripts and of files in its folder; all shipped ones where none is close."""
-    last = {full.rpartition("/")[2]: full for full in reversed(shipped)}
+def _nearest(path: Path, wanted: str) -> str:
+    """The names next to `wanted`, by last part, of shipped scripts and then of files in its folder; all shipped ones where none is close."""
+    names = shipped.short_script_names()
+    files: dict[str, str] = {}
     with contextlib.suppress(OSError, ValueError):
-        last |= {file.stem: file.as_posix() for file in path.parent.glob("*.yaml")}
-    close = close_names(wanted.rpartition("/")[2], last, 3)
+        files = {file.stem: file.as_posix() for file in path.parent.glob("*.yaml")}
+    close = []
+    for last in ({name.rpartition("/")[2]: name for name in reversed(names)}, files):
+        close += [last[name] for name in close_names(wanted.rpartition("/")[2], last, 3)]
     if close:
-        return "did you mean " + " or ".join(repr(last[name]) for name in close) + "?"
-    return f"legal names: {', '.join(shipped) or 'none'}"
+        return "did you mean " + " or ".join(map(repr, dict.fromkeys(close[:3]))) + "?"
+    return f"legal names: {', '.join(names) or 'none'}"

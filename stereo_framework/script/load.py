@@ -53,6 +53,19 @@ class Script:
     plugins: tuple[str, ...]
     resolved: dict[str, Any]
 
+    @property
+    def only(self) -> Run:
+        """The one setting of a script that sweeps nothing.
+
+        Raises
+        ------
+        ParameterError
+            It has several.
+        """
+        if len(self.runs) != 1:
+            raise ParameterError(f"{self.name}: has {len(self.runs)} settings; a script of one is needed")
+        return self.runs[0]
+
 
 def load(
     source: str | Path | Mapping[str, Any],

@@ -62,7 +62,7 @@ def result_key(identity: str, method: str, protocol: Protocol) -> str:
 @functools.cache
 def _protocol_digest(protocol: Protocol) -> str:
     # Its text leaves out choices that play no part in its measures; all fields cannot leave out too much.
-    return hashlib.sha256(repr(protocol).encode()).hexdigest()[:8]
+    return hashlib.sha256(repr(protocol.as_dict()).encode()).hexdigest()[:8]
 
 
 def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:

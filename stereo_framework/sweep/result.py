@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from stereo_framework.notebooks import Shown, drawing
 from stereo_framework.scene import Disparity
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 EVALUATION = "evaluation"
 """What the measuring of a map is called among the seconds of a result."""
@@ -16,8 +20,17 @@ MEMORY, MESSAGES = "peak_memory", "messages"
 """What the memory of programs from outside is called among the statistics of a result, in MiB, and what they wrote for people in its environment."""
 
 
+_CONFIDENCE = "_confidence_"
+"""Stands between the name of a map and that of a measure in the name of a file of confidence."""
+
+
+def confidence_file(map_file: Path, measure: str) -> Path:
+    """Where the confidence of a map lies."""
+    return map_file.with_name(f"{map_file.stem}{_CONFIDENCE}{measure}.pfm")
+
+
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Shown):
     """A method's parameters on a scene, measured under a protocol.
 
     Parameters
@@ -71,6 +84,7 @@ class Result:
     environment: Mapping[str, str] = field(default_factory=dict)
     traceback: str = ""
     _disparity: Disparity | None = None
+    _confidence: Mapping[str, Disparity] = field(default_factory=dict)
 
     @property
     def matching_seconds(self) -> float | None:
@@ -87,8 +101,78 @@ class Result:
             return read_disparity(self.map)
         return self._disparity
 
+    @property
+    def confidence(self) -> Mapping[str, Disparity]:
+        """The method's own confidence by measure, float32 (rows, columns), higher = surer; empty where it has none or the map was not kept."""
+        if not self._confidence and self.map is not None:
+            from stereo_framework.io import read_pfm
+
+            start = f"{self.map.stem}{_CONFIDENCE}"
+            files = sorted(path for path in self.map.parent.glob("*.pfm") if path.stem.startswith(start))
+            return {path.stem.removeprefix(start): read_pfm(path) for path in files}
+        return self._confidence
+
+    def __repr__(self) -> str:
+        said = ", ".join([self.method, *(f"{key}={value}" for key, value in self.axes.items())])
+        bad = [name for name in self.statistics if name.startswith("bad_pixels")]
+        told = [f"{name} {self.statistics[name]:.4g}" for name in (*bad, *self.statistics)][:1]
+        outcome = self.error or "".join(told) or "no statistics"
+        return f"Result({self.scene}, {said}: {outcome})"
+
     def record(self) -> dict[str, Any]:
         """The result as the plain object that ``--json`` prints."""
         run = {name: getattr(self, name) for name in ("id", "scene", "method", "parameters", "axes", "protocol", "statistics")}
         times = {name: getattr(self, name) for name in ("energy", "matching_seconds", "seconds")}
         return {**run, **times, "warnings": list(self.warnings), "error": self.error}
+
+
+class Plotted(Shown):
+    """Results in an order, as a notebook shows them: a table, and plots."""
+
+    __slots__ = ()
+
+    def plot(
+        self,
+        x: str | Sequence[str],
+        y: str | Sequence[str] | None = None,
+        series: str | Sequence[str] = (),
+        *,
+        panels: str | Sequence[str] = (),
+        **options: Any,
+    ) -> Figure:
+        """Curves of statistics, as a matplotlib figure; what is neither on the axis nor in series nor panels is averaged, which the footnote tells.
+
+        Parameters
+        ----------
+        x : str or sequence of str
+            The horizontal axis: a parameter, an axis of the sweep, ``scene`` or ``method``.
+        y : str or sequence of str, optional
+            Statistics. Default: the first of the usual ones that is there.
+        series : str or sequence of str
+            A curve for each combination of their values.
+        panels : str or sequence of str
+            A panel for each value.
+        **options
+            ``x_scale``, ``y_scale``, ``spread``, ``title``, ``labels``, ``where``: as under ``plots`` in a script's report.
+
+        Raises
+        ------
+        ParameterError
+            No result has what is to be shown, or they are of several protocols.
+        """
+        figure: Figure = drawing().results_figure(self, x, y, series, panels, options)
+        return figure
+
+
+class ResultList(list[Result], Plotted):
+    """What `run` returns: a list of results that a notebook shows as a table."""
+
+    def __repr__(self) -> str:
+        return counted(self)
+
+
+def counted(results: Sequence[Result]) -> str:
+    """How many results of how many methods on how many scenes there are."""
+    numbers = (len(results), "result"), (len({r.method for r in results}), "method"), (len({r.scene for r in results}), "scene")
+    some, methods, scenes = (f"{number} {thing}{'s' * (number != 1)}" for number, thing in numbers)
+    return f"{some} of {methods} on {scenes}"

@@ -12,13 +12,15 @@ import yaml
 
 from stereo_framework.datasets import find_scenes, load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
-from stereo_framework.io import write_disparity
+from stereo_framework.io import write_disparity, write_pfm
+from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import Task, plan
-from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.result import Result, ResultList, confidence_file
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Outcome
 
@@ -35,7 +37,7 @@ def run(
     dask: str | None = None,
     memory: int | None = None,
     maps: bool | None = None,
-) -> list[Result]:
+) -> ResultList:
     """Run a parameter script.
 
     Settings that begin with the same stages share them: each beginning is computed once. The numbers are those of runs one by
@@ -69,7 +71,7 @@ def run(
     Returns
     -------
     list of Result
-        Scene by scene, in the script's order. A run that failed has an `error` and no statistics.
+        Scene by scene, in the script's order; a notebook shows it as a table, and ``plot`` draws curves. A run that failed has an `error` and no statistics.
 
     Raises
     ------
@@ -89,18 +91,24 @@ def run(
     """
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
-    found = execute(
-        [loaded],
-        tasks,
-        out=None if out is None else Path(out),
-        workers=workers,
-        executor=executor,
-        dask=dask,
-        memory=memory,
-        maps=maps,
-        data=data,
-    )
-    return [result for _, result in sorted(found, key=lambda item: item[0])]
+    found: dict[int, Result] = {}
+    with in_notebook(sum(len(task.protocols) for task in tasks)) as progress:
+        for place, result in execute(
+            [loaded],
+            tasks,
+            out=None if out is None else Path(out),
+            workers=workers,
+            executor=executor,
+            dask=dask,
+            memory=memory,
+            maps=maps,
+            data=data,
+            watch=progress.watch if progress else None,
+        ):
+            found[place] = result
+            if progress:
+                progress.advance()
+    return ResultList(found[place] for place in sorted(found))
 
 
 def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None, data: str | Path | None) -> list[Scene]:
@@ -190,8 +198,12 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: boo
                 if (known := store.get(key)) is not None:
                     yield places[i] + j, known
     first: list[Outcome] = []
+    copied: set[Scene] = set()
     with contextlib.closing(crew.compute(todo)) as computed:
         for i, measured in computed:
+            if store is not None and measured.disparity is not None and tasks[i].scene not in copied:
+                keep_scene(store.folder, tasks[i].scene, crew.options.data)
+                copied.add(tasks[i].scene)
             for j, result in enumerate(_results(tasks[i], measured, store.folder if store and keep else None)):
                 if store is not None:
                     store.add(tasks[i].keys[j], result)
@@ -237,6 +249,8 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
         path = out / "maps" / f"{task.stem}.pfm"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_disparity(path, measured.disparity)
+        for name, confidence in measured.confidence.items():
+            write_pfm(confidence_file(path, name), confidence)
     parameters, script = task.run.parameters, dict(task.run.mapping) | {"scenes": [task.scene.name]}
     for i, protocol in enumerate(task.protocols):
         yield Result(
@@ -257,4 +271,5 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
             environment=measured.environment,
             traceback=measured.traceback,
             _disparity=None if path else measured.disparity,
+            _confidence={} if path else measured.confidence,
         )

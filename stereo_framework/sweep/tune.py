@@ -263,7 +263,7 @@ class Tuner:
         """Of the study: the same for all that may go on with it."""
         about = {key: value for key, value in self.script.resolved.items() if key not in ("scenes", "report")}
         scenes = [planner.content for planner in self._planners]
-        parts = [about, scenes, repr(self.protocol), self._planners[0].code, self.seed]
+        parts = [about, scenes, repr(self.protocol.as_dict()), self._planners[0].code, self.seed]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()[:8]
         return f"{self.script.name}: {self.statistic} ({digest})"
 
@@ -382,7 +382,8 @@ class _Making:
 def _better(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> Literal["lower", "higher"]:
     """Which values of a statistic are better; refuses what no scene or not every scene has."""
     # What is measured of any map tells the names.
-    blank = [evaluate(np.zeros(scene.reference.shape[:2], np.float32), scene, protocol) for scene in scenes]
+    zeros = [np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes]
+    blank = [evaluate(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
     names = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in names:
         close = close_names(statistic, names, 5)

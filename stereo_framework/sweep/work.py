@@ -11,7 +11,7 @@ from stereo_framework.engine.blame import blame
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
@@ -21,6 +21,7 @@ from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.stage import load_plugin
 from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.plan import Unit
+from stereo_framework.sweep.reference import reference
 from stereo_framework.sweep.result import EVALUATION, MEMORY, MESSAGES
 from stereo_framework.sweep.scenes import SentScene
 
@@ -44,6 +45,8 @@ class Outcome:
         Of the error.
     disparity : ndarray or None
         Where it is kept.
+    confidence : mapping of str to ndarray
+        Likewise: the method's own, by measure.
     environment : mapping
         Versions and machine that computed.
     """
@@ -56,6 +59,7 @@ class Outcome:
     stage: str = ""
     traceback: str = ""
     disparity: Disparity | None = None
+    confidence: Mapping[str, Disparity] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -86,7 +90,7 @@ def measure(
         try:
             if isinstance(outcome, Exception):
                 raise outcome
-            measured = _evaluated(outcome, scene, protocols[i], keep)
+            measured = _evaluated(outcome, scene, search, protocols[i], keep)
         except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
             told = blame(error)
             measured = replace(failed(told.line), stage=told.stage, traceback="".join(traceback.format_exception(error)))
@@ -98,19 +102,26 @@ def failed(error: str) -> Outcome:
     return Outcome(error=error, environment=environment())
 
 
-def _evaluated(match: Match, scene: Scene, protocols: Sequence[Protocol], keep: bool) -> Outcome:
-    statistics, seconds = [], []
+def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[Protocol], keep: bool) -> Outcome:
+    statistics, seconds, told = [], [], list(match.warnings)
     memory = {} if match.memory is None else {MEMORY: match.memory}
+    stand_in = None
+    if any(protocol.without_truth for protocol in protocols):
+        try:
+            stand_in = reference(scene, search).disparity
+        except StereoFrameworkError as error:
+            told.append(f"no distances to a reference map: {error}")
     for protocol in protocols:
         start = working_time()
-        statistics.append(evaluate(match.disparity, scene, protocol) | memory)
+        statistics.append(evaluate(match.disparity, scene, protocol, reference=stand_in) | memory)
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Outcome(
         statistics=tuple(statistics),
         seconds=tuple(seconds),
         energy=match.energy,
-        warnings=tuple(dict.fromkeys((*match.warnings, *doubts(match.disparity, scene)))),
+        warnings=tuple(dict.fromkeys((*told, *doubts(match.disparity, scene)))),
         disparity=match.disparity if keep else None,
+        confidence=match.confidence if keep else {},
         environment={**environment(), **({MESSAGES: match.messages} if match.messages else {})},
     )
 

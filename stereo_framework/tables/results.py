@@ -14,6 +14,7 @@ from stereo_framework.io import PathLike
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep.result import Plotted, counted
 from stereo_framework.tables.formats import frame
 from stereo_framework.tables.tables import tidy
 from stereo_framework.tables.values import check_name, is_number, show, sort_rows, value
@@ -66,7 +67,7 @@ def results(folder: PathLike, *, every: bool = False) -> Results:
 
 
 @dataclass(frozen=True)
-class Results(Sequence[Result]):
+class Results(Plotted, Sequence[Result]):
     """Results in an order.
 
     Parameters
@@ -75,6 +76,9 @@ class Results(Sequence[Result]):
     """
 
     items: Sequence[Result]
+
+    def __repr__(self) -> str:
+        return f"Results({counted(self.items)})"
 
     def __len__(self) -> int:
         return len(self.items)

@@ -79,8 +79,8 @@ class Table:
         return [[word(v) if i < self.keys else show(v) for i, v in enumerate(row)] for row in self.rows]
 
 
-def results_table(results: Sequence[Result], columns: Sequence[str] = ()) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a table of results: what distinguishes them, then statistics, then the time.
+def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
+    """A row for each result: what distinguishes them, then statistics, then the time; the best of each scene marked.
 
     Parameters
     ----------
@@ -93,12 +93,6 @@ def results_table(results: Sequence[Result], columns: Sequence[str] = ()) -> tup
     ParameterError
         No result has such a column, or the results are of different protocols.
     """
-    table = listing(results, columns)
-    return list(table.header), table.texts()
-
-
-def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
-    """A row for each result, the best of each scene marked; `results_table` tells the columns."""
     protocol = one_protocol(results)
     axes = list(dict.fromkeys(name for r in results for name in r.axes))
     shown = shown_statistics(results, columns)

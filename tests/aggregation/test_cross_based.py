@@ -64,6 +64,7 @@ def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(data,
     np.testing.assert_allclose(result, expected, rtol=2e-7 * parameters["iterations"])
 
 
+@pytest.mark.compiled
 def test_more_rows_and_cells_than_are_summed_up_at_a_time():
     rng = np.random.default_rng(2)
     images = rng.integers(0, 40, (2, 70, 12), dtype=np.uint8)
@@ -80,6 +81,7 @@ def test_more_rows_and_cells_than_are_summed_up_at_a_time():
 
 @pytest.mark.parametrize("iterations", [1, 2])
 @pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.compiled
 def test_slabs_and_threads_change_nothing(iterations, direction):
     left, right = np.random.default_rng(3).integers(0, 50, (2, 45, 12, 3), dtype=np.uint8)
     search = Search(0, 2, 1 / 2, direction)

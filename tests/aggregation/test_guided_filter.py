@@ -70,6 +70,7 @@ def test_a_flat_guide_gives_the_mean_of_means():
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.compiled
 def test_slabs_and_threads_change_nothing(dtype):
     left, right = (np.random.default_rng(3).integers(0, 256, (2, 45, 14, 3)) / (1 if dtype == np.uint8 else 1.7)).astype(dtype)
     bound = Bound(guided_filter, {"radius": 3})

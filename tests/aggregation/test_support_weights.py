@@ -146,6 +146,7 @@ def test_images_that_do_not_fit_are_refused():
         ),
     ],
 )
+@pytest.mark.slow
 def test_better_than_a_window_on_real_scenes(data, share):
     scene = load_scene("tsukuba", data=data)
     cost = Bound(absolute_difference, {"truncation": 40})

@@ -1,17 +1,13 @@
 """The command line as a user meets it."""
 
 import json
-import re
 import subprocess
 import sys
-import time
-from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
 import yaml
-from numba.core import event
 from typer.testing import CliRunner
 
 from stereo_framework.cli import _output
@@ -19,6 +15,7 @@ from stereo_framework.cli._options import size
 from stereo_framework.cli.main import app
 from stereo_framework.io.disparity import read_disparity, write_disparity
 from stereo_framework.io.images import write_image
+from stereo_framework.sweep import Result
 
 SCRIPT = {
     "scenes": ["synthetic/planes"],
@@ -340,34 +337,6 @@ def test_amounts_of_memory(text, count):
     assert size(text) == count
 
 
-def test_progress_without_a_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(_output, "_EVERY_SECONDS", 0.01)
-    with _output.Progress(4) as progress:
-        progress.advance()  # was there already
-        progress.watch("planes: box")
-        assert progress.rate() == ""
-        progress.advance()
-        for _ in range(500):
-            if err := capsys.readouterr().err:
-                break
-            time.sleep(0.01)
-    capsys.readouterr()  # lines between the first reading and the end are as good
-    assert re.match(r"2 of 4 done, \S+ (runs/s|s a run), about \d+ (s|min|h) left \(planes: box\)\n", err)
-    with _output.Progress(1) as progress:
-        progress.advance()
-        time.sleep(0.05)
-    assert capsys.readouterr().err == ""
-
-
-def test_compiling_is_told_once(capsys):
-    kernel = SimpleNamespace(py_func=SimpleNamespace(__module__="stereo_framework.aggregation.box"))
-    with _output.Progress(1):
-        for _ in range(2):
-            with event.trigger_event("numba:compile", data={"dispatcher": kernel}):
-                pass
-    assert re.fullmatch("compiling kernels: first use only; .*\n", capsys.readouterr().err)
-
-
 def test_check_schema_scenes_stages(cli, script):
     assert "fine; 1 run on synthetic/planes" in cli("check", script(SCRIPT)).stdout
     assert json.loads(cli("schema").stdout)["type"] == "object"
@@ -386,7 +355,9 @@ def test_check_schema_scenes_stages(cli, script):
 
 def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     listed = cli("stages").stdout
-    rows = {line.split()[0]: line for line in listed.splitlines() if "reference, match, search " in line or "solve, pair" in line}
+    rows = {
+        line.split()[0]: line for line in listed.splitlines() if "reference, match, search\t" in line or "solve, pair" in line
+    }
     assert {"matcher", "matching_cost", "scheme"} <= rows.keys()
     assert "domain, scene" in rows["matcher"]
     assert rows["matcher"].rstrip().endswith("Views of two such results")
@@ -546,8 +517,9 @@ def test_report(cli, script, tmp_path):
     assert cli("run", script(SCRIPT), "--out", tmp_path / "out").exit_code == 0
     assert cli("report", tmp_path / "out").exit_code == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    for part in ("synthetic/planes", "bad_pixels_nonocc", "data:image/png", "matching_cost", "Script script.yaml"):
+    for part in ("synthetic/planes", "bad_pixels_nonocc", "assets/", "matching_cost", "Script script.yaml"):
         assert part in page
+    assert list((tmp_path / "out" / "assets").iterdir())
     _one_line(cli("report", tmp_path / "none"), "none: no results there")
 
 
@@ -582,3 +554,32 @@ def test_boundary(cli, script, tmp_path):
     assert cli("boundary", tmp_path / "out", "--error-rate", 0).exit_code == 1
     _one_line(cli("boundary", tmp_path / "out", "--weight", "plane=2"), "no such scene", "did you mean 'planes'?")
     _one_line(cli("boundary", tmp_path / "out", "--density", 1, "--error-rate", 0), "two wishes")
+
+
+def test_a_terminal_shows_the_protocol_in_one_line_unless_asked(cli, script, monkeypatch):
+    monkeypatch.setattr(_output, "on_a_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    short = cli("run", script(SCRIPT)).stdout.splitlines()
+    assert short[0] == "scene synthetic/planes; method script"
+    assert [line.split()[0] for line in short[1:3]] == ["bad_pixels_nonocc", "bad_pixels_textureless"]
+    assert short[-1] == "taxonomy2002: bad (percent) = error > 1 px (all choices: --protocol)"
+    whole = cli("run", script(SCRIPT), "--protocol").stdout
+    assert "discont: 9x9 window" in " ".join(whole.split())
+    assert max(map(len, whole.splitlines())) <= 80
+
+
+def test_a_warning_names_its_scene_once(capsys):
+    text = "the map seems to have the wrong sign"
+    results = [
+        Result("", "a/b", "m", {}, {"size": size}, "p", {"bad_pixels": 1.0}, protocol_text="p: q", warnings=(f"a/b: {text}",))
+        for size in (3, 5, 7)
+    ]
+    _output.print_results(results)
+    assert capsys.readouterr().err == f"warning: a/b m (size=3) and 2 more: {text}\n"
+
+
+def test_stages_of_a_slot(cli):
+    names = [line.split("\t")[:2] for line in cli("stages", "--slot", "smoothness").stdout.splitlines()]
+    assert [name for slot, name in names if slot == "smoothness"] == ["linear", "potts", "truncated_linear"]
+    _one_line(cli("stages", "--slot", "smoothnes"), "did you mean 'smoothness'?")
+    _one_line(cli("stages", "box", "--slot", "smoothness"), "no stage 'box'", "legal stages and slots: linear, potts")

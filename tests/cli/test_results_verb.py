@@ -10,6 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stereo_framework import results
+from stereo_framework.cli import _output
 from stereo_framework.cli.main import app
 
 BOX, TRUNCATION, BAD = "aggregation.box.size", "matching_cost.truncation", "bad_pixels_nonocc"
@@ -96,9 +97,9 @@ def test_best(folder, frame):
 def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
     pivot = ("results", folder, "--rows", BOX, "--columns", "scene", "--value", BAD)
     assert "\x1b[1m" not in _call(*pivot).stdout
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    bold = [line.count("\x1b[1m") for line in _call(*pivot).stdout.splitlines() if "." in line and "aggregation" not in line]
+    monkeypatch.setattr(_output, "on_a_terminal", lambda: True)
+    shown = CliRunner().invoke(app, [str(a) for a in pivot], color=True).stdout
+    bold = [line.count("\x1b[1m") for line in shown.splitlines() if "." in line and "aggregation" not in line]
     assert sum(bold) >= 2
 
 

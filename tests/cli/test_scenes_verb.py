@@ -8,7 +8,6 @@ import pytest
 from file_server import serving
 from typer.testing import CliRunner
 
-from stereo_framework.cli import _output
 from stereo_framework.cli.main import app
 from stereo_framework.datasets import catalogue, download
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile
@@ -95,7 +94,7 @@ def test_fetch_into_a_given_folder_as_json(root, server, tmp_path):
 
 
 def test_progress_in_lines(root, server, monkeypatch):
-    monkeypatch.setattr(_output, "_EVERY_SECONDS", 0)
+    monkeypatch.setattr("stereo_framework.cli.scenes.EVERY_SECONDS", 0)
     server.files["/im0.pgm"] = bytes(3_000_000)
     lines = scenes("fetch", "map").stderr.splitlines()
     assert lines[0] == "im0.pgm: 0.1 of 3.0 MB"

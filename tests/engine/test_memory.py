@@ -45,6 +45,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /
 
 
 @linux
+@pytest.mark.slow
 def test_slabs_save_most_of_the_volume():
     rows, columns, levels = 550, 700, 192
     # Kernels are compiled once and kept on disk; that takes some 200 MiB of its own.

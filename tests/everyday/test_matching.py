@@ -116,7 +116,7 @@ def test_mistakes(scene, found, tmp_path):
         stereo_framework.match(left, right, (0, 31), focal_length=3, calibration=Calibration(1, 1))
     with pytest.raises(ParameterError, match="the baseline -1 is not a number above 0"):
         stereo_framework.match(left, right, (0, 31), focal_length=3, baseline=-1)
-    with pytest.raises(ParameterError, match="has 2 settings; matching needs a script of one"):
+    with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
         stereo_framework.match(
             left, right, (0, 31), method={"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
         )

@@ -103,6 +103,7 @@ def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(cost,
 
 @every_cost
 @pytest.mark.parametrize("step", [1, 1 / 2])
+@pytest.mark.compiled
 def test_slabs_threads_and_images_kept_for_others_change_nothing(cost, step):
     left, right = np.random.default_rng(3).integers(0, 256, (2, 40, 30, 3), dtype=np.uint8)
     scene = make_scene(left, right, Search(0, 5, step))

@@ -97,6 +97,7 @@ def test_slabs_and_threads_change_nothing_in_float_images(step, monkeypatch):
     np.testing.assert_array_equal(found.volume.costs, whole.costs)
 
 
+@pytest.mark.compiled
 def test_finds_the_disparities_of_a_slanted_scene():
     scene = load_scene("synthetic/slanted")
     volume = normalized_cross_correlation(scene.reference, scene.match, scene.search, size=7)

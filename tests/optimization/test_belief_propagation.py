@@ -180,6 +180,7 @@ def test_labels_costs_and_trace_belong_together():
     assert found.lower_bound is found.objective is None
 
 
+@pytest.mark.compiled
 def test_damping_calms_oscillations():
     # Without damping the two colours of the checkerboard never hear of each other at the same time.
     costs = np.random.default_rng(3).integers(0, 40, (16, 16, 6))
@@ -225,6 +226,7 @@ def test_scripts_refuse_illegal_parameters(name, value):
 # --- real scenes ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tsukuba_energy_lies_between_scanlines_and_graph_cuts(data):
     scene = load_scene("tsukuba", data=data)
     volume = absolute_difference(scene.reference, scene.match, scene.search, interval=True)

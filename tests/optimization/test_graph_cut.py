@@ -205,6 +205,7 @@ def test_cycles_are_limited():
     assert [now for _, now in short.trace] == [now for _, now in full.trace[:2]]
 
 
+@pytest.mark.compiled
 def test_the_seed_decides_the_order():
     rng = np.random.default_rng(2)
     energy = energy_of(rng.integers(0, 50, (12, 12, 8)), smoothness_of(12, 12, [0, 1, 1, 1, 1, 1, 1, 1], 12))
@@ -329,6 +330,7 @@ def measured(data, scene, seeds, names):
     return np.median(rows, axis=0)
 
 
+@pytest.mark.slow
 def test_tsukuba_is_as_good_as_the_original(data):
     # Nine runs of the original lay within these bounds; the paper's Table 5 has 1.94 1.09 9.49.
     nonocc, textureless, discont = measured(

@@ -172,6 +172,7 @@ def test_labels_costs_and_trace_belong_together():
     assert found.volume is found.lower_bound is None
 
 
+@pytest.mark.compiled
 def test_more_cycles_lower_the_objective():
     full = optimize(made_problem(1))
     assert len(full.trace) > 2
@@ -183,6 +184,7 @@ def test_more_cycles_lower_the_objective():
     assert [len(found.trace) for found in shorter] == list(range(1, len(full.trace) + 1))
 
 
+@pytest.mark.compiled
 def test_the_seed_decides_the_order():
     labels = {seed: optimize(made_problem(2), seed=seed).labels for seed in range(4)}
     assert len({one.tobytes() for one in labels.values()}) > 1
@@ -192,6 +194,7 @@ def test_the_seed_decides_the_order():
 
 @pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.parametrize("minimum", [0, 2, -4])
+@pytest.mark.compiled
 def test_a_square_before_a_plane_hides_what_it_hides(direction, minimum):
     rng = np.random.default_rng(6)
     texture, front = rng.integers(0, 256, (2, 24, 60)).astype(np.uint8)
@@ -268,6 +271,7 @@ def method(*refinement):
     )
 
 
+@pytest.mark.slow
 def test_tsukuba_gains_from_occlusions_and_finds_most(data):
     scene = load_scene("tsukuba", data=data)
     found = method()(scene)

@@ -192,6 +192,7 @@ def closed_problem():
     return costs, closed, empty
 
 
+@pytest.mark.compiled
 def test_closed_cells_stay_closed_and_change_no_others():
     costs, closed, empty = closed_problem()
     image = np.zeros(costs.shape[:2], np.uint8)
@@ -281,6 +282,7 @@ def test_holds_no_volume_but_the_sums():
     assert peak - before < 1.1 * found.nbytes
 
 
+@pytest.mark.compiled
 def test_fewer_errors_than_winners_on_noise():
     scene = random_planes(rows=40, columns=60, levels=8, seed=3, noise=8)
 

@@ -88,6 +88,7 @@ def test_draws_from_the_gibbs_distribution(rule, visiting):
 
 @each_visiting
 @each_rule
+@pytest.mark.compiled
 def test_without_temperature_the_energy_never_rises(rule, visiting):
     energy = problem((12, 15), 6, seed=2)
     found = simulated_annealing(energy, rule=rule, visiting=visiting, start_temperature=1e-6, end_temperature=1e-6, sweeps=60)
@@ -181,6 +182,7 @@ labels = [simulated_annealing(energy, visiting=v, seed=s).labels.tolist() for v 
 """
 
 
+@pytest.mark.compiled
 def test_a_fresh_process_repeats_the_result():
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM + "print(json.dumps(labels))"], capture_output=True, text=True, check=True

@@ -8,15 +8,13 @@ import pytest
 
 from stereo_framework.errors import DataError
 from stereo_framework.io import write_image
-from stereo_framework.page.page import Cell, Details, Page, PageTable, Picture, Section, Statement, Text, Viewer, mark_best
+from stereo_framework.page.page import Cell, Details, Folded, Page, PageTable, Picture, Section, Statement, Text, mark_best
 
 
 @pytest.fixture
 def page(tmp_path):
-    pictures = []
-    for level in (0, 255):
-        write_image(tmp_path / "p.png", np.full((20, 30), level, np.uint8))
-        pictures.append((tmp_path / "p.png").read_bytes())
+    write_image(tmp_path / "p.png", np.zeros((20, 30), np.uint8))
+    picture = (tmp_path / "p.png").read_bytes()
     rows = [
         [Cell("ssd"), Cell("5.23", 5.23), Cell("-")],
         [Cell("dp <b>"), Cell("4.12", 4.12, hint="a hint"), Cell("9", 9.0)],
@@ -26,12 +24,13 @@ def page(tmp_path):
         Text("A & B"),
         PageTable("scores", ["method", "bad (%)", "seconds"], mark_best(rows, ["", "lower", "lower"]), "a note"),
         Picture("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "a dot", "the caption"),
-        Picture(pictures[0], "a black picture"),
-        Viewer("tsukuba, ssd", [("truth", pictures[0]), ("result", pictures[1]), ("error", pictures[0])]),
+        Picture(picture, "a black picture"),
+        Picture(picture, "the same again"),
         Statement("it holds", True, "1 < 2"),
         Statement("it does not", False, "2 < 1"),
         Statement("who knows", None, "no data"),
         Details("parameters", "a: 1\nb: <2>"),
+        Folded("more", [PageTable("inner", ["key"], [[Cell("inside")]])]),
     ]
     return Page("Title & more", "The lead.", [Section("First", blocks), Section("Second", [Text("end")])])
 
@@ -53,7 +52,8 @@ class _Reader(HTMLParser):
 
 
 def test_the_file_is_whole_and_holds_everything(page, tmp_path):
-    page.write(tmp_path / "new" / "page.html")
+    page.write(tmp_path / "new" / "page.html", single_file=True)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["page.html"]
     text = (tmp_path / "new" / "page.html").read_text()
     reader = _Reader()
     reader.feed(text)
@@ -61,20 +61,36 @@ def test_the_file_is_whole_and_holds_everything(page, tmp_path):
     # Nothing is fetched from anywhere, and every picture is told in words.
     assert all(link.startswith(("data:", "#")) for link in reader.links)
     assert all(picture["alt"] for picture in reader.pictures)
-    assert len(reader.pictures) == 5
+    assert len(reader.pictures) == 3
     assert "A &amp; B" in text
     assert "dp &lt;b&gt;" in text
     assert "b: &lt;2&gt;" in text
     assert re.search(r'data-value="4.12" class="best"', text)
     assert re.search(r'class="bad"', text)
-    # The viewer's first and last picture are the same: it is stored once there.
-    assert text.count("data-same=") == 1
+    assert "inside" in text
+
+
+def test_pictures_beside_a_page(page, tmp_path):
+    assets = tmp_path / "assets"
+    assets.mkdir()
+    for name in ("page-9.js", "page-9-1.js", "notes.txt"):
+        (assets / name).write_text("earlier")
+    page.write(tmp_path / "page.html")
+    reader = _Reader()
+    reader.feed((tmp_path / "page.html").read_text())
+    # What is shown twice is stored once. What an earlier page of this name left goes, what others have put there stays.
+    assert [picture["src"] for picture in reader.pictures] == ["assets/page-0.svg", "assets/page-1.png", "assets/page-1.png"]
+    assert {path.name for path in assets.iterdir()} == {"page-0.svg", "page-1.png", "page-9-1.js", "notes.txt"}
+    assert all(picture["loading"] == "lazy" for picture in reader.pictures)
+    assert (assets / "page-1.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_page_that_cannot_be_written(page, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=r"file/page.html: cannot be written"):
+    with pytest.raises(DataError, match=r"file/assets: cannot be written"):
         page.write(tmp_path / "file" / "page.html")
+    with pytest.raises(DataError, match=r"file/page.html: cannot be written"):
+        page.write(tmp_path / "file" / "page.html", single_file=True)
 
 
 def test_the_best_of_a_column():
@@ -86,45 +102,55 @@ def test_the_best_of_a_column():
     assert rows[0][0].mark == ""
 
 
-def test_in_a_browser(page, tmp_path, browser):
+def test_in_a_browser(page, tmp_path, open_page):
     page.write(tmp_path / "page.html")
-    tab = browser.new_page(viewport={"width": 390, "height": 800})
-    errors = []
-    tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.on("requestfailed", lambda request: errors.append(request.url[:80]))
-    tab.goto(f"file://{tmp_path}/page.html")
+    tab = open_page(tmp_path / "page.html", width=390)
     # On a phone only tables scroll sideways, not the page.
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
 
     def column(i):
-        return tab.eval_on_selector_all("tbody tr", f"rows => rows.map(row => row.cells[{i}].firstChild.textContent)")
+        return tab.eval_on_selector_all(
+            "table:first-of-type tbody tr", f"rows => rows.slice(0, 3).map(row => row.cells[{i}].firstChild.textContent)"
+        )
 
     tab.click("th:nth-child(2) button")
     assert column(1) == ["4.12", "5.23", "10.00"]
     assert tab.get_attribute("th:nth-child(2)", "aria-sort") == "ascending"
-    tab.click("th:nth-child(2) button")
+    tab.focus("th:nth-child(2) button")
+    tab.keyboard.press("Enter")
     assert column(1) == ["10.00", "5.23", "4.12"]
     for expected in (["8", "9", "-"], ["9", "8", "-"]):  # what has no value stays last
         tab.click("th:nth-child(3) button")
         assert column(2) == expected
+    assert tab.eval_on_selector_all("figure img", "all => all.every(picture => picture.complete && picture.naturalWidth > 0)")
+    tab.click("summary:has-text('more')")
+    assert tab.is_visible("text=inside")
 
-    def shown():
-        return tab.eval_on_selector_all(".stage img", "all => all.map(picture => !picture.hidden)")
 
-    assert shown() == [True, False, False]
-    tab.click("text=result")
-    assert shown() == [False, True, False]
-    tab.focus(".stage")
-    tab.keyboard.press("ArrowRight")
-    assert shown() == [False, False, True]
-    tab.click("text=blink")
-    tab.wait_for_function("!document.querySelectorAll('.stage img')[1].hidden")
-    tab.wait_for_function("!document.querySelectorAll('.stage img')[2].hidden")
-    tab.click("text=blink")
-    tab.click("[data-do=in]")
-    assert tab.eval_on_selector(".stage img:not([hidden])", "picture => picture.getBoundingClientRect().width") == 60
-    assert tab.eval_on_selector(".stage img:nth-child(3)", "picture => picture.naturalWidth") == 30
-    assert errors == []
+def test_headings_and_first_columns_stay_in_view(tmp_path, open_page):
+    rows = [[Cell(f"scene {i}"), Cell("a method"), *(Cell.number(10.0 * i + k) for k in range(30))] for i in range(60)]
+    table = PageTable("many", ["scene", "method", *(f"measure {k}" for k in range(30))], rows, keys=2)
+    Page("Wide", sections=[Section("One", [table])]).write(tmp_path / "page.html")
+    tab = open_page(tmp_path / "page.html")
+
+    def place(selector):
+        return tab.eval_on_selector(selector, "cell => [cell.getBoundingClientRect().left, cell.getBoundingClientRect().top]")
+
+    places = ["thead th:nth-child(1)", "thead th:nth-child(2)", "thead th:nth-child(9)", "tbody tr:nth-child(40) td:nth-child(2)"]
+    before = [place(selector) for selector in places]
+    tab.eval_on_selector(".scroll", "box => box.scrollTo(500, 400)")
+    after = [place(selector) for selector in places]
+    assert after[0] == before[0]
+    assert after[1] == before[1]
+    assert after[2] == [before[2][0] - 500, before[2][1]]
+    assert after[3] == [before[3][0], before[3][1] - 400]
+    # On a phone two columns would take all room.
+    tab.set_viewport_size({"width": 300, "height": 800})
+    tab.wait_for_function("!document.querySelector('.fixed-keys')")
+    narrow = place(places[1])
+    tab.eval_on_selector(".scroll", "box => box.scrollTo(540, 0)")
+    assert place(places[0])[0] == before[0][0] - 12  # the page's margin is 12 px narrower there
+    assert place(places[1])[0] < narrow[0]
 
 
 def test_numbers_of_cells():

@@ -1,9 +1,14 @@
 """The page of an output folder."""
 
-from made_results import SCENES, sweep
+import numpy as np
+import pytest
+from made_results import SCENES, result, sweep
 
-from stereo_framework.page.page import PageTable
+from stereo_framework import run
+from stereo_framework.page.page import Details, Folded, PageTable, Text
+from stereo_framework.page.pictures import Scenes
 from stereo_framework.page.run_page import run_page
+from stereo_framework.scene import Scene
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.identity import environment
 from stereo_framework.tables.environment import environment_text
@@ -11,21 +16,103 @@ from stereo_framework.tables.environment import environment_text
 TRUNCATION = "matching_cost.truncation"
 
 
-def test_results_are_sortable_and_the_best_of_each_scene_are_marked(tmp_path):
-    errors = {SCENES[0]: {5: 2.0, 20: 1.0, None: 3.0}, SCENES[1]: {5: 9.0, 20: 11.0, None: 10.0}}
-    results = sweep({TRUNCATION: [5, 20, None]}, lambda scene, t: {"bad_pixels_nonocc": errors[scene][t]})
-    with Store(tmp_path, create=True) as store:
+def _stored(folder, results):
+    with Store(folder, create=True) as store:
         keys = [str(i) for i in range(len(results))]
         store.plan(keys, [{}])
-        for key, result in zip(keys, results, strict=True):
-            store.add(key, result)
-    page = run_page(tmp_path)
-    [table] = [b for b in page.sections[0].blocks if isinstance(b, PageTable)]
+        for key, one in zip(keys, results, strict=True):
+            store.add(key, one)
+    return run_page(folder)
+
+
+def test_the_summary_has_methods_by_scenes_the_best_first(tmp_path):
+    errors = {SCENES[0]: {5: 2.0, 20: 1.0, None: 3.0}, SCENES[1]: {5: 9.0, 20: 11.0, None: 10.0}}
+    statistics = {
+        "bad_pixels_nonocc": lambda scene, t: errors[scene][t],
+        "rms_error_all": lambda scene, t: 1.0 if t == 5 else 2.0,
+    }
+    results = sweep({TRUNCATION: [None, 20, 5]}, lambda scene, t: {name: of(scene, t) for name, of in statistics.items()})
+    page = _stored(tmp_path, results)
+    assert page.lead == "6 results, 3 methods, 2 scenes."
+    table, others, protocol = page.sections[0].blocks
+    assert table.caption.startswith("bad_pixels_nonocc (%), protocol p: lower is better")
+    assert table.header == ["method", "tsukuba", "venus", "mean", "mean rank", "seconds"]
+    # Ranks on the two scenes: 5 has 2 and 1, 20 has 1 and 3, none 3 and 2.
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["truncation=5", "2.00", "9.00", "5.50", "1.50", "0.50"],
+        ["truncation=20", "1.00", "11.00", "6.00", "2.00", "0.50"],
+        ["truncation=none", "3.00", "10.00", "6.50", "2.50", "0.50"],
+    ]
+    best = [(i, j) for i, row in enumerate(table.rows) for j, cell in enumerate(row) if cell.mark == "best"]
+    assert best == [(0, 2), (0, 3), (0, 4), (1, 1)]
+    assert isinstance(others, Folded)
+    assert [one.caption.split()[0] for one in others.blocks] == ["rms_error_all"]
+    assert protocol == Details("How it was measured: protocol p", "as one likes")
+
+
+def test_all_results_are_listed_with_the_best_of_each_scene_marked(tmp_path):
+    errors = {SCENES[0]: {5: 2.0, 20: 1.0, None: 3.0}, SCENES[1]: {5: 9.0, 20: 11.0, None: 10.0}}
+    page = _stored(tmp_path, sweep({TRUNCATION: [5, 20, None]}, lambda scene, t: {"bad_pixels_nonocc": errors[scene][t]}))
+    [folded] = next(section for section in page.sections if section.title == "All results").blocks
+    [table] = [b for b in folded.blocks if isinstance(b, PageTable)]
     assert table.header == ["scene", "method", TRUNCATION, "bad_pixels_nonocc", "seconds"]
     assert [[cell.text for cell in row[2:4]] for row in table.rows[:3]] == [["5", "2.00"], ["20", "1.00"], ["none", "3.00"]]
     assert [[cell.value for cell in row] for row in table.rows[:3:2]] == [[None, None, 5, 2, 0.5], [None, None, None, 3, 0.5]]
     best = [(i, j) for i, row in enumerate(table.rows) for j, cell in enumerate(row) if cell.mark == "best"]
     assert best == [(1, 3), (3, 3)]
+
+
+def test_a_long_summary_ends_and_failed_runs_are_told(tmp_path):
+    results = sweep({TRUNCATION: [*range(50)]}, lambda scene, t: {"bad_pixels_all": 50.0 - t}, SCENES[:1])
+    failed = result(SCENES[0], {TRUNCATION: 99}, {}, error="broke", seconds={})
+    table, _, told = _stored(tmp_path, [*results, failed]).sections[0].blocks
+    assert table.header == ["method", "tsukuba", "seconds"]  # of one scene there is no mean
+    assert [row[0].text for row in table.rows] == [f"truncation={t}" for t in range(49, 9, -1)]
+    assert "the best 40 of 51 methods and settings" in table.note
+    assert told.summary == "1 runs failed"
+    assert told.text.endswith("broke")
+
+
+def test_results_that_cannot_be_compared_are_told(tmp_path):
+    twice = [result(SCENES[0], {}, {"bad_pixels_all": 1.0}) for _ in range(2)]
+    [told] = _stored(tmp_path / "twice", twice).sections[0].blocks
+    assert isinstance(told, Text)
+    assert "two results of 'm'" in told.text
+    [told] = _stored(tmp_path / "none", [result(SCENES[0], {}, {"pixels": 1.0})]).sections[0].blocks
+    assert "nothing was measured by which" in told.text
+
+
+@pytest.fixture
+def pair():
+    """The user's own pair: noise, shifted by two pixels."""
+    noise = np.random.default_rng(4).integers(0, 256, (24, 34), np.uint8)
+    truth = np.full((24, 32), 2, np.float32)
+    return Scene.from_images(noise[:, :32], np.ascontiguousarray(noise[:, 2:]), (0, 4), name="my/pair", truth=truth)
+
+
+SCRIPT = {"name": "own", "matching_cost": "absolute_difference", "optimization": "winner_take_all"}
+
+
+def test_own_pairs_show_their_pictures_wherever_the_page_is_made(pair, tmp_path):
+    run(SCRIPT | {"confidence": ["left_right_consistency"]}, pair, out=tmp_path / "here", maps=True)
+    (tmp_path / "here").rename(tmp_path / "there")
+    page = run_page(tmp_path / "there", data=tmp_path)
+    scenes = page.sections[1].blocks[0]
+    assert isinstance(scenes, Scenes)
+    assert scenes.columns == ["image", "truth", "own"]
+    [row] = scenes.rows
+    assert (row.name, row.note, row.limits) == ("pair", "", (0, 4))
+    assert "confidence" in row.pictures["own"].about
+    assert row.pictures["own"].caption.endswith("%")
+
+
+def test_maps_stand_without_their_scene(pair, tmp_path):
+    run(SCRIPT, pair, out=tmp_path, maps=True)
+    [copy] = (tmp_path / "scenes").iterdir()
+    (copy / "scene.yaml").unlink()
+    [row] = run_page(tmp_path, data=tmp_path).sections[1].blocks[0].rows
+    assert list(row.pictures) == ["own"]
+    assert row.note.startswith("without image and truth: unknown scene 'my/pair'")
 
 
 def test_the_environment_tells_what_results_are_stored_with():

@@ -100,6 +100,7 @@ def test_without_data(tmp_path, monkeypatch):
     assert {p.name for p in (tmp_path / "out" / "figures").iterdir()} == {"figure15_synthetic_plane.svg"}
 
 
+@pytest.mark.slow
 def test_rows_of_table_5(data, tmp_path):
     done = reproduce(find_paper("taxonomy2002"), tmp_path, item="table5", data=data, quick=True)
     assert len(done.comparisons) == 15

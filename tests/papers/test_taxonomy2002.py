@@ -178,13 +178,16 @@ def test_table_6(monkeypatch, tmp_path):
 
 def test_slices_of_the_disparity_space(data, tmp_path):
     blocks = pictures.figure1(Context("taxonomy2002", tmp_path, data)).blocks
-    slices = {name: cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_GRAYSCALE) for name, png in blocks[0].layers}
-    assert list(slices) == ["image", "5 px", "8 px", "10.5 px"]
+    stored = dict(blocks[0].rows[0].pictures)
+    assert list(stored) == ["image", "truth", "5 px", "8 px", "10.5 px"]
+    slices = {
+        name: cv2.imdecode(np.frombuffer(stored[name].content, np.uint8), cv2.IMREAD_GRAYSCALE) for name in list(stored)[2:]
+    }
     truth = load_scene("tsukuba", data=data).truth
     for name, own in (("5 px", (5,)), ("8 px", (8,)), ("10.5 px", (10, 11))):
         there = np.isin(truth, own)
         # What lies at this disparity is alike in both images, and darkest in its own slice.
-        means = {other: slices[other][there].mean() for other in list(slices)[1:]}
+        means = {other: slices[other][there].mean() for other in slices}
         assert min(means, key=means.__getitem__) == name
     row = cv2.imdecode(np.frombuffer(blocks[1].content, np.uint8), cv2.IMREAD_GRAYSCALE)
     # 16 disparities in half pixels, six screen rows each; disparity 5 is level 10 from below.

@@ -84,6 +84,7 @@ def test_large_fields_are_computed_of_blocks():
     np.testing.assert_allclose(corrected, expected, atol=0.5)
 
 
+@pytest.mark.compiled
 def test_light_that_differs_is_taken_away():
     rng = np.random.default_rng(7)
     scene = rng.integers(40, 200, (60, 140, 3))

@@ -42,6 +42,7 @@ def method(*refinements):
     )
 
 
+@pytest.mark.compiled
 def test_status_follows():
     holes, islands = method()(made()), method(Bound(remove_speckles, {"size": 20}))(made())
     gone = np.isnan(islands.disparity) & np.isfinite(holes.disparity)
@@ -65,6 +66,7 @@ def test_what_the_square_hides_is_filled_with_the_wall():
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rule", ["hirschmueller", "mei"])
+@pytest.mark.compiled
 def test_the_mirror_image_in_the_other_direction_gives_the_mirrored_map(rule, threads):
     fill = Bound(interpolate, {"rule": rule})
     chain = method(Bound(remove_speckles, {"size": 20}), fill, weighted_median, discontinuity_adjustment)
@@ -76,6 +78,7 @@ def test_the_mirror_image_in_the_other_direction_gives_the_mirrored_map(rule, th
 
 
 @pytest.mark.parametrize("height", [1, 4, 7])
+@pytest.mark.compiled
 def test_slabs_give_the_same(height):
     local = Pipeline(
         Bound(census, {"width": 5, "height": 5}),

@@ -74,6 +74,7 @@ def scene(rng):
     return truth, left, match, CostVolume(costs, search, 20.0)
 
 
+@pytest.mark.compiled
 def test_the_right_surface_wins_at_a_frayed_edge():
     rng = np.random.default_rng(1)
     truth, left, match, raw = scene(rng)
@@ -90,6 +91,7 @@ def test_the_right_surface_wins_at_a_frayed_edge():
     assert wrong.mean() < 0.02
 
 
+@pytest.mark.compiled
 def test_loyalty_holds_to_the_second_map_where_costs_say_nothing():
     image = (np.indices((8, 10)).sum(axis=0) % 2 * 200).astype(np.uint8)
     raw = CostVolume(np.full((8, 10, 8), 5, np.float32), Search(0, 7), 5.0)
@@ -104,6 +106,7 @@ def test_loyalty_holds_to_the_second_map_where_costs_say_nothing():
     np.testing.assert_allclose(plane_choice(*given, contrast=400.0, preference=1.0)[0], 5, atol=1e-4)
 
 
+@pytest.mark.compiled
 def test_the_first_map_may_be_an_alternative():
     rng = np.random.default_rng(3)
     shape, images = (9, 20), rng.integers(0, 60, (2, 9, 20), dtype=np.uint8)

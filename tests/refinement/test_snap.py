@@ -29,6 +29,7 @@ def test_agrees_with_twin(seed, distance, slope):
             assert found[y, x] == (round(value) if near else disparity[y, x])
 
 
+@pytest.mark.compiled
 def test_slanted_surfaces_stay():
     ramp = (np.arange(40) / 10).astype(np.float32)[None].repeat(30, axis=0)
     np.testing.assert_array_equal(snap(ramp, np.zeros(ramp.shape, np.uint8)), ramp)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from stereo_framework import shipped
 from stereo_framework.errors import ScriptError
 from stereo_framework.script import find_script, load, script_names
-from stereo_framework.script import library as where
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def shelf(tmp_path, monkeypatch):
         path = tmp_path / "shelf" / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {name}\n")
-    monkeypatch.setattr(where, "library", lambda: tmp_path / "shelf")
+    monkeypatch.setattr(shipped, "library", lambda: tmp_path / "shelf")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "shelf"
 
@@ -45,10 +45,11 @@ def test_paths_from_a_folder(shelf, tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("sdd", r"script 'sdd': no such file in .*, and no shipped script of this name in .*shelf; did you mean 'methods/ssd'\?"),
-        ("mehods/ssd", r"did you mean 'methods/ssd'\?"),
+        ("sdd", r"script 'sdd': no such file in .*, and no shipped script of this name in .*shelf; did you mean 'ssd'\?"),
+        ("mehods/ssd", r"did you mean 'ssd'\?"),
+        ("mihods/sdd.yaml", r"did you mean 'ssd'\?"),
         ("mien.yaml", r"no such file in .*; did you mean 'mine.yaml'\?"),
-        ("quux", "legal names: methods/ssd, other/figure1, paper/figure1"),
+        ("quux", "legal names: ssd, other/figure1, paper/figure1"),
         ("figure1", "several shipped scripts have this name: other/figure1, paper/figure1"),
         ("shelf", "only a folder of this name in"),
         ("x" * 300, "no such file in"),

@@ -41,6 +41,7 @@ def teams(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_a_search_is_the_same_whoever_computes(teams):
     expected = searched()
     assert [state for *_, state, _ in expected] == ["complete"] * 4
@@ -55,6 +56,7 @@ def test_a_search_is_the_same_whoever_computes(teams):
 
 
 @pytest.mark.filterwarnings("ignore")  # Dask's own
+@pytest.mark.slow
 def test_a_search_on_a_cluster(cluster):
     assert searched(dask=cluster) == searched()
 
@@ -78,6 +80,7 @@ def test_mistakes_are_told_before_anything_runs(options, said):
         Tuner(SCRIPT, BAD, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_work_that_is_left_in_the_middle_stops_the_workers(teams):
     script = load(SCRIPT)

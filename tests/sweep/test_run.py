@@ -193,7 +193,9 @@ def test_a_scene_without_a_range():
     [result] = stereo_framework.run(
         {k: v for k, v in SWEEP.items() if k != "sweep"} | {"search": {"minimum": 0, "maximum": 7}}, scenes=scene
     )
-    assert list(result.statistics) == ["predict_err_match", "fraction_matched"]
+    # What needs no truth: distances to a reference map and prediction errors.
+    measured = {name for name in result.statistics if not name.startswith("reference_")}
+    assert measured == {"predict_err_match", "fraction_matched"}
 
 
 def test_a_range_that_does_not_fit_the_scenes():

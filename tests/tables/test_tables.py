@@ -9,7 +9,7 @@ import pytest
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.sweep import Result
-from stereo_framework.tables.tables import listing, results_table, show, to_csv
+from stereo_framework.tables.tables import listing, show, to_csv
 
 RESULTS = [
     Result(
@@ -25,6 +25,11 @@ RESULTS = [
     )
     for i in (1, 2)
 ]
+
+
+def results_table(*arguments):
+    table = listing(*arguments)
+    return list(table.header), table.texts()
 
 
 def test_what_distinguishes_results_and_the_usual_statistics():

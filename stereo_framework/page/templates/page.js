@@ -23,38 +23,19 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-// Pictures that stand on the page before are not stored again.
-for (const picture of document.querySelectorAll("img[data-same]")) {
-  picture.src = document.getElementById(`picture-${picture.dataset.same}`).src;
-}
-// Viewers: one picture at a time; blinking alternates between the last two that were chosen.
-for (const viewer of document.querySelectorAll(".viewer")) {
-  const stage = viewer.querySelector(".stage"), pictures = [...stage.querySelectorAll("img")];
-  const buttons = [...viewer.querySelectorAll("[data-layer]")], blink = viewer.querySelector("[data-do=blink]");
-  let shown = 0, before = Math.min(1, pictures.length - 1), zoom = 1, timer = 0;
-  const show = index => {
-    pictures.forEach((picture, i) => { picture.hidden = i !== index; });
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === index)));
-    if (index !== shown) [before, shown] = [shown, index];
+// Columns that tell what a row is about stay in view beside each other; the style sheet keeps the first.
+for (const table of document.querySelectorAll("table.sortable")) {
+  const keys = [...table.tHead.rows[0].querySelectorAll(".key")];
+  if (keys.length < 2) continue;
+  const place = () => {
+    let left = 0;
+    keys.forEach((heading, column) => {
+      table.style.setProperty(`--left-${column + 1}`, `${left}px`);
+      left += heading.getBoundingClientRect().width;
+    });
+    // Where they would take half of the room, the first alone stays.
+    table.classList.toggle("fixed-keys", left < table.parentElement.clientWidth / 2);
   };
-  const stop = () => { clearInterval(timer); timer = 0; blink.setAttribute("aria-pressed", "false"); };
-  const scale = factor => {
-    zoom = Math.min(8, Math.max(0.25, zoom * factor));
-    for (const picture of pictures) picture.style.width = `${picture.naturalWidth * zoom}px`;
-  };
-  buttons.forEach((button, i) => button.addEventListener("click", () => { stop(); show(i); }));
-  blink.addEventListener("click", () => {
-    if (timer) { stop(); return; }
-    blink.setAttribute("aria-pressed", "true");
-    timer = setInterval(() => show(before), 600);
-  });
-  viewer.querySelector("[data-do=in]").addEventListener("click", () => scale(2));
-  viewer.querySelector("[data-do=out]").addEventListener("click", () => scale(0.5));
-  stage.addEventListener("keydown", event => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (event.key === "+" || event.key === "-") scale(event.key === "+" ? 2 : 0.5);
-    else if (step && zoom <= 1) { stop(); show((shown + step + pictures.length) % pictures.length); }
-    else return;
-    event.preventDefault();
-  });
+  addEventListener("resize", place);
+  place();
 }

@@ -10,8 +10,8 @@ import numpy as np
 
 from stereo_framework.evaluation import evaluate
 from stereo_framework.figures.layers import disparity_colours
-from stereo_framework.io.images import encode_png
-from stereo_framework.page.page import Block, Cell, PageTable, Text, Viewer
+from stereo_framework.page.page import Block, Cell, PageTable, Text
+from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.claim import Claim, Verdict, cases
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
@@ -75,20 +75,18 @@ def table2(context: Context) -> Outcome:
 
 def figure1(context: Context) -> Outcome:
     """The true disparities, those one pixel off, and the error in depth that each pixel then has."""
-    blocks: list[Block] = []
+    rows = []
     for scene in _scenes(context, ["cones"]):
         truth = scene.truth
         assert truth is not None
-        shown = (float(np.nanmin(truth)), float(np.nanmax(truth)))
         depth_error = np.abs(1 / truth - 1 / (truth - 1))
-        layers = [
-            ("true disparities", encode_png(disparity_colours(truth, shown))),
-            ("one pixel off", encode_png(disparity_colours(truth - 1, shown))),
-            ("error in depth", encode_png(disparity_colours(depth_error, (0, float(np.nanmax(depth_error)))))),
-        ]
+        shown = {
+            "one pixel off": stored_map(truth - 1),
+            "error in depth": stored_picture(disparity_colours(depth_error, (0, float(np.nanmax(depth_error))))),
+        }
         note = "No pixel is bad by the usual threshold, and the far ones are off by most: depth is 1 / disparity here."
-        blocks.append(Viewer(scene.name, layers, note))
-    return Outcome(blocks or [Text("cones is not there.")])
+        rows.append(scene_row(scene, shown, note=note))
+    return Outcome([Scenes(rows) if rows else Text("cones is not there.")])
 
 
 def tables3_and_4(context: Context) -> Outcome:

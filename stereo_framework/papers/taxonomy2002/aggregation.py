@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.layers import scene_layers
-from stereo_framework.page.page import Block, Text, Viewer
+from stereo_framework.page.page import Block, Text
+from stereo_framework.page.pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Claim, Verdict, cases
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.readings import plotted, short, told
@@ -118,12 +118,13 @@ def figure12(context: Context) -> Outcome:
     for scene in context.scenes(["map"]):
         assert scene.truth is not None
         near_edges = region_masks(scene, resolve("taxonomy2002"))["discont"]
+        shown = {}
         for r in results:
             if r.disparity is not None:
                 shares[r.method] = too_near(r.disparity - scene.truth, near_edges)
-                layers = scene_layers(scene, r.disparity, resolve("taxonomy2002"))
-                note = f"Near discontinuities {shares[r.method]:.2f} % are more than a pixel too near, {r.statistics['bad_pixels_discont']:.2f} % are bad in either way."
-                blocks.append(Viewer(f"{scene.name}, {r.method}", layers, note))
+                caption = f"Near discontinuities {shares[r.method]:.2f} % are more than a pixel too near, {r.statistics['bad_pixels_discont']:.2f} % are bad in either way."
+                shown[r.method] = stored_map(r.disparity, caption=caption)
+        blocks.append(Scenes([scene_row(scene, shown, resolve("taxonomy2002"))]))
     return Outcome(blocks, statements=[_FATTENING.asked(shares)])
 
 

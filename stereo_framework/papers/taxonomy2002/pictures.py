@@ -13,12 +13,12 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.prediction import prediction_error
 from stereo_framework.evaluation.protocols import derive
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.layers import disparity_colours, grey_levels, scene_layers
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import rendered
 from stereo_framework.io.images import encode_png
 from stereo_framework.matching_cost.absolute_difference import absolute_difference
-from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text, Viewer
+from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
+from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.claim import Claim, Verdict, cases
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.readings import told
@@ -36,10 +36,9 @@ def figure1(context: Context) -> Outcome:
         volume = absolute_difference(scene.reference, scene.match, replace(scene.search, step=0.5))
         # The median cost is a middle grey.
         grey = np.clip(128 * volume.costs / max(float(np.median(volume.costs)), 1), 0, 255).astype(np.uint8)
-        slices = [(f"{level / 2:g} px", encode_png(grey[:, :, level])) for level in _SLICES]
-        layers = [("image", encode_png(grey_levels(scene.reference))), *slices]
+        slices = {f"{level / 2:g} px": stored_picture(grey[:, :, level]) for level in _SLICES}
         note = "Absolute differences of single pixels, dark = alike: at 5 px the bookshelves, at 8 px the table, at 10.5 px the head."
-        blocks.append(Viewer(f"{scene.name}: slices of one disparity", layers, note))
+        blocks.append(Scenes([scene_row(scene, slices, note=note)], "Slices of one disparity"))
         row = np.repeat(grey[_ROW].T[::-1], 6, axis=0)
         blocks.append(
             Picture(
@@ -56,19 +55,20 @@ def figure4(context: Context) -> Outcome:
     blocks: list[Block] = [
         Text("Textureless and discontinuity regions in white, occluded pixels in black, all else and the border in grey.")
     ]
+    rows = []
     for scene in context.scenes(SCENES):
         masks = region_masks(scene, resolve("taxonomy2002"))
-        layers = [("image", encode_png(grey_levels(scene.reference)))]
+        shown = {}
         for name, region in (("textureless", "textureless"), ("discontinuities", "discont")):
             picture = np.full(scene.reference.shape[:2], 128, np.uint8)
             picture[masks[region]] = 255
             picture[masks["occ"]] = 0
-            layers.append((name, encode_png(picture)))
+            shown[name] = stored_picture(picture)
         shares = ", ".join(
             f"{name} {100 * masks[name].sum() / masks['all'].sum():.1f} %" for name in ("occ", "textureless", "discont")
         )
-        blocks.append(Viewer(scene.name, layers, f"Of the evaluated pixels: {shares}."))
-    return Outcome(blocks)
+        rows.append(scene_row(scene, shown, note=f"Of the evaluated pixels: {shares}."))
+    return Outcome([*blocks, Scenes(rows)])
 
 
 def figure5(context: Context) -> Outcome:
@@ -104,36 +104,31 @@ def _warps(context: Context, kind: str, text: str) -> Outcome:
 
 def figure7(context: Context) -> Outcome:
     """Reference images and true disparities of the four scenes."""
-    blocks: list[Block] = []
+    rows = []
     for scene in context.scenes(SCENES):
-        assert scene.truth is not None
-        assert scene.search is not None
-        shown = (scene.search.minimum, scene.search.maximum)
-        layers = [
-            ("image", encode_png(grey_levels(scene.reference))),
-            ("true disparities", encode_png(disparity_colours(scene.truth, shown))),
-        ]
         note = f"{scene.reference.shape[1]}x{scene.reference.shape[0]} pixels, disparities {scene.search} px, {len(scene.frames)} frames."
-        blocks.append(Viewer(scene.name, layers, note))
-    return Outcome(blocks)
+        rows.append(scene_row(scene, {}, note=note))
+    return Outcome([Scenes(rows)])
 
 
 def figure17(context: Context) -> Outcome:
     """Disparity maps of the five methods on the four scenes, with truth and errors to blink between."""
     results = context.run("table5", maps=True)
-    blocks: list[Block] = []
+    rows = []
     changes: dict[str, dict[str, float]] = {}
     for scene in context.scenes(SCENES):
+        shown = {}
         for method in METHODS:
             found = [r for r in results if r.method == method and r.scene == scene.name and r.disparity is not None]
             if not found:
                 continue
             disparity, bad = found[0].disparity, found[0].statistics["bad_pixels_nonocc"]
             assert disparity is not None
-            layers = scene_layers(scene, disparity, resolve("taxonomy2002"))
-            blocks.append(Viewer(f"{scene.name}, {method}", layers, f"{bad:.2f} % of the non-occluded pixels are bad."))
+            shown[method] = stored_map(disparity, caption=f"{bad:.2f} % bad")
             changes.setdefault(scene.name, {})[method] = row_changes(disparity)
-    return Outcome(blocks, statements=[_STREAKS.asked(changes)])
+        rows.append(scene_row(scene, shown, resolve("taxonomy2002")))
+    text = Text("Below each map the percentage of non-occluded pixels that are bad.")
+    return Outcome([text, Scenes(rows)], statements=[_STREAKS.asked(changes)])
 
 
 def row_changes(disparity: NDArray) -> float:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from stereo_framework.datasets import Plane, Texture, planes_scene, slanted
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.distributions import distributions_figure
-from stereo_framework.figures.layers import scene_layers
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import svg_text
-from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text, Viewer
+from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
+from stereo_framework.page.pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Claim, Verdict, cases
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.taxonomy2002.readings import told
@@ -64,9 +64,8 @@ def experiment7(context: Context) -> Outcome:
     for scene in scenes:
         maps, truth = _shown(results, scene.name), truths[scene.name]
         errors = {name: _inner(d - truth) for name, d in maps.items()}
-        for name, disparity in maps.items():
-            layers = scene_layers(scene, disparity, resolve("taxonomy2002"))
-            blocks.append(Viewer(f"Figure 15: {scene.name}, {name}", layers, "Signed errors: red is too near, blue too far."))
+        stored = {name: stored_map(disparity) for name, disparity in maps.items()}
+        blocks.append(Scenes([scene_row(scene, stored, resolve("taxonomy2002"))], f"Figure 15: {scene.name}"))
         near = {name: e[np.abs(e) <= _GROSS] for name, e in errors.items()}
         panels = {"disparity (px)": {n: _inner(d) for n, d in maps.items()}, "signed error of matches (px)": near}
         drawn = svg_text(distributions_figure(panels, 1 / 16, title=f"Figure 15: histograms, {scene.name}"))

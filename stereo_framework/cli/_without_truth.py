@@ -1,0 +1,108 @@
+"""What `rank`, `compare` and `choose` print where there is no ground truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.cli import _output
+from stereo_framework.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from stereo_framework.everyday.choosing import Judged
+    from stereo_framework.scene import Disparity, Scene
+
+NOTE = "a distance is no error rate: it is too low by about the reference's own errors, and a map better than the reference is not recognised"
+
+
+def judge_files(scene: Scene, maps: Mapping[str, Disparity], kin: Any = (), own: Path | None = None) -> Judged:
+    """Rank maps against our reference map, or the file of one's own."""
+    from stereo_framework.everyday.choosing import judge
+    from stereo_framework.io import read_disparity
+
+    return judge(scene, maps, kin=kin, given=None if own is None else read_disparity(own))
+
+
+def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None = None) -> None:
+    """The table of standings, with further columns by name, the answer, and how to read it."""
+    further = further or {}
+    if not judged.doubts:
+        header = ["map", "distance %", "95 %", "undecided", "kin", *further]
+        rows = [
+            [
+                s.name,
+                f"{s.distance:.1f}",
+                f"+- {s.half_width:.1f}",
+                "yes" if s.undecided and judged.best is None else "",
+                "yes" if s.name in judged.kin else "",
+                *(column.get(s.name, "") for column in further.values()),
+            ]
+            for s in judged.standings
+        ]
+        _output.print_table(header, rows)
+    print(judged.answer)
+    reference = judged.reference
+    smoothed = ", of smoothed images, since they are noisy" if reference.smoothed else ""
+    floor = "" if judged.doubts else f", floor {reference.floor:.1f} %"
+    print(f"truthfree-1: reference map at {reference.consistent:.0f} % of the pixels{smoothed}{floor}; {NOTE}")
+
+
+def record(judged: Judged) -> dict[str, Any]:
+    """The same for ``--json``."""
+    return {
+        "scene": judged.scene.name,
+        "protocol": "truthfree-1",
+        "best": judged.best,
+        "answer": judged.answer,
+        "doubts": list(judged.doubts),
+        "consistent": judged.reference.consistent,
+        "smoothed": judged.reference.smoothed,
+        "floor": None if judged.doubts else judged.reference.floor,
+        "standings": [vars(s) | {"kin": s.name in judged.kin} for s in judged.standings],
+    }
+
+
+def rank_without_truth(given: list[Path], scene: str | None, own: Path | None, data: Path | None, *, json: bool) -> int:
+    """Rank map files of a scene, or the maps that results folders keep, scene by scene."""
+    from stereo_framework.datasets import load_scene
+
+    maps, kin = _maps(given, scene, data)
+    if own is not None and len(maps) > 1:
+        raise ParameterError(f"--reference is a map of one scene, and there are {len(maps)}: {', '.join(maps)}")
+    judged = {name: judge_files(load_scene(name, data=data), found, kin & found.keys(), own) for name, found in maps.items()}
+    if json:
+        _output.print_json([record(one) for one in judged.values()])
+        return 0
+    for name, one in judged.items():
+        print(f"{name}:")
+        print_judged(one)
+    return 0
+
+
+def _maps(given: list[Path], scene: str | None, data: Path | None) -> tuple[dict[str, dict[str, Disparity]], set[str]]:
+    """Maps by scene and name, and the names of the reference's kin."""
+    from stereo_framework.cli.evaluate import map_names
+    from stereo_framework.everyday.choosing import is_kin
+    from stereo_framework.submission import measure_map
+    from stereo_framework.tables.results import results
+
+    folders = [path for path in given if path.is_dir()]
+    files = [path for path in given if not path.is_dir()]
+    if files and scene is None:
+        raise ParameterError(f"{files[0]}: say which scene the map belongs to: --scene NAME")
+    found: dict[str, dict[str, Disparity]] = {}
+    kin = set()
+    for folder in folders:
+        for result in results(folder):
+            disparity = result.disparity if result.error is None and scene in (None, result.scene) else None
+            if disparity is not None:
+                name = ", ".join([result.method, *(f"{key.rpartition('.')[2]}={value}" for key, value in result.axes.items())])
+                found.setdefault(result.scene, {})[name] = disparity
+                kin |= {name} if is_kin(result.parameters) else set()
+    if folders and not found:
+        raise DataError(f"{folders[0]}: keeps no disparity map; let 'run' write them with --maps")
+    if scene is not None and files:
+        names = map_names(files)
+        found.setdefault(scene, {}).update({names[path]: measure_map(path, scene, data=data).disparity for path in files})
+    return found, kin

@@ -1,0 +1,171 @@
+"""The verb ``choose``."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereo_framework.cli import _output
+from stereo_framework.cli._options import Data, disparities
+from stereo_framework.errors import ParameterError
+from stereo_framework.progress import Progress
+
+if TYPE_CHECKING:
+    from stereo_framework.everyday.choosing import Chosen
+    from stereo_framework.scene import Frame, Scene
+
+
+def choose(
+    left: Path | None = None,
+    right: Path | None = None,
+    disparity_range: Annotated[str | None, typer.Option("--disparities", metavar="MIN:MAX")] = None,
+    scene: str | None = None,
+    methods: Annotated[str | None, typer.Option(metavar="NAME,NAME")] = None,
+    time: Annotated[float, typer.Option(metavar="SECONDS", min=0)] = 60.0,
+    third_frame: Annotated[str | None, typer.Option(metavar="FILE:POSITION")] = None,
+    reference: Path | None = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
+    data: Data = None,
+    json: bool = False,
+) -> int:
+    """Choose a method for your pair without ground truth: try what is shipped, rank the maps, and write the script of the best.
+
+    Example: stereo-framework choose --left left.png --right right.png --disparities 0:64 --time 30 -o results/choice
+
+    Parameters
+    ----------
+    left
+        The reference image of a rectified pair, seen from the left.
+    right
+        The match image, seen from the right.
+    disparity_range
+        Search range in pixels, both ends included; default: estimated.
+    scene
+        A known scene instead of two images; its truth is not looked at.
+    methods
+        Shipped scripts or files, separated by commas; default: those of truth_free/candidates.
+    time
+        Begin nothing more after this time.
+    third_frame
+        A third image of the same row of cameras, left at 0 and right at 1: its prediction errors are shown besides.
+    reference
+        Your own reference map; where it is NaN it is not to be relied upon.
+    out
+        Folder for best.yaml, best.pfm and comparison.png; default: choice.
+    json
+        Print one JSON object instead of a table.
+    """
+    from stereo_framework.everyday.choosing import choose as choose_method
+    from stereo_framework.io import read_disparity
+
+    known = _scene(left, right, disparity_range, scene, third_frame, data)
+    names = [name.strip() for name in methods.split(",")] if methods else ()
+    own = None if reference is None else read_disparity(reference)
+    with Progress(1, "choices") as progress:
+        chosen = choose_method(known, names, seconds=time, given=own, watch=progress.watch)
+        progress.watch("writing files")
+        folder = out or Path("choice")
+        _write(chosen, known, folder)
+    further = _further(chosen, known) if third_frame is not None else {}
+    for name, error in chosen.failed.items():
+        print(f"warning: {name}: {error}", file=sys.stderr)
+    if json:
+        from stereo_framework.cli._without_truth import record
+
+        told = {"chosen": None if chosen.judged.doubts else chosen.name, "folder": str(folder), "left_out": list(chosen.left_out)}
+        _output.print_json({**record(chosen.judged), **told, "seconds": dict(chosen.seconds), **further})
+    else:
+        _print(chosen, folder, further)
+    return 1 if chosen.judged.doubts else 0
+
+
+def _scene(
+    left: Path | None, right: Path | None, span: str | None, name: str | None, third_frame: str | None, data: Path | None
+) -> Scene:
+    from stereo_framework.datasets import load_scene, pair_scene
+    from stereo_framework.everyday.search_range import estimate_range
+    from stereo_framework.everyday.sparse import sparse_matches
+    from stereo_framework.scene import Search
+
+    if name is not None and left is None and right is None:
+        if span is not None or third_frame is not None:
+            raise ParameterError(f"a known scene brings its own; leave out {'--disparities' if span else '--third-frame'}")
+        return replace(load_scene(name, data=data), truths={})
+    if left is None or right is None or name is not None:
+        raise ParameterError("choose needs two images, --left and --right, or a known scene, --scene")
+    third = _third(third_frame) if third_frame is not None else ()
+    scene = pair_scene(left, right, None if span is None else Search(*disparities(span)))
+    if scene.search is None:
+        found = estimate_range(scene.reference, scene.match, sparse_matches(scene.reference, scene.match))
+        scene = replace(scene, search=Search(*found))
+    return replace(scene, frames=(*scene.frames, *third))
+
+
+def _third(text: str) -> tuple[Frame]:
+    from stereo_framework.io import read_image
+    from stereo_framework.scene import Frame
+
+    file, _, place = text.rpartition(":")
+    try:
+        position = float(place)
+    except ValueError:
+        position = math.nan
+    if not file or position in (0, 1) or not math.isfinite(position):
+        raise ParameterError(
+            f"--third-frame {text!r}: expected FILE:POSITION, such as third.png:2; the left image is at 0, the right one at 1"
+        )
+    return (Frame(file, lambda: read_image(file), position),)
+
+
+def _further(chosen: Chosen, scene: Scene) -> dict[str, dict[str, str]]:
+    """Prediction errors of the other frames by statistic and map."""
+    from stereo_framework.evaluation import evaluate
+
+    found: dict[str, dict[str, str]] = {}
+    for name, disparity in chosen.maps.items():
+        for statistic, value in evaluate(disparity, scene, "truthfree-1").items():
+            if statistic.startswith("predict_err") and not statistic.endswith("_match"):
+                found.setdefault(statistic, {})[name] = f"{value:.2f}"
+    return found
+
+
+def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
+    import yaml
+
+    from stereo_framework.errors import DataError
+    from stereo_framework.figures.result_pictures import write_comparison
+    from stereo_framework.io import write_disparity
+
+    if chosen.judged.doubts:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "best.yaml").write_text(yaml.safe_dump(chosen.script, sort_keys=False), "utf-8")
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+    write_disparity(folder / "best.pfm", chosen.maps[chosen.name])
+    first = [standing.name for standing in chosen.judged.standings[:4]]
+    write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in first}, scene)
+
+
+def _print(chosen: Chosen, folder: Path, further: dict[str, dict[str, Any]]) -> None:
+    from stereo_framework.cli._without_truth import print_judged
+
+    judged = chosen.judged
+    print(f"{judged.scene.name}: {len(chosen.maps)} maps in {sum(chosen.seconds.values()):.1f} s of matching")
+    seconds = {name: f"{value:.2f}" for name, value in chosen.seconds.items()}
+    print_judged(judged, {"seconds": seconds, **further})
+    if chosen.left_out:
+        print(f"no time for {len(chosen.left_out)} more: {', '.join(chosen.left_out[:4])}; --time SECONDS gives more")
+    if judged.doubts:
+        return
+    if chosen.name in judged.kin:
+        others = [s for s in judged.standings if s.name not in judged.kin]
+        best = f"; best of the others: {others[0].name}, {others[0].distance:.1f} %" if others else ""
+        print(f"{chosen.name} is made with the reference's costs and optimizer, so that its distance is too low{best}")
+    print(f"chosen: {chosen.name}, {chosen.seconds[chosen.name]:.2f} s; best.yaml, best.pfm, comparison.png in {folder}")

@@ -1,0 +1,224 @@
+"""Which of many maps of a pair, or which method for it, where there is no ground truth."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.evaluation.truth_free import Standing, standings
+from stereo_framework.everyday.search_range import doubts
+from stereo_framework.everyday.sparse import sparse_matches
+from stereo_framework.scene import Disparity, Scene
+from stereo_framework.script import Run, load
+from stereo_framework.sweep.reference import Reference, reference
+
+_CANDIDATES = "truth_free/candidates"
+
+_LEAST = 30.0
+"""Percent of the pixels that both views must agree about; on all real pairs at hand they agree about more than half."""
+
+_NAMED = 4
+"""Names in one line, before the rest is only counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Maps of one pair, ranked without ground truth.
+
+    Parameters
+    ----------
+    scene : Scene
+    reference : Reference
+    standings : tuple of Standing
+        Best first.
+    kin : frozenset of str
+        Maps of the reference's own kind, whose distances are too low.
+    doubts : tuple of str
+        What forbids an answer, each with the cure.
+    """
+
+    scene: Scene
+    reference: Reference
+    standings: tuple[Standing, ...]
+    kin: frozenset[str]
+    doubts: tuple[str, ...]
+
+    @property
+    def best(self) -> str | None:
+        """The map that is better than all others; None if that cannot be told."""
+        undecided = [s for s in self.standings if s.undecided]
+        return undecided[0].name if len(undecided) == 1 and not self.doubts else None
+
+    @property
+    def answer(self) -> str:
+        """The answer in a sentence."""
+        if self.doubts:
+            return f"cannot tell: {self.doubts[0]}"
+        first, *others = self.standings
+        if self.best is not None:
+            return f"{first.name} is better: {first.distance:.1f} % of the reference's pixels are off it, of {others[0].name}'s {others[0].distance:.1f} %"
+        alike = [s.name for s in self.standings if s.undecided]
+        more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
+        return (
+            f"cannot tell {', '.join(alike[:_NAMED])}{more} apart: within the intervals, or below {2 * self.reference.floor:.1f} % (twice the floor), "
+            f"nothing is decided; lowest: {first.name}, {first.distance:.1f} %"
+        )
+
+
+def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] = (), given: Disparity | None = None) -> Judged:
+    """Rank maps of a scene's pair without ground truth.
+
+    Parameters
+    ----------
+    scene : Scene
+        With a search range.
+    maps : mapping of str to ndarray, float32, (rows, columns)
+        Two or more; pixels, not finite = no estimate.
+    kin : collection of str
+        Those that were made with the reference's costs and optimizer.
+    given : ndarray, float32, (rows, columns), optional
+        One's own reference map instead of ours; pixels, NaN = not to be relied upon.
+
+    Raises
+    ------
+    ParameterError
+        Fewer than two maps.
+    DataError
+        A map has another size, or the scene no search range.
+
+    Notes
+    -----
+    A pair whose images are exchanged, not rectified, of different scenes, or have disparities outside the range is not ranked, and neither is one about
+    which both views agree at too few pixels: `Judged.doubts` says why.
+    """
+    if len(maps) < 2:
+        raise ParameterError(f"{len(maps)} map given; ranking needs two or more")
+    made = reference(scene) if given is None else Reference(given, False, scene, _search(scene))
+    found = doubts(sparse_matches(scene.reference, scene.match), made.search)
+    if made.consistent < _LEAST:
+        found.append(
+            f"both views agree about {made.consistent:.0f} % of the pixels only, {_LEAST:g} % are needed; are the range and the images right?"
+        )
+    if found:
+        return Judged(scene, made, standings(maps, made.disparity) if made.consistent else (), frozenset(kin), tuple(found))
+    ranked = standings(maps, made.disparity, floor=made.floor)
+    return Judged(scene, made, ranked, frozenset(kin), ())
+
+
+def _search(scene: Scene) -> Any:
+    if scene.search is None:
+        raise ParameterError(f"scene {scene.name}: no search range; give one with --disparities")
+    return scene.search
+
+
+def is_kin(parameters: Mapping[str, Any]) -> bool:
+    """Whether a method or one that it builds on, by its parameters, sums census costs along paths as the reference does: its distance is too low."""
+    homes = [key.removesuffix("optimization.use") for key, value in parameters.items() if value == "semi_global"]
+    return any("census" in str(parameters.get(f"{home}matching_cost.use", "")) for home in homes)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What `choose` found.
+
+    Parameters
+    ----------
+    judged : Judged
+    maps : mapping of str to ndarray, float32, (rows, columns)
+        Of all that were tried; pixels, NaN = no estimate.
+    runs : mapping of str to Run
+    seconds : mapping of str to float
+        Of matching.
+    failed : mapping of str to str
+        What raised an error, and which.
+    left_out : tuple of str
+        What there was no time for.
+    """
+
+    judged: Judged
+    maps: Mapping[str, Disparity]
+    runs: Mapping[str, Run]
+    seconds: Mapping[str, float]
+    failed: Mapping[str, str]
+    left_out: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What was chosen: the map of the lowest distance."""
+        return self.judged.standings[0].name
+
+    @property
+    def script(self) -> dict[str, Any]:
+        """A script of it, all values filled in."""
+        return self.runs[self.name].mapping
+
+
+def choose(
+    scene: Scene,
+    methods: Sequence[str] = (),
+    *,
+    seconds: float = 60.0,
+    given: Disparity | None = None,
+    watch: Callable[[str], None] | None = None,
+) -> Chosen:
+    """Try methods on a pair without ground truth and choose by the distance to a reference map.
+
+    Parameters
+    ----------
+    scene : Scene
+        With a search range.
+    methods : sequence of str
+        Names of shipped scripts or files; default: the shipped methods and a few settings of each, in the order of ``truth_free/candidates``.
+    seconds : float
+        Nothing more is begun after this time, but two are always tried.
+    given : ndarray, float32, (rows, columns), optional
+        As in `judge`.
+    watch : callable, optional
+        Called with the name of what begins.
+
+    Raises
+    ------
+    ParameterError, DataError, ScriptError
+        As in `judge`; no such method; fewer than two maps could be made.
+
+    Examples
+    --------
+    >>> from stereo_framework import load_scene
+    >>> chosen = choose(load_scene("synthetic/planes"), ["window", "sgbm"])
+    >>> chosen.name
+    'sgbm'
+    """
+    begun = time.monotonic()
+    runs = {_name(run): run for script in methods or [_CANDIDATES] for run in load(script).runs}
+    if len(runs) < 2:
+        raise ParameterError(f"{', '.join(runs)}: one method; a choice needs two or more; {nearest('', runs)}")
+    maps: dict[str, Disparity] = {}
+    spent: dict[str, float] = {}
+    failed: dict[str, str] = {}
+    left_out = []
+    for name, run in runs.items():
+        if len(maps) >= 2 and time.monotonic() - begun > seconds:
+            left_out.append(name)
+            continue
+        if watch is not None:
+            watch(name)
+        try:
+            match = run.pipeline(scene)
+        except StereoFrameworkError as error:
+            failed[name] = str(error)
+            continue
+        maps[name], spent[name] = match.disparity, sum(match.seconds.values())
+    if len(maps) < 2:
+        raise ParameterError("; ".join(f"{name}: {error}" for name, error in failed.items()))
+    if watch is not None:
+        watch("the reference map")
+    kin = [name for name in maps if is_kin(runs[name].parameters)]
+    return Chosen(judge(scene, maps, kin=kin, given=given), maps, runs, spent, failed, tuple(left_out))
+
+
+def _name(run: Run) -> str:
+    axes = ", ".join(f"{address.rpartition('.')[2]}={value}" for address, value in run.axes.items())
+    return f"{run.method.removesuffix('_settings')}, {axes}" if axes else run.method

@@ -1,0 +1,19 @@
+"""Our own study: choosing among disparity maps of a pair without ground truth."""
+
+from stereo_framework.papers.paper import Item, Paper
+from stereo_framework.papers.truth_free import study
+
+PAPER = Paper(
+    "truth_free",
+    "Choosing without ground truth: a study of this project",
+    "Which of many disparity maps of a pair is best, if nobody knows the truth? Their distance to a reference map of our own, where both of its views agree, is "
+    "compared with their true errors. No published number or statement is involved: all judgements here are checks of our own.",
+    (
+        Item("ranking", "Ranking maps", study.ranking, quick=True),
+        Item("tuning", "Tuning a method", study.tuning),
+        Item("degraded", "Pairs that something is wrong with", study.degraded),
+        Item("better", "Maps that are better than the reference", study.better),
+    ),
+    study.CLAIMS,
+)
+"""What ``reproduce truth_free`` runs."""

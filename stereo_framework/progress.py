@@ -1,0 +1,212 @@
+"""How far something that takes long is, for people: a bar on a terminal or in a notebook, a line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from stereo_framework.kernels.compiling import told
+from stereo_framework.kernels.counting import is_heard, listening
+
+COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
+EVERY_SECONDS = 5.0
+"""How often progress is told where it cannot be drawn."""
+
+_REDRAWN = 0.2
+"""Seconds between two drawings of a bar."""
+
+_WORTH_A_BAR = 1.0
+"""Seconds after which a notebook shows one: what is done sooner needs none."""
+
+
+class Progress:
+    """How far a sweep is, or what a single result waits for: stage, round of its loop, time left; once that kernels are compiled, and which.
+
+    Parameters
+    ----------
+    total : int
+        Results in all.
+    things : str
+        What they are, in the plural.
+    notebook : bool
+        Whether to draw in a notebook.
+    """
+
+    def __init__(self, total: int, things: str = "runs", *, notebook: bool = False):
+        self.total, self.things, self.count = total, things, 0
+        self._began: tuple[float, int] | None = None
+        self._doing: dict[int, str] = {}
+        self._loops: dict[int, dict[str, tuple[int, int, float]]] = {}
+        self._latest = 0
+        self._kernel, self._kernels = "", set[str]()
+        self._notebook, self._picture = notebook, None
+        self._bar: Any = None
+        self._drawn = time.monotonic()
+        self._ended = threading.Event()
+        self._listening = contextlib.ExitStack()
+        self._teller = threading.Thread(target=self._tell, daemon=True)
+
+    def __enter__(self) -> Progress:
+        self._listening.enter_context(told(self._compiling))
+        self._listening.enter_context(listening(self._loop))
+        if self._notebook:
+            return self
+        if sys.stderr.isatty():
+            from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+            of_many = [MofNCompleteColumn()] if self.total > 1 else []
+            self._bar = bar(*of_many, TimeElapsedColumn(), TextColumn("{task.fields[rate]}"))
+            # A bar without a total moves to and fro.
+            self._bar.add_task("", total=self.total if self.total > 1 else None, rate="")
+            self._bar.start()
+        else:
+            self._teller.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._listening.close()
+        self._ended.set()
+        if self._bar:
+            self._bar.stop()
+        if self._picture:
+            self._picture.update(_bundle(""), raw=True)
+        if self._teller.is_alive():
+            # No line comes late, between those of the results.
+            self._teller.join()
+
+    def watch(self, doing: str) -> None:
+        """Note what is being computed in this thread; what was counted before the first call was there already."""
+        if self._began is None:
+            self._began = time.monotonic(), self.count
+        self._latest = threading.get_ident()
+        self._doing[self._latest] = doing
+        self._draw()
+
+    def advance(self) -> None:
+        """Count one result."""
+        self.count += 1
+        self._draw()
+
+    def rate(self) -> str:
+        """Speed and time left in words; empty while nothing can be said."""
+        if self._began is None or self.count <= self._began[1]:
+            return ""
+        speed = (self.count - self._began[1]) / (time.monotonic() - self._began[0])
+        left = f"{speed:.3g} {self.things}/s" if speed >= 1 else f"{1 / speed:.3g} s a {self.things[:-1]}"
+        return f"{left}, about {_duration((self.total - self.count) / speed)} left"
+
+    @property
+    def doing(self) -> str:
+        """What is being computed: the stage, the round of each of its loops, and how long the outermost one still takes."""
+        parts = [self._doing.get(self._latest, "")]
+        for i, (what, (done, count, began)) in enumerate(list(self._loops.get(self._latest, {}).items())):
+            parts.append(f"{what} {done + 1} of {count}")
+            if i == 0 and done:
+                parts.append(f"about {_duration((time.monotonic() - began) * (count - done) / done)} left")
+        if self._kernel:
+            parts.append(f"compiling {self._kernel} ({len(self._kernels)} so far)")
+        return ", ".join(filter(None, parts))
+
+    def _loop(self, thread: int, done: int, count: int, what: str) -> None:
+        loops = self._loops.setdefault(thread, {})
+        if done == count:
+            loops.pop(what, None)
+        else:
+            loops[what] = done, count, loops[what][2] if what in loops else time.monotonic()
+            self._latest = thread
+        if time.monotonic() - self._drawn > _REDRAWN:
+            self._draw()
+
+    def _compiling(self, kernel: str) -> None:
+        first = not self._kernels
+        self._kernel = kernel
+        self._kernels |= {kernel} - {""}
+        if first and kernel and not self._notebook:
+            if self._bar:
+                self._bar.console.print(COMPILING)
+            else:
+                say_compiling(kernel)
+        self._draw()
+
+    def _share(self) -> tuple[int | None, int]:
+        """The end of the bar, None where none is known, and where it stands."""
+        if self.total > 1:
+            return self.total, self.count
+        done, count, _ = next(iter(self._loops.get(self._latest, {}).values()), (0, None, 0.0))
+        return count, done
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        end, done = self._share()
+        if self._bar:
+            self._bar.update(self._bar.task_ids[0], total=end, completed=done, description=self.doing, rate=self.rate())
+        elif self._notebook and now - self._drawn > (_REDRAWN if self._picture else _WORTH_A_BAR):
+            from IPython.display import display
+
+            words = ", ".join(filter(None, [f"{done} of {end}" if self.total > 1 else "", self.rate(), self.doing]))
+            place = "" if end is None else f' value="{done}" max="{end}"'
+            shown = _bundle(f"<progress{place}></progress> {html.escape(words)}")
+            if self._picture:
+                self._picture.update(shown, raw=True)
+            else:
+                self._picture = display(shown, raw=True, display_id=True)
+        else:
+            return
+        self._drawn = now
+
+    def _tell(self) -> None:
+        while not self._ended.wait(EVERY_SECONDS):
+            doing = self.doing
+            if self.total == 1 and doing and self._began is not None:
+                text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far\n"
+            elif self.total > 1 and self.count < self.total:
+                parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
+                text = ", ".join(parts) + (f" ({doing})" if doing else "") + "\n"
+            else:
+                continue
+            # In one piece with its end: others write too.
+            print(text, end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def in_notebook(total: int, things: str = "runs") -> Iterator[Progress | None]:
+    """A bar where the call came from a notebook and nobody watches it already; None elsewhere."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if is_heard() or getattr(shell, "kernel", None) is None:
+        yield None
+        return
+    with Progress(total, things, notebook=True) as progress:
+        yield progress
+
+
+def say_compiling(kernel: str = "") -> None:
+    """Say on the error stream why this takes long."""
+    # In one piece with its end: others write too.
+    print(COMPILING + "\n", end="", file=sys.stderr, flush=True)
+
+
+def bar(*columns: Any) -> Any:
+    """A bar on the error stream, of rich: what is done, how far, and further columns."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    described = TextColumn("{task.description}", markup=False)
+    return Bar(described, BarColumn(), *columns, console=Console(stderr=True), transient=True)
+
+
+def _bundle(text: str) -> dict[str, str]:
+    """What a notebook shows, and keeps where it shows no HTML."""
+    return {"text/html": text, "text/plain": ""}
+
+
+def _duration(seconds: float) -> str:
+    """A time to wait, as one says it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,96 @@
+"""Choosing without ground truth: ranked, or a reason why not."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from stereo_framework import load_scene, run
+from stereo_framework.errors import ParameterError
+from stereo_framework.everyday.choosing import choose, is_kin, judge
+from stereo_framework.scene import Scene
+from stereo_framework.script import load
+from stereo_framework.sweep.reference import reference
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return dataclasses.replace(load_scene("synthetic/planes"), truths={})
+
+
+@pytest.fixture(scope="module")
+def chosen(scene):
+    return choose(scene, ["window", "sgbm"])
+
+
+def test_the_reference_keeps_what_both_views_agree_about(scene):
+    found = reference(scene)
+    assert found is reference(scene)
+    assert not found.smoothed
+    truth = load_scene("synthetic/planes").truth
+    known = np.isfinite(found.disparity)
+    assert found.consistent == 100 * known.mean()
+    assert np.mean(np.abs(found.disparity - truth)[known] > 1) < 0.02
+    assert 0 < found.floor < 10
+
+
+def test_noisy_pairs_are_smoothed(scene):
+    chance = np.random.default_rng(1)
+    noisy = [np.clip(i + chance.normal(0, 40, i.shape), 0, 255).astype(np.float32) for i in (scene.reference, scene.match)]
+    assert reference(Scene.from_images(*noisy, (0, 31))).smoothed
+
+
+def test_choose(chosen):
+    assert chosen.name == chosen.judged.best == "sgbm"
+    assert chosen.judged.answer.startswith("sgbm is better: ")
+    assert load(chosen.script).runs[0].pipeline == chosen.runs["sgbm"].pipeline
+    assert chosen.seconds.keys() == {"sgbm", "window"}
+    assert not chosen.judged.kin
+
+
+def test_time_is_kept(scene):
+    found = choose(scene, ["window", "sgbm", "ssd"], seconds=0)
+    assert found.left_out == ("ssd",)
+
+
+def test_a_choice_needs_two(scene):
+    with pytest.raises(ParameterError, match="window: one method; a choice needs two or more"):
+        choose(scene, ["window"])
+    with pytest.raises(ParameterError, match="1 map given"):
+        judge(scene, {"a": scene.reference[..., 0].astype(np.float32)})
+
+
+def test_kin():
+    kin = {name: is_kin(load(name).runs[0].parameters) for name in ("sgm", "fine", "planes", "sgbm", "census", "so")}
+    assert kin == {"sgm": True, "fine": True, "planes": True, "sgbm": False, "census": False, "so": False}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda s: Scene.from_images(s.match, s.reference, (0, 31)), "exchanged"),
+        (lambda s: Scene.from_images(s.reference, s.match, (0, 5)), "too narrow"),
+        (lambda s: Scene.from_images(s.reference, np.roll(s.match, 4, axis=0), (0, 31)), "not rectified"),
+        (lambda s: Scene.from_images(s.reference, np.ascontiguousarray(s.match[::-1]), (0, 31)), ""),
+    ],
+)
+def test_no_ranking_of_a_doubtful_pair(scene, chosen, spoil, told):
+    found = judge(spoil(scene), chosen.maps)
+    assert found.best is None
+    assert found.answer.startswith("cannot tell: ")
+    assert told in found.answer
+
+
+def test_ones_own_reference(scene, chosen):
+    found = judge(scene, chosen.maps, given=chosen.maps["window"])
+    assert found.standings[0].name == "window"
+    assert found.standings[0].distance == 0
+
+
+def test_a_scene_without_truth_gets_distances_by_itself(scene):
+    [result] = run("window", scenes=scene)
+    assert result.protocol == "truthfree-1"
+    assert result.statistics["reference_distance"] > 0
+    assert "bad_pixels_nonocc" not in result.statistics
+    [with_truth] = run("window", scenes="synthetic/planes")
+    assert "reference_distance" not in with_truth.statistics

@@ -1,0 +1,179 @@
+"""What notebooks show: short words, pictures, tables, figures; and methods by the names of their stages."""
+
+import base64
+import html.parser
+import re
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+from made_results import result
+
+from stereo_framework import Bound, Pipeline, Scene, everyday, run, show
+from stereo_framework.aggregation import box
+from stereo_framework.engine.costs import Weighted
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation import resolve
+from stereo_framework.figures.saving import rendered
+from stereo_framework.matching_cost import absolute_difference, census
+from stereo_framework.tables.results import Results
+
+ROWS, COLUMNS = 24, 32
+IMAGE = np.random.default_rng(0).integers(0, 255, (ROWS, COLUMNS, 3), np.uint8)
+TRUTH = np.full((ROWS, COLUMNS), 3, np.float32)
+SCENE = Scene.from_images(IMAGE, np.roll(IMAGE, -3, axis=1), (0, 5), name="made & own", truth=TRUTH)
+METHOD = Pipeline("absolute_difference", "winner_take_all", aggregation="box", confidence=["left_right_consistency"])
+
+
+@pytest.fixture(scope="module")
+def match():
+    return METHOD(SCENE)
+
+
+@pytest.fixture(scope="module")
+def results():
+    script = {"name": "boxes", "include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
+    return run(script, scenes=SCENE)
+
+
+class _Parts(html.parser.HTMLParser):
+    """Tags that are left open, pictures, and the cells of the rows of tables."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.pictures, self.rows = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "img":
+            kind, data = re.fullmatch(r"data:image/(\w+);base64,(.*)", dict(attributes)["src"]).groups()
+            self.pictures.append((kind, cv2.imdecode(np.frombuffer(base64.b64decode(data), np.uint8), cv2.IMREAD_COLOR)))
+            return
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and "tr" in self.open:
+            self.rows[-1].append(data)
+
+
+def test_words_are_short(match, results):
+    assert repr(SCENE) == "Scene('made & own', 2 frames, search 0..5 step 1, with truth)"
+    # What a repr tells, it knows without reading a file.
+    unread = Scene("far", (replace(SCENE.frames[0], load=None), SCENE.frames[1]))
+    assert repr(unread) == "Scene('far', 2 frames, no search range, without truth)"
+    assert re.fullmatch(r"Match\(100% of 32x24 pixels estimated, search 0..5 step 1, \S+ s\)", repr(match))
+    assert repr(METHOD) == "Pipeline(absolute_difference > box > winner_take_all > left_right_consistency)"
+    weighted = Pipeline(
+        [Weighted(Bound(census), 0.5), "absolute_difference"], "winner_take_all", aggregation=Bound(box, {"size": 5})
+    )
+    assert repr(weighted) == "Pipeline(census(weight=0.5) > absolute_difference > box(size=5) > winner_take_all)"
+    assert repr(results[0]).startswith("Result(made & own, boxes, aggregation.box.size=3: bad_pixels_")
+    assert repr(results) == "2 results of 1 method on 1 scene"
+    assert repr(Results(results)) == "Results(2 results of 1 method on 1 scene)"
+    assert repr(result("a", {}, {}, error="stage box failed")).endswith("stage box failed)")
+    assert repr(resolve("taxonomy2002")) == "Protocol('taxonomy2002': bad (percent) = error > 1 px; ...)"
+
+
+def test_a_scene_shows_its_images_and_truth():
+    found = _Parts(SCENE._repr_html_())
+    assert [kind for kind, _ in found.pictures] == ["jpeg", "jpeg", "png"]
+    assert {picture.shape for _, picture in found.pictures} == {(ROWS, COLUMNS, 3)}
+    # Of the range 0..5 the truth has one value, one colour therefore.
+    assert len(np.unique(found.pictures[2][1].reshape(-1, 3), axis=0)) == 1
+    assert "made &amp; own" in SCENE._repr_html_()
+    wide = Scene.from_images(*np.zeros((2, 10, 900), np.uint8), (0, 5))
+    assert _Parts(wide._repr_html_()).pictures[0][1].shape == (4, 300, 3)
+
+
+def test_a_match_shows_its_maps(match):
+    assert len(_Parts(match._repr_html_()).pictures) == 2
+    warned = replace(match, warnings=("too < wide",))
+    assert "warning: too &lt; wide" in warned._repr_html_()
+    matched = everyday.match_scene(SCENE, "sgbm")
+    assert [kind for kind, _ in _Parts(matched._repr_html_()).pictures] == ["jpeg", "png"]
+    assert repr(matched).startswith("Matched('left', 'sgbm', Match(")
+
+
+def test_results_and_methods_show_tables(results):
+    for several in (results, Results(results)):
+        header, *rows = _Parts(several._repr_html_()).rows
+        assert header[:4] == ["scene", "method", "aggregation.box.size", "bad_pixels_nonocc"]
+        assert [row[:3] for row in rows] == [["made & own", "boxes", "3"], ["made & own", "boxes", "5"]]
+    one = _Parts(results[0]._repr_html_())
+    assert ["bad_pixels_nonocc", f"{results[0].statistics['bad_pixels_nonocc']:.4g}"] in one.rows
+    assert len(one.pictures) == 1
+    assert (
+        "<b>size=5</b>, iterations=1" in Pipeline("census", "winner_take_all", aggregation=Bound(box, {"size": 5}))._repr_html_()
+    )
+    assert ["size", "5", "a whole number >= 1", "pixels"] in _Parts(Bound(box, {"size": 5})._repr_html_()).rows
+    assert ["border", "None"] in _Parts(resolve("taxonomy2002")._repr_html_()).rows
+    many = Results([result("a", {"size": i}, {"bad_pixels": float(i)}) for i in range(60)])
+    assert "and 10 more" in many._repr_html_()
+    assert Results([])._repr_html_() == "<p>no results</p>"
+
+
+def test_show_puts_pictures_side_by_side(match, results):
+    figure = show(SCENE, match, results[0], TRUTH, IMAGE, mask=TRUTH > 2)
+    panels = [axes for axes in figure.axes if axes.images]
+    assert [axes.get_title() for axes in panels[:3]] == ["made & own", "disparity", "boxes"]
+    assert panels[5].get_title() == "mask"
+    # Four in a row; maps share their colours, which end at the search range.
+    heights = [axes.get_position().y0 for axes in panels]
+    assert heights[0] == heights[3] > heights[4] == heights[5]
+    assert {axes.images[0].get_clim() for axes in panels[1:4]} == {(0, 5)}
+    assert {axes.images[0].get_clim() for axes in (panels[0], *panels[4:])} == {(0, 255)}
+    assert show(TRUTH, disparities=(1, 9)).axes[0].images[0].get_clim() == (1, 9)
+    assert show(np.float32([[2, np.nan], [7, 4]])).axes[0].images[0].get_clim() == (2, 7)
+    with pytest.raises(ParameterError, match="nothing to show"):
+        show()
+    with pytest.raises(ParameterError, match="show: size has no picture"):
+        show(size=3)
+
+
+def test_plots(match, results):
+    assert [axes.get_title() for axes in SCENE.plot().axes[:3]] == ["made & own", "match", "truth"]
+    assert [axes.get_title() for axes in match.plot().axes[:1]] == ["disparity"]
+    assert "error: disparity − truth" in [axes.get_title() for axes in match.plot(SCENE).axes]
+    figure = results.plot("aggregation.box.size", "bad_pixels_nonocc")
+    [line] = figure.axes[0].get_lines()
+    assert list(line.get_ydata()) == [r.statistics["bad_pixels_nonocc"] for r in results]
+    assert Results(results).plot("aggregation.box.size").axes[0].get_ylabel() == "bad_pixels_nonocc (%)"
+    with pytest.raises(ParameterError, match="did you mean 'aggregation.box.size'"):
+        results.plot("scene", series="aggregation.box.siz")
+
+
+def test_figures_show_themselves_in_notebooks(match, results):
+    picture = match.plot()
+    decoded = cv2.imdecode(np.frombuffer(picture._repr_jpeg_(), np.uint8), cv2.IMREAD_COLOR)
+    assert decoded.shape == rendered(picture).shape
+    assert results.plot("aggregation.box.size")._repr_png_().startswith(b"\x89PNG")
+
+
+def test_methods_by_name():
+    assert Pipeline("absolute_difference", "winner_take_all", aggregation=["box"], refinement="median") == Pipeline(
+        absolute_difference, Pipeline.from_script("ssd").optimization, aggregation=box, refinement=["median"]
+    )
+    with pytest.raises(ParameterError, match="optimization: no stage 'winner_takes_all'; .* did you mean 'winner_take_all'"):
+        Pipeline("census", "winner_takes_all")
+    with pytest.raises(ParameterError, match="aggregation: no stage 'median'; .*'median' is a stage of refinement"):
+        Pipeline("census", "winner_take_all", aggregation="median")
+
+
+def test_methods_from_scripts():
+    assert Pipeline.from_script("ssd").aggregation[0].parameters == {"size": 21, "iterations": 1}
+    changed = Pipeline.from_script("ssd", truncation=None, **{"aggregation.box.size": 5})
+    assert changed.aggregation[0].parameters["size"] == 5
+    assert Pipeline.from_script("ssd", truncation=30).matching_cost.parameters["truncation"] == 30
+    with pytest.raises(ParameterError, match=r"size: aggregation.box and aggregation.min_filter have it; say which"):
+        Pipeline.from_script("ssd", size=5)
+    with pytest.raises(ParameterError, match="truncatoin: no stage has it; .* did you mean 'truncation'"):
+        Pipeline.from_script("ssd", truncatoin=5)
+    with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
+        Pipeline.from_script({"include": "ssd", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}})

@@ -1,0 +1,127 @@
+"""What people see of something that takes long, on the error stream and in notebooks."""
+
+import re
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba.core import event
+
+from stereo_framework import Bound, Pipeline, progress
+from stereo_framework.aggregation import diffusion
+from stereo_framework.engine import slabs
+from stereo_framework.kernels.counting import counted, is_heard, listening
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import belief_propagation, graph_cut, graph_cut_occlusion, simulated_annealing, winner_take_all
+from stereo_framework.progress import Progress, in_notebook
+from stereo_framework.scene import Scene
+from stereo_framework.smoothness import potts
+
+SCENE = Scene.from_images(*np.random.default_rng(0).integers(0, 255, (2, 24, 32), np.uint8), (0, 3))
+
+
+def test_a_sweep_without_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY_SECONDS", 0.01)
+    with Progress(4) as shown:
+        shown.advance()  # was there already
+        shown.watch("planes: box")
+        assert shown.rate() == ""
+        shown.advance()
+        err = _first_words(capsys)
+    capsys.readouterr()  # lines between the first reading and the end are as good
+    assert re.match(r"2 of 4 done, \S+ (runs/s|s a run), about \d+ (s|min|h) left \(planes: box\)\n", err)
+    with Progress(1) as shown:
+        shown.advance()
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_single_result_tells_its_stage_the_rounds_and_the_time_left(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY_SECONDS", 0.01)
+    with Progress(1) as shown:
+        shown.watch("diffusion")
+        rounds = counted(50, "iteration")
+        assert [next(rounds) for _ in range(3)] == [0, 1, 2]
+        # Two of fifty rounds took as long as the bar waits: the others take 24 times that.
+        began = shown._loops[threading.get_ident()]["iteration"][2]
+        monkeypatch.setattr(time, "monotonic", lambda: began + 1)
+        assert shown.doing == "diffusion, iteration 3 of 50, about 24 s left"
+        monkeypatch.undo()
+        monkeypatch.setattr(progress, "EVERY_SECONDS", 0.01)
+        assert _first_words(capsys).startswith("diffusion, iteration 3 of 50, about ")
+        rounds.close()
+        assert shown.doing == "diffusion"
+    capsys.readouterr()
+
+
+def _first_words(capsys):
+    for _ in range(500):
+        if err := capsys.readouterr().err:
+            return err
+        time.sleep(0.01)
+    raise AssertionError("nothing was told")
+
+
+@pytest.mark.parametrize(
+    ("parts", "what", "count"),
+    [
+        ({"aggregation": [Bound(diffusion, {"iterations": 4})]}, "iteration", 4),
+        ({"smoothness": potts, "optimization": Bound(belief_propagation, {"iterations": 3})}, "iteration", 3),
+        ({"smoothness": potts, "optimization": Bound(simulated_annealing, {"sweeps": 5})}, "sweep", 5),
+        ({"smoothness": potts, "optimization": Bound(graph_cut, {"max_cycles": 1})}, "cycle 1, move", 6),  # pairs of 4 levels
+        ({"optimization": Bound(graph_cut_occlusion, {"max_cycles": 1})}, "cycle 1, move", 4),
+    ],
+)
+def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
+    heard = []
+    with listening(lambda thread, done, total, what: heard.append((done, total, what))):
+        Pipeline(**{"matching_cost": absolute_difference, "optimization": winner_take_all, **parts})(SCENE)
+    assert [one for one in heard if one[2] == what] == [(i, count, what) for i in range(count + 1)]
+
+
+def test_slabs_are_told(monkeypatch):
+    monkeypatch.setattr(slabs, "SLAB_ROWS", 10)
+    heard = []
+    with listening(lambda thread, *told: heard.append(told)):
+        Pipeline(absolute_difference, winner_take_all)(SCENE)
+    assert heard == [(i, 3, "slab") for i in range(4)]
+
+
+def test_compiling_is_told_once_and_the_kernel_while_it_lasts(capsys):
+    function = SimpleNamespace(__module__="stereo_framework.aggregation.box", __qualname__="_kernel")
+    with Progress(1) as shown:
+        for _ in range(2):
+            with event.trigger_event("numba:compile", data={"dispatcher": SimpleNamespace(py_func=function)}):
+                assert shown.doing == "compiling _kernel (1 so far)"
+        assert shown.doing == ""
+    assert re.fullmatch("compiling kernels: first use only; .*\n", capsys.readouterr().err)
+
+
+def test_a_notebook_shows_a_bar_that_goes_away(monkeypatch):
+    shown = []
+    handle = SimpleNamespace(update=lambda bundle, raw: shown.append(bundle["text/html"]))
+    display = SimpleNamespace(display=lambda bundle, **options: shown.append(bundle["text/html"]) or handle)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object())))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    with in_notebook(3) as short:
+        short.watch("ssd")
+    assert shown == []
+    monkeypatch.setattr(progress, "_WORTH_A_BAR", 0)
+    monkeypatch.setattr(progress, "_REDRAWN", 0)
+    with in_notebook(3) as bar:
+        bar.watch("a < b: box")
+        bar.advance()
+        with in_notebook(1) as within:
+            assert within is None
+    assert shown[0] == '<progress value="0" max="3"></progress> 0 of 3, a &lt; b: box'
+    assert shown[1].startswith('<progress value="1" max="3"></progress> 1 of 3, ')
+    assert shown[-1] == ""
+    assert not is_heard()
+
+
+def test_elsewhere_there_is_no_bar():
+    with in_notebook(3) as bar:
+        assert bar is None

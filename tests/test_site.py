@@ -1,0 +1,126 @@
+"""The documentation site: what is made of the program tells of all of it, and nothing is loaded from elsewhere."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+
+pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+import site_hooks
+import site_pages
+
+from stereo_framework.cli import main
+from stereo_framework.script import schema
+from stereo_framework.shipped import library
+from stereo_framework.stage import SLOTS, stages
+
+DOCS = Path(__file__).parents[1] / "docs"
+SHIPPED = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def made():
+    return site_pages.pages(DOCS)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_method_has_a_page_with_its_script_and_figures(name, made):
+    page = made.get(f"methods/{name}.md") or (DOCS / "methods" / f"{name}.md").read_text()
+    details = site_pages.appended(f"methods/{name}.md", DOCS)
+    assert page.startswith("# ")
+    [script] = re.findall(r"^```yaml\n(.*?)^```", details, re.MULTILINE | re.DOTALL)
+    assert yaml.safe_load(script) == yaml.safe_load((library() / "methods" / f"{name}.yaml").read_text())
+    rows = [line for line in (DOCS / "results.md").read_text().splitlines() if line.startswith(f"| `{name}` |")]
+    told = [[cell.strip() for cell in line.strip("|").split("|")] for line in details.splitlines() if "results.md#" in line]
+    assert [cells[2] for cells in told] == [line.split("|")[2].strip() for line in rows]
+
+
+def test_a_parameter_of_a_method_has_the_value_of_its_script():
+    row = re.search(r"^\| .*`colour_scale`.*$", site_pages.appended("methods/support_weights.md", DOCS), re.MULTILINE)[0]
+    assert [cell.strip() for cell in row.split("|")[3:5]] == ["`colour_scale`", "10.0"]
+
+
+def test_every_stage_and_parameter_is_documented(made):
+    for slot in SLOTS:
+        page = made[f"reference/stages/{slot}.md"]
+        parts = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+        own = {s.name: s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")}
+        assert parts.keys() == own.keys()
+        for name, stage in own.items():
+            assert re.findall(r"^\| `(\w+)` \|", parts[name], re.MULTILINE) == list(stage.parameters)
+
+
+def test_every_verb_and_option_is_documented(made):
+    parts = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", made["reference/command_line.md"], re.MULTILINE | re.DOTALL))
+    verbs = typer.main.get_command(main.app).commands
+    assert parts.keys() == verbs.keys()
+    for name, verb in verbs.items():
+        options = [o for p in verb.params for o in p.opts if o.startswith("--") and o != "--help"]
+        assert [o for o in options if f"`{o}`" not in parts[name]] == []
+
+
+def test_every_key_of_a_script_is_documented(made):
+    assert [key for key in schema()["properties"] if f"\n| `{key}` |" not in made["reference/script.md"]] == []
+
+
+def test_the_times_of_all_methods_stand_in_one_table():
+    table = site_pages.appended("performance.md", DOCS).splitlines()
+    # The pages write a time on a scene in the same four columns.
+    times = {
+        page: re.findall(r"^\| (?:tsukuba|teddy) \| .* M?G?B \|.*$", page.read_text(), re.MULTILINE)
+        for page in DOCS.glob("methods/*.md")
+    }
+    expected = [f"| [{page.stem}](methods/{page.name}) {row}" for page, rows in sorted(times.items()) for row in rows]
+    assert len(expected) >= 20
+    assert table[table.index("| --- | --- | --- | --- | --- |") + 1 :] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("a.html", '<script src="https://a.org/b.js"></script>', ["https://a.org/b.js"]),
+        ("a.html", '<link rel="stylesheet" href="//a.org/b.css">', ["//a.org/b.css"]),
+        ("a.html", '<p style="background: url(https://a.org/b.png)">', ["https://a.org/b.png"]),
+        ("a.html", "<style>@import 'https://a.org/b.css';</style>", ["https://a.org/b.css"]),
+        ("a.css", "@font-face {src: url(https://a.org/b.woff2)}", ["https://a.org/b.woff2"]),
+        ("a.html", '<a href="https://a.org">a</a><img src="b.png"><link href="c.css">', []),
+        ("a.txt", "https://a.org", []),
+    ],
+)
+def test_what_is_loaded_from_elsewhere_is_found(name, text, found, tmp_path):
+    (tmp_path / name).write_text(text)
+    assert site_hooks.foreign(tmp_path / name) == found
+
+
+def test_stars_stand_for_pages_that_nobody_names():
+    nav = ["index.md", {"How": ["a.md", "b*.md", {"Deep": "x/*"}]}, {"Gone": "y/*"}, {"Rest": ["*.md"]}]
+    pages = ["a.md", "b1.md", "b2.md", "c.md", "index.md", "x/one.md", "x/deeper/two.md"]
+    expected = ["index.md", {"How": ["a.md", "b1.md", "b2.md", {"Deep": ["x/one.md"]}]}, {"Rest": ["c.md"]}]
+    assert site_hooks.spread(nav, pages) == expected
+
+
+def test_a_notebook_becomes_a_page(tmp_path):
+    png = {"output_type": "display_data", "data": {"image/png": "aGk=\n", "text/plain": "<Figure>"}}
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "Words."]},
+        {
+            "cell_type": "code",
+            "source": ["1 + 1"],
+            "outputs": [{"output_type": "execute_result", "data": {"text/plain": ["2"]}}, png],
+        },
+    ]
+    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": cells}))
+    page = site_hooks.notebook(tmp_path / "n.ipynb")
+    assert page.startswith("# Title\n\n[Download this notebook](n.ipynb)")
+    assert "```python\n1 + 1\n```\n\n```text\n2\n```" in page
+    assert 'src="data:image/png;base64,aGk="' in page
+
+
+def test_links_lead_from_the_repository_to_the_site():
+    assert site_hooks._moved("[a](docs/start.md#b)", "index.md", "README.md") == "[a](start.md#b)"
+    assert site_hooks._moved("[a](../../README.md)", "howto/x.md", "docs/howto/x.md") == "[a](../index.md)"
+    assert site_hooks._moved("[a](../configs/b.yaml)", "x.md", "docs/x.md") == "[a](source/configs/b.yaml)"
+    assert site_hooks._moved("[a](https://a.org)", "x.md", "docs/x.md") == "[a](https://a.org)"
