@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 import yaml
 from networks import write_network
 from typer.testing import CliRunner
@@ -141,6 +143,14 @@ def test_the_first_script_of_the_page(folder):
     (folder / "theirs.py").write_text("")
     (folder / "all.yaml").write_text(text)
     assert [r.method for r in load("all.yaml").runs] == ["network", "elas", "exported", "function", "sgm"]
+
+
+def test_the_commands_of_the_page_are_commands():
+    verbs = typer.main.get_command(app).commands
+    commands = re.findall(r"stereo-framework (\w.*?)(?=[`\n])", PAGE)
+    assert len(commands) > 5
+    for verb, *arguments in map(shlex.split, commands):
+        verbs[verb].make_context(verb, arguments)
 
 
 def test_the_keys_of_a_scene_file_are_those_of_the_table():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ from stereo_framework.errors import DataError, ParameterError, nearest
 
 def export(
     folder: Path,
-    format: Annotated[Literal["middlebury-v3", "kitti2015", "eth3d"], typer.Option("--format")],
+    format: Annotated[str, typer.Option("--format", metavar="BENCHMARK")],
     method: list[str] | None = None,
     out: Path | None = None,
     data: Data = None,
@@ -28,16 +28,18 @@ def export(
     folder
         The --out folder of a run.
     format
-        The benchmark.
+        The benchmark: middlebury-v3, kitti2015 or eth3d.
     method
         Only this method, or setting of one; repeatable. Default: all.
     out
         Folder that gets one for each method; default: submissions in the results folder.
     """
     from stereo_framework.sweep import Result, Store
-    from stereo_framework.sweep.export import export_maps
+    from stereo_framework.sweep.export import FORMATS, export_maps
     from stereo_framework.tables.words import setting_name
 
+    if format not in FORMATS:
+        raise ParameterError(f"--format {format}: no such benchmark; {nearest(format, FORMATS)}")
     with Store(folder) as store:
         results = store.results()
     settings: dict[str, list[Result]] = {}

@@ -125,6 +125,10 @@ def test_what_cannot_be_exported(cli, root):
     result = cli("export", out, "--format", "kitti2015", status=1)
     assert "disparities -3..3 do not fit" in result.stderr
     assert result.stdout.startswith("good: ")
+    assert (
+        "no such benchmark; legal: eth3d, kitti2015, middlebury-v3; did you mean 'kitti2015'?"
+        in cli("export", out, "--format", "kitti", status=2).stderr
+    )
     assert "no map of a scene of eth3d" in cli("export", out, "--format", "eth3d", status=2).stderr
     assert (
         "no such method there; legal methods: below, good; did you mean 'good'?"
