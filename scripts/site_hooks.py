@@ -108,6 +108,7 @@ def _moved(text: str, uri: str, name: str) -> str:
         if not target:
             return match[0]
         place = (FRONT | FOLDERS).get(target) or (target[5:] if target.startswith("docs/") else f"{COPIES}/{target}")
+        place = re.sub(r"^(tutorials/.*)\.ipynb$", r"\1.md", place)
         return posixpath.relpath(place, posixpath.dirname(uri) or ".") + match[2]
 
     return LINK.sub(move, text)

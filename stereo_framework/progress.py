@@ -46,7 +46,7 @@ class Progress:
         self._kernel, self._kernels = "", set[str]()
         self._notebook, self._picture = notebook, None
         self._bar: Any = None
-        self._drawn = time.monotonic()
+        self._drawn, self._drawing = time.monotonic(), threading.Lock()
         self._ended = threading.Event()
         self._listening = contextlib.ExitStack()
         self._teller = threading.Thread(target=self._tell, daemon=True)
@@ -84,7 +84,8 @@ class Progress:
         if self._began is None:
             self._began = time.monotonic(), self.count
         self._latest = threading.get_ident()
-        self._doing[self._latest] = doing
+        # A single result is on a single scene.
+        self._doing[self._latest] = doing if self.total > 1 else doing.rpartition(": ")[2]
         self._draw()
 
     def advance(self) -> None:
@@ -102,15 +103,23 @@ class Progress:
 
     @property
     def doing(self) -> str:
-        """What is being computed: the stage, the round of each of its loops, and how long the outermost one still takes."""
+        """What is being computed: the stage, the round of each of its loops, the kernel that is compiled."""
         parts = [self._doing.get(self._latest, "")]
-        for i, (what, (done, count, began)) in enumerate(list(self._loops.get(self._latest, {}).items())):
-            parts.append(f"{what} {done + 1} of {count}")
-            if i == 0 and done:
-                parts.append(f"about {_duration((time.monotonic() - began) * (count - done) / done)} left")
+        parts += [f"{what} {done + 1} of {count}" for what, (done, count, _) in self._present()]
         if self._kernel:
             parts.append(f"compiling {self._kernel} ({len(self._kernels)} so far)")
         return ", ".join(filter(None, parts))
+
+    @property
+    def left(self) -> str:
+        """How long the outermost loop still takes; empty while nothing can be said."""
+        for _, (done, count, began) in self._present()[:1]:
+            return f"about {_duration((time.monotonic() - began) * (count - done) / done)} left" if done else ""
+        return ""
+
+    def _present(self) -> list[tuple[str, tuple[int, int, float]]]:
+        """The loops of what was heard last, the outermost first: what a round is, rounds done and in all, when it began."""
+        return list(self._loops.get(self._latest, {}).items())
 
     def _loop(self, thread: int, done: int, count: int, what: str) -> None:
         loops = self._loops.setdefault(thread, {})
@@ -137,18 +146,29 @@ class Progress:
         """The end of the bar, None where none is known, and where it stands."""
         if self.total > 1:
             return self.total, self.count
-        done, count, _ = next(iter(self._loops.get(self._latest, {}).values()), (0, None, 0.0))
-        return count, done
+        loops = self._present()
+        return (loops[0][1][1], loops[0][1][0]) if loops else (None, 0)
 
     def _draw(self) -> None:
+        # Who finds another thread drawing has nothing newer to say.
+        if self._drawing.acquire(blocking=False):
+            try:
+                self._draw_alone()
+            finally:
+                self._drawing.release()
+
+    def _draw_alone(self) -> None:
         now = time.monotonic()
         end, done = self._share()
         if self._bar:
-            self._bar.update(self._bar.task_ids[0], total=end, completed=done, description=self.doing, rate=self.rate())
+            self._bar.update(
+                self._bar.task_ids[0], total=end, completed=done, description=self.doing, rate=self.rate() or self.left
+            )
         elif self._notebook and now - self._drawn > (_REDRAWN if self._picture else _WORTH_A_BAR):
             from IPython.display import display
 
-            words = ", ".join(filter(None, [f"{done} of {end}" if self.total > 1 else "", self.rate(), self.doing]))
+            counted = f"{done} of {end}" if self.total > 1 else ""
+            words = ", ".join(filter(None, [counted, self.rate(), self.doing, self.left]))
             place = "" if end is None else f' value="{done}" max="{end}"'
             shown = _bundle(f"<progress{place}></progress> {html.escape(words)}")
             if self._picture:
@@ -161,7 +181,7 @@ class Progress:
 
     def _tell(self) -> None:
         while not self._ended.wait(EVERY_SECONDS):
-            doing = self.doing
+            doing = ", ".join(filter(None, [self.doing, self.left]))
             if self.total == 1 and doing and self._began is not None:
                 text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far\n"
             elif self.total > 1 and self.count < self.total:

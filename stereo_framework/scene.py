@@ -308,6 +308,11 @@ class Scene(Shown):
         """True disparities of the match frame towards the reference frame in pixels, NaN = unknown; None where not known."""
         return self._truth(self.match_index, self.reference_index)
 
+    def forget(self) -> None:
+        """Let go of all that was loaded; it is loaded again when it is asked for."""
+        for name in ("reference", "match", "truth", "match_truth", "_images"):
+            self.__dict__.pop(name, None)
+
     def mask(self, name: str) -> Mask:
         """The mask `name` of the reference frame, bool ``(rows, columns)``.
 

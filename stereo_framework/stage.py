@@ -200,8 +200,23 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
 
 
 def _origin(function: Callable[..., Any]) -> tuple[str, str]:
-    """File and name of a function: the same after its module was loaded again."""
+    """File and name of a function: the same after its module was loaded again, or the cell of a notebook, which has another file each time."""
+    if function.__module__ == "__main__":
+        return "__main__", function.__qualname__
     return inspect.getsourcefile(function) or function.__module__, function.__qualname__
+
+
+def typed_stages() -> tuple[str, ...]:
+    """The sources of the stages that stand in a notebook or in the program that runs, not in a module."""
+    found = []
+    for registered in stages():
+        if registered.function.__module__ == "__main__":
+            try:
+                found.append(inspect.getsource(registered.function))
+            except (OSError, TypeError):  # typed at a prompt
+                code = getattr(registered.function, "__code__", None)
+                found.append(repr(code and (code.co_code, code.co_consts, code.co_names)))
+    return tuple(found)
 
 
 def stages(slot: str | None = None) -> tuple[Stage, ...]:

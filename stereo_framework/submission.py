@@ -164,7 +164,8 @@ def measure_map(
 
 
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
-    names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
+    # Files are rarely named after synthetic scenes; who means them says so.
+    names = [name for name in scene_names(data) if scenes or not name.startswith("synthetic/")]
     if scenes:
         wanted = {name for scene in scenes for name in find_scenes(scene, data=data)}
         names = [name for name in names if name in wanted or any(name.endswith(f"/{one}") for one in wanted)]

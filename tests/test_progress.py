@@ -42,13 +42,13 @@ def test_a_sweep_without_a_terminal(capsys, monkeypatch):
 def test_a_single_result_tells_its_stage_the_rounds_and_the_time_left(capsys, monkeypatch):
     monkeypatch.setattr(progress, "EVERY_SECONDS", 0.01)
     with Progress(1) as shown:
-        shown.watch("diffusion")
+        shown.watch("synthetic/planes: diffusion")
         rounds = counted(50, "iteration")
         assert [next(rounds) for _ in range(3)] == [0, 1, 2]
         # Two of fifty rounds took as long as the bar waits: the others take 24 times that.
         began = shown._loops[threading.get_ident()]["iteration"][2]
         monkeypatch.setattr(time, "monotonic", lambda: began + 1)
-        assert shown.doing == "diffusion, iteration 3 of 50, about 24 s left"
+        assert (shown.doing, shown.left) == ("diffusion, iteration 3 of 50", "about 24 s left")
         monkeypatch.undo()
         monkeypatch.setattr(progress, "EVERY_SECONDS", 0.01)
         assert _first_words(capsys).startswith("diffusion, iteration 3 of 50, about ")

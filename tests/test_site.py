@@ -2,6 +2,9 @@
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,4 +126,26 @@ def test_links_lead_from_the_repository_to_the_site():
     assert site_hooks._moved("[a](docs/start.md#b)", "index.md", "README.md") == "[a](start.md#b)"
     assert site_hooks._moved("[a](../../README.md)", "howto/x.md", "docs/howto/x.md") == "[a](../index.md)"
     assert site_hooks._moved("[a](../configs/b.yaml)", "x.md", "docs/x.md") == "[a](source/configs/b.yaml)"
+    assert site_hooks._moved("[a](docs/tutorials/b.ipynb)", "index.md", "README.md") == "[a](tutorials/b.md)"
     assert site_hooks._moved("[a](https://a.org)", "x.md", "docs/x.md") == "[a](https://a.org)"
+
+
+@pytest.mark.slow
+def test_the_site_is_searched_without_a_server(tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not executable:
+        pytest.skip("no Chromium found: apt-get install chromium")
+    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", tmp_path], cwd=DOCS.parent, check=True)
+    asked, told = [], []
+    with playwright.sync_playwright() as driver:
+        page = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"]).new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: told.append(message.text))
+        page.goto((tmp_path / "index.html").as_uri())
+        page.fill("input.md-search__input", "semi_global")
+        page.wait_for_selector(".md-search-result__item")
+        found = page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.href)")
+    assert any("reference/stages/optimization.html" in link for link in found)
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert told == []

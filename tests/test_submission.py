@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
+from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io import write_disparity, write_image
 from stereo_framework.submission import find_maps, measure_map
@@ -64,6 +65,14 @@ def test_how_files_are_called(root, folder, path):
     found = find_maps(folder, scenes=["middlebury2003"], data=root)
     assert found.maps == {"middlebury2003/cones": folder / path}
     assert found.strangers == (folder / "stones.pfm",)
+
+
+def test_maps_of_synthetic_scenes_are_measured_where_those_are_named(root, folder):
+    write_disparity(folder / "planes.pfm", load_scene("synthetic/planes").truth)
+    found = find_maps(folder, scenes=["synthetic/planes"], data=root)
+    assert dict(found.maps) == {"synthetic/planes": folder / "planes.pfm"}
+    with pytest.raises(DataError, match="holds no map of a scene"):
+        find_maps(folder, data=root)
 
 
 def test_what_cannot_be_told_is_asked(root, folder):

@@ -88,10 +88,10 @@ def boundary(
         if answer is None:
             print("no known setting meets this wish on the mean of the scenes")
             return 1
-        print(
+        _output.say(
             f"{answer.method}: error rate {answer.error_rate:.4f}, density {1 - answer.sparsity_rate:.4f} on the mean of {len(scenes)} scenes"
         )
-        print(f"  {_setting(answer, found.mean[answer.method])}")
+        _output.say(f"  {_setting(answer, found.mean[answer.method])}")
         print(f"script: {script}" if script else "--out DIR writes it as a script")
     if out is not None:
         print(f"plots in {out}")

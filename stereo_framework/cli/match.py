@@ -161,15 +161,15 @@ def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> di
 
 def _print(matched: Matched, record: dict[str, Any]) -> None:
     columns, rows = record["size"]
-    print(f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})")
-    print(
+    _output.say(f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})")
+    _output.say(
         f"{matched.method}: {100 * record['estimated']:.1f} % of the pixels have a disparity, both views agree about "
         f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
     )
     if matched.scene.calibration is not None and matched.points.place.size:
         near, far = (float(f(matched.points.place[:, 2])) for f in (min, max))
-        print(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")
-    print(f"{', '.join(record['files'])} in {record['folder']}")
+        _output.say(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")
+    _output.say(f"{', '.join(record['files'])} in {record['folder']}")
     if "disparity.png" not in record["files"]:
-        print("disparity.png is left out: it holds disparities from 0 to 255.99")
-    print("see picture.png first; 'stereo-framework match --help' tells what else can be asked for")
+        _output.say("disparity.png is left out: it holds disparities from 0 to 255.99")
+    _output.say("see picture.png first; 'stereo-framework match --help' tells what else can be asked for")

@@ -34,8 +34,8 @@ def metrics(
         else:
             fields = chosen.as_dict()
             for name, value in (fields | {f"hci.{k}": v for k, v in fields.pop("hci").items()}).items():
-                print(f"{name:24} {', '.join(map(str, value)) if isinstance(value, list) else value}")
-            print(chosen)
+                _output.say(f"{name:24} {', '.join(map(str, value)) if isinstance(value, list) else value}", indent=25)
+            _output.say(str(chosen))
         return 0
     rows = [[m.name, m.unit, m.better or "-", m.about, m.source] for m in METRICS.values()]
     if json:
@@ -43,5 +43,5 @@ def metrics(
         return 0
     _output.print_table(["metric", "unit", "better", "of each", "source"], rows)
     for preset in PRESETS.values():
-        print(preset)
+        _output.say(str(preset))
     return 0

@@ -107,14 +107,16 @@ def rank(
         return 0
     methods = found.scores.methods
     _output.print_table(*_table(order, found, groups, drawn), keys=2, upright=True)
-    print(
+    _output.say(
         f"each column: score, rank; {len(methods)} methods, {len(found.scores.columns)} columns; equal scores share the better rank"
     )
     if groups:
-        print(ranking.astar_verdict(found.groups))
+        _output.say(ranking.astar_verdict(found.groups))
     if drawn is not None:
         scenes = len(found.scores.scenes)
-        print(f"rank 95 %, first, in A*: over {drawn.count} drawings of {scenes} scenes with replacement, seed {drawn.seed}")
+        _output.say(
+            f"rank 95 %, first, in A*: over {drawn.count} drawings of {scenes} scenes with replacement, seed {drawn.seed}"
+        )
     if beats is not None:
         rows = [[methods[i], _some(methods, beats[i]), _some(methods, beats[:, i])] for i in order]
         _output.print_table(["method", "dominates", "dominated by"], rows)

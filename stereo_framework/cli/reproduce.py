@@ -78,7 +78,7 @@ def reproduce(
     for kind, claims in kinds.items():
         for s in failures_first(claims):
             verdict = "DOES NOT HOLD" if s.holds is False else verdict_word(s.holds)
-            print(f"{kind} {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, s.why)))})")
+            _output.say(f"{kind} {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, s.why)))})")
     for scene, reason in done.missing.items():
         print(f"missing: {scene}: {reason}")
     for line in done.totals:

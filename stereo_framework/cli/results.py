@@ -34,12 +34,14 @@ def results(
     value: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
     best: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
     top: Annotated[int | None, typer.Option(min=1)] = None,
+    limit: Annotated[int, typer.Option(min=0)] = 200,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str | None = None,
     output: Path | None = None,
     csv: bool = False,
     json: Json = False,
     plots: bool = False,
+    salvage: Annotated[Path | None, typer.Option(metavar="NEW")] = None,
     protocol: WholeProtocol = False,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
@@ -66,6 +68,8 @@ def results(
         The best settings of each scene and on the mean of all.
     top
         How many of the best to list; default 1.
+    limit
+        Most rows of a printed table; 0: all. Files and formats for machines hold all rows.
     every
         Results of earlier scripts in this folder too.
     format
@@ -76,13 +80,17 @@ def results(
         Short for --format csv: all parameters and statistics.
     plots
         Write the plots, tables and charts of the script's 'report' to the folder again.
+    salvage
+        Save what can be read of damaged results to this new folder, and do nothing else.
     """
     from stereo_framework.sweep import Store
     from stereo_framework.tables.results import Results
 
+    if salvage is not None:
+        return _salvaged(folder, salvage)
     kind = format_of(format, output, csv, json)
     with Store(folder) as store:
-        found, missing = Results(store.results(every=every)), store.missing()
+        found, lacking = Results(store.results(every=every)), store.lacking()
     found = found.where(*(where or []))
     if plots:
         if kind != "table" or output or sort or columns or group or rows or value or best or top:
@@ -90,17 +98,31 @@ def results(
         _write_plots(found, folder)
     else:
         table = _summary(found, group, rows, columns, value, best, top, sort)
+        count = len(found if table is None else table.rows)
+        most = limit if limit and kind == "table" and output is None else count
         with _target(None if kind == "parquet" else output):
             if table is None:
-                print_all(found.sort(*_names(sort)), _names(columns), kind, output, protocol=protocol)
+                print_all(found.sort(*_names(sort))[:most], _names(columns), kind, output, protocol=protocol)
                 if kind == "table":
                     print(f"{len(found)} results")
             else:
-                _print_table(table, kind, output, {r.protocol_text for r in found}, protocol)
+                shown = table if most >= count else table.first(most)
+                _print_table(shown, kind, output, {r.protocol_text for r in found}, protocol)
+        if most < count:
+            print(f"the first {most} of {count} rows; --limit 0 shows all")
         if output is not None:
             print(f"{len(found)} results in {output}")
-    if missing:
-        print(f"{missing} results are still missing; the run was stopped early: run the same command again", file=sys.stderr)
+    if lacking:
+        print(lacking, file=sys.stderr)
+    return 0
+
+
+def _salvaged(folder: Path, new: Path) -> int:
+    from stereo_framework.sweep.salvage import salvage
+
+    saved, spoiled = salvage(folder, new)
+    print(f"{saved} results saved in {new}" + (f", {spoiled} make no sense" if spoiled else ""))
+    print(f"what is missing there is computed by the same command as before with --out {new}", file=sys.stderr)
     return 0
 
 

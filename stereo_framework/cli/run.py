@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.plan import Task
 
+_MOST_ROWS = 200
+"""So many results are printed of those that are stored; 'results' shows all."""
+
 _REPLACED = ("name", "measure", "measures")
 
 
@@ -120,27 +123,47 @@ def run(
         overrides += [f"search.minimum={minimum:g}", f"search.maximum={maximum:g}"]
     scripts, tasks = _planned(script, overrides, [pair] if pair else scene, measure or [], data)
     options = {"workers": workers, "executor": executor, "dask": dask, "memory": None if memory is None else size(memory)}
-    found: dict[int, Result] = {}
+    found: dict[int, Result | None] = {}
     hopeless = _computed(found, scripts, tasks, out=out, maps=maps if out else False, data=data, **options)
     if hopeless is None:
         return 130
-    results = [found[place] for place in sorted(found)]
-    plots = _plots(results, [s.resolved for s in scripts], out) if out is not None else False
+    reported = any(s.report for s in scripts)
+    shown = sorted(found) if out is None or json or reported else sorted(found)[:_MOST_ROWS]
+    results = _results(found, shown, tasks, out)
+    plots = _plots(results, [s.resolved for s in scripts], out) if out is not None and reported else False
     if json:
         _output.print_json([r.record() for r in results])
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        _output.print_results(results, wanted, errors=not hopeless, protocol=protocol, data=data)
+        printed = results if out is None else results[:_MOST_ROWS]
+        _output.print_results(printed, wanted, errors=not hopeless, protocol=protocol, data=data)
         if out is not None:
+            if len(results) < len(found):
+                print(f"the first {len(results)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     if report and out is not None:
         write_page(out, data)
+    failed = [one for one in found.values() if one is not None and one.error]
     if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)
+    elif more := len(failed) - sum(bool(r.error) for r in results):
+        print(f"error: {more} more runs failed; stereo-framework results {out} --limit 0 tells why", file=sys.stderr)
     if traceback:
-        _output.print_tracebacks(results)
-    return 1 if any(r.error for r in results) else 0
+        _output.print_tracebacks(failed)
+    return 1 if failed else 0
+
+
+def _results(found: dict[int, Result | None], places: Sequence[int], tasks: list[Task], out: Path | None) -> list[Result]:
+    """The results at some places: those that were kept, the others from the store."""
+    from stereo_framework.sweep import Store
+
+    if out is None:
+        return [result for place in places if (result := found[place]) is not None]
+    keys = [key for task in tasks for key in task.keys]
+    with Store(out) as store:
+        stored = (found[place] or store.get(keys[place]) for place in places)
+        return [result for result in stored if result is not None]
 
 
 def _planned(
@@ -163,9 +186,9 @@ def _planned(
 
 
 def _computed(
-    found: dict[int, Result], scripts: list[Script], tasks: list[Task], *, out: Path | None, **options: Any
+    found: dict[int, Result | None], scripts: list[Script], tasks: list[Task], *, out: Path | None, **options: Any
 ) -> str | None:
-    """Fill in the results by their places, and write their pictures.
+    """Fill in the results by their places, None for those that can be read again, and write their pictures.
 
     Returns
     -------
@@ -179,7 +202,8 @@ def _computed(
     try:
         with Progress(total) as progress, interruptible() as check:
             for place, result in execute(scripts, tasks, out=out, watch=progress.watch, **options):
-                found[place] = result
+                # Thousands of results take more memory than to compute them; those that are stored can be read again.
+                found[place] = result if out is None or result.error else None
                 progress.advance()
                 check()
                 if result.map is not None and result.id in by_id:

@@ -126,16 +126,16 @@ def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
         return
     best = tuned.best
     settings = "" if tuned.size == float("inf") else f" of {tuned.size} settings"
-    print(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
+    _output.say(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
     _output.say(_output.said_protocol(str(tuned.protocol), protocol))
     if tuned.importance:
-        print(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
+        _output.say(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:
         print(f"\n{yaml.safe_dump(dict(tuned.script), sort_keys=False)}", end="")
     else:
-        print(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
+        _output.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
 
 
 def _said(axes: Any) -> str:

@@ -7,6 +7,7 @@ statistics per region (``avg_error_nonocc``), per predicted frame (``predict_err
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import re
@@ -102,9 +103,16 @@ class Metric:
     def measure(self, seen: Any, protocol: Any, **threshold: float) -> float:
         """Measure what the metric is about as a protocol says."""
         assert self.compute is not None, "HCI metrics are measured together"
+        return self.compute(
+            seen, **{name: getattr(protocol, name) for name in self._choices if name not in threshold}, **threshold
+        )
+
+    @functools.cached_property
+    def _choices(self) -> tuple[str, ...]:
+        """What a protocol decides; looking it up takes longer than to measure a small map."""
+        assert self.compute is not None, "HCI metrics are measured together"
         parameters = inspect.signature(self.compute).parameters.values()
-        names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in threshold]
-        return self.compute(seen, **{name: getattr(protocol, name) for name in names}, **threshold)
+        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty)
 
     def statistics(self, seen: Mapping[str, Any], protocol: Any) -> dict[str, float]:
         """All its statistics by name; `seen`: what it is about by region or frame, ``""`` for the whole, or the HCI metrics by name."""

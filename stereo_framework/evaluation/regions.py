@@ -26,6 +26,14 @@ _KEPT = 8
 """Sets of masks, HCI subsets and matching tables kept per scene: a run is seldom measured with more protocols that differ in them."""
 
 _CACHE: weakref.WeakKeyDictionary[Scene, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
+
+
+def forget(scene: Scene) -> None:
+    """Let go of a scene's regions; they are computed again when they are asked for."""
+    with _LOCK:
+        _CACHE.pop(scene, None)
+
+
 _LOCK = threading.Lock()
 
 

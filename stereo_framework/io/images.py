@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 import threading
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -267,10 +268,12 @@ def encode_png(array: NDArray) -> bytes:
 
 def encode_jpeg(array: NDArray) -> bytes:
     """An image, uint8 (rows, columns) or (rows, columns, 3) RGB, as the bytes of a JPEG file, for people to look at."""
-    return _encode(".jpg", array)
-
-
-def _encode(suffix: str, array: NDArray) -> bytes:
     import cv2
 
-    return cv2.imencode(suffix, array[..., ::-1] if array.ndim == 3 else array)[1].tobytes()
+    return _encode(".jpg", array, [cv2.IMWRITE_JPEG_QUALITY, 85])
+
+
+def _encode(suffix: str, array: NDArray, options: Sequence[int] = ()) -> bytes:
+    import cv2
+
+    return cv2.imencode(suffix, array[..., ::-1] if array.ndim == 3 else array, options)[1].tobytes()

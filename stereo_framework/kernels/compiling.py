@@ -83,6 +83,12 @@ def told(tell: Callable[[str], None]) -> Iterator[None]:
         _TELL.remove(tell)
 
 
+def tell(name: str) -> None:
+    """Tell who listens which kernel is being compiled, here or in a process that works for this one; empty: none any more."""
+    for listener in list(_TELL):
+        listener(name)
+
+
 @functools.cache
 def _listen() -> None:
     # numba loads slowly, and not everything that leads here computes.
@@ -103,21 +109,17 @@ def _listen() -> None:
         def on_start(self, event: Any) -> None:
             if name := self.ours(event):
                 self.open.append(name)
-                self.tell()
+                tell(name)
 
         def on_end(self, event: Any) -> None:
             if self.ours(event) and self.open:
                 self.open.pop()
-                self.tell()
+                tell(self.open[-1] if self.open else "")
 
         def ours(self, event: Any) -> str:
             """The kernel's name; a plug-in's kernels need not be cached: those may be compiled at every use."""
             function = event.data["dispatcher"].py_func
             return function.__qualname__ if str(function.__module__).startswith("stereo_framework.") else ""
-
-        def tell(self) -> None:
-            for tell in list(_TELL):
-                tell(self.open[-1] if self.open else "")
 
     event.register("numba:compiler_lock", Locked())
     event.register("numba:compile", Compiled())

@@ -84,10 +84,13 @@ class Scenes:
     ----------
     rows : sequence of SceneRow
     caption : str
+    layer : str
+        What the small pictures show at first: ``disparity``, ``error``, ``bad pixels`` or ``confidence``.
     """
 
     rows: Sequence[SceneRow]
     caption: str = ""
+    layer: str = "disparity"
     kind: ClassVar[str] = "scenes"
 
     @property

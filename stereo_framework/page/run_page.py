@@ -52,7 +52,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     """
     folder = Path(folder)
     with Store(folder) as store:
-        results, missing = store.results(), store.missing()
+        results, lacking = store.results(), store.lacking()
     protocols = [[r for r in results if r.protocol_text == text] for text in dict.fromkeys(r.protocol_text for r in results)]
     order: list[str] = []
     summary: list[Block] = []
@@ -80,7 +80,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     ]
     scenes, methods = (len(set(of)) for of in ([r.scene for r in results], setting_names(results)))
     lead = ", ".join(_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene")))
-    return Page(f"Run: {folder.resolve().name}", f"{lead}{f'; {missing} still missing' if missing else ''}.", sections)
+    return Page(f"Run: {folder.resolve().name}", f"{lead}{f'; {lacking}' if lacking else ''}.", sections)
 
 
 def _count(number: int, what: str) -> str:

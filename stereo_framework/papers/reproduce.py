@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,12 +129,27 @@ def reproduce(
         _write(out, one, outcome)
     done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
     lead = f"{paper.reference}. {paper.description}"
-    summary = _summary(done, time.perf_counter() - start, quick)
+    summary = _summary(done, {i.name: i.title for i in chosen}, time.perf_counter() - start, quick)
     Page(f"{paper.name}: published and ours", lead, [summary, *sections]).write(done.page, single_file=single_file)
     return done
 
 
-def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
+def by_item(outcomes: Mapping[str, Outcome], titles: Mapping[str, str]) -> PageTable:
+    """A row for each item: how many published numbers were judged and lie outside their tolerance, how many statements and checks hold or not."""
+    header = ["item", "numbers judged", "outside", "statements: hold", "do not", "own checks: hold", "fail"]
+    rows = []
+    for name, outcome in outcomes.items():
+        outside = sum(c.outside for c in outcome.comparisons)
+        numbers = [(sum(c.judged for c in outcome.comparisons), False), (outside, outside > 0)]
+        for said in (True, False):
+            verdicts = [s.holds for s in outcome.statements if bool(s.source) is said]
+            numbers += [(verdicts.count(True), False), (verdicts.count(False), False in verdicts)]
+        # A zero says nothing here: what there is stands out.
+        rows.append([Cell(titles[name]), *(Cell(str(n) if n else "", n, "bad" if bad else "") for n, bad in numbers)])
+    return PageTable("What each item came to", header, rows)
+
+
+def _summary(done: Reproduction, titles: Mapping[str, str], seconds: float, quick: bool) -> Section:
     blocks: list[Block] = [
         Text(
             f"Outside its tolerance: {c.row}, {c.column}: {c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})."
@@ -145,6 +160,8 @@ def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
     blocks += [s for s in done.statements if s.holds is False]
     blocks += [s for s in done.checks if s.holds is False]
     blocks += map(Text, done.totals)
+    if len(done.outcomes) > 1:
+        blocks.append(by_item(done.outcomes, titles))
     blocks.append(Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."))
     if done.missing:
         rows = [[Cell(name), Cell(reason), Cell(_fetch(name))] for name, reason in done.missing.items()]

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
+import sqlite3
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.storages import InMemoryStorage, RDBStorage
 from optuna.trial import FrozenTrial, Trial, TrialState
-from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import QueuePool
 
-from stereo_framework.errors import DataError
+from stereo_framework.errors import DataError, StereoFrameworkError
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.reading import is_number
 from stereo_framework.script.runs import Run, Settings
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 FILE = "study.sqlite"
 
@@ -195,17 +200,38 @@ class _Sampler(optuna.samplers.BaseSampler):
 
 
 def _storage(path: Path) -> RDBStorage:
-    storage = RDBStorage(f"sqlite:///{path}")
-
-    @event.listens_for(storage.engine, "connect")
-    def connected(connection: Any, record: Any) -> None:
+    def connected() -> sqlite3.Connection:
+        db = sqlite3.connect(path, timeout=30, check_same_thread=False)
         # As the results store does: a killed program loses nothing, and nobody waits for the disk some 20 times a trial.
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        return db
 
-    # Those that are open do not know yet.
-    storage.engine.dispose()
-    return storage
+    # In an address of a database a path may hold no question mark, and in one of Optuna's no brace.
+    return RDBStorage("sqlite://", engine_kwargs={"creator": connected, "poolclass": QueuePool})
+
+
+def _told(method: Callable[Concatenate[Study, _P], _R]) -> Callable[Concatenate[Study, _P], _R]:
+    """A method of a study that keeps Optuna quiet and tells in a line that the file cannot be used any more."""
+
+    @functools.wraps(method)
+    def wrapped(study: Study, /, *arguments: _P.args, **options: _P.kwargs) -> _R:
+        try:
+            with quiet():
+                return method(study, *arguments, **options)
+        except (SQLAlchemyError, optuna.exceptions.OptunaError, sqlite3.Error) as error:
+            raise StereoFrameworkError(
+                f"{study.where}: a trial cannot be read or written: {_first_line(error)}; earlier ones are kept, and the same command continues"
+            ) from error
+
+    return wrapped
+
+
+def _first_line(error: Exception) -> str:
+    """What SQLite says, without what Optuna and SQLAlchemy say about it."""
+    while isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 class Study:
@@ -231,7 +257,7 @@ class Study:
 
     @quiet()
     def __init__(self, name: str, better: Literal["lower", "higher"], folder: Path | None, space: Space, seed: int):
-        self.space = space
+        self.space, self.where = space, "the study" if folder is None else str(folder / FILE)
         try:
             self._storage = InMemoryStorage() if folder is None else _storage(folder / FILE)
             self._study = optuna.create_study(
@@ -242,9 +268,8 @@ class Study:
                 pruner=optuna.pruners.PercentilePruner(_HOPELESS, n_startup_trials=_BEFORE_PRUNING),
                 load_if_exists=True,
             )
-        except (SQLAlchemyError, RuntimeError, optuna.exceptions.OptunaError) as error:
-            said = str(error).splitlines()[0]
-            raise DataError(f"{folder and folder / FILE}: cannot be used as a study: {said}; choose another folder") from error
+        except (SQLAlchemyError, sqlite3.Error, RuntimeError, optuna.exceptions.OptunaError) as error:
+            raise DataError(f"{self.where}: cannot be used as a study: {_first_line(error)}; choose another folder") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -253,11 +278,12 @@ class Study:
             self._storage.engine.dispose()
 
     @property
+    @_told
     def finished(self) -> list[FrozenTrial]:
         """All trials that are through, in their order."""
         return [t for t in self._study.get_trials(deepcopy=False) if t.state.is_finished()]
 
-    @quiet()
+    @_told
     def next(self, most: int, together: int) -> list[tuple[Trial, Setting]]:
         """The trials to make next; none when there are `most` of them or everything was tried.
 
@@ -280,13 +306,13 @@ class Study:
             batch.append((trial, self.space.suggest(trial)))
         return batch
 
-    @quiet()
+    @_told
     def hopeless(self, trial: Trial, value: float, step: int) -> bool:
         """Report a value so far; true if it is worse than those of three quarters of the complete trials at this step."""
         trial.report(value, step)
         return trial.should_prune()
 
-    @quiet()
+    @_told
     def tell(self, trial: Trial, value: float | None, about: Mapping[str, Any], *, failed: bool) -> None:
         """End a trial: with its value, failed, or else pruned; `about` it is kept with it."""
         trial.set_user_attr(ABOUT, about)
@@ -294,12 +320,13 @@ class Study:
         self._study.tell(trial, value, state)
 
     @property
+    @_told
     def best(self) -> FrozenTrial | None:
         """The best of the complete trials, the first of equals."""
         complete = any(t.state == TrialState.COMPLETE for t in self.finished)
         return self._study.best_trial if complete else None
 
-    @quiet()
+    @_told
     def importance(self) -> dict[str, float]:
         """Share of each dimension in what makes a trial one of the best tenth (PED-ANOVA); empty after few trials."""
         complete = [t for t in self.finished if t.state == TrialState.COMPLETE]

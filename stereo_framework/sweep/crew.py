@@ -11,8 +11,8 @@ from typing import Any, Literal
 from stereo_framework.engine.memory import free_memory
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.kernels.threads import available_cores
-from stereo_framework.sweep import executors
-from stereo_framework.sweep.executors import Options, Team, pooled, serial
+from stereo_framework.sweep import cluster, processes
+from stereo_framework.sweep.executors import Options, Team, ThreadTeam, executor_team, pooled, serial
 from stereo_framework.sweep.plan import Task, units
 from stereo_framework.sweep.work import Outcome
 
@@ -86,23 +86,23 @@ class Crew:
     def _engaged(self) -> Options:
         """The options of the next batch, with the number of workers and what memory there is now."""
         if self._dask is not None:
-            self._client = self._client or executors.dask_client(self._dask)
+            self._client = self._client or cluster.dask_client(self._dask)
             machines = self._client.scheduler_info(n_workers=-1)["workers"].values()
             limit = min((w["memory_limit"] // w["nthreads"] for w in machines if w["memory_limit"]), default=0)
             workers = self.options.workers or sum(w["nthreads"] for w in machines)
-            # Each worker has memory of its own.
-            each = self.options.memory or int(limit * _SHARE_OF_FREE) or None
-            return replace(self.options, workers=workers, memory=each, together=False)
+            # Each worker has memory of its own, and computes a unit at a time however many it was handed out.
+            each, ahead = self.options.memory or int(limit * _SHARE_OF_FREE) or None, 0 if self.options.workers else workers
+            return replace(self.options, workers=workers, memory=each, together=False, ahead=ahead)
         most = getattr(self._executor, "_max_workers", None) if isinstance(self._executor, Executor) else None
         options = replace(self.options, workers=self.options.workers or most or available_cores())
         if options.memory is None and (free := free_memory()) is not None:
-            others = executors.PROCESS_BYTES * options.workers if self._executor == "process" else 0
+            others = processes.PROCESS_BYTES * options.workers if self._executor == "process" else 0
             options = replace(options, memory=max(0, int(_SHARE_OF_FREE * free) - others))
         return options
 
     def _made(self, options: Options) -> Team:
         if self._dask is not None:
-            return executors.dask_team(options, self._client)
+            return cluster.ClusterTeam(options, self._dask, self._client)
         if isinstance(self._executor, Executor):
-            return executors.executor_team(options, self._executor)
-        return executors.process_team(options) if self._executor == "process" else executors.ThreadTeam(options)
+            return executor_team(options, self._executor)
+        return processes.ProcessTeam(options) if self._executor == "process" else ThreadTeam(options)

@@ -1,4 +1,4 @@
-"""Who computes the units of a sweep: this thread, threads, processes, a Dask cluster, or any executor of Python's.
+"""Who computes the units of a sweep: this thread, threads or any executor of Python's; processes and Dask clusters have files of their own.
 
 A unit is handed out when its memory fits beside those being computed. What a worker was computing when it died is computed again, alone,
 so that a unit that kills its workers is found out and stops none of the others.
@@ -10,31 +10,23 @@ import collections
 import contextlib
 import contextvars
 import functools
-import multiprocessing
-import multiprocessing.connection
-import os
 import queue
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from stereo_framework.engine.blame import blame
 from stereo_framework.engine.steps import Step
-from stereo_framework.errors import DataError, MissingExtraError, StereoFrameworkError
+from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.plan import Unit
-from stereo_framework.sweep.scenes import SentScene, send
-from stereo_framework.sweep.work import Outcome, failed, measure, pack, work
+from stereo_framework.sweep.scenes import Sending
+from stereo_framework.sweep.work import Outcome, failed, measure, pack, whole_work
 from stereo_framework.told import stopped_by
 
 _TRIES = 2
 """How often a run that is alone with its worker may lose it."""
-
-PROCESS_BYTES = 200 * 2**20
-"""What a worker process takes before it computes anything: the interpreter, the libraries, compiled kernels."""
 
 Found = tuple[int, Outcome]
 """Position of a task in the plan, and what came of it."""
@@ -58,6 +50,8 @@ class Options:
         Called with a text that says what begins to be computed, as far as it is computed in this process.
     together : bool
         Whether the limit of memory is for all units that are computed at a time, not for each.
+    ahead : int
+        Units that are handed out beyond those that are computed, so that no worker waits for the next one.
     """
 
     workers: int
@@ -66,6 +60,7 @@ class Options:
     data: str | None = None
     watch: Callable[[str], None] | None = None
     together: bool = True
+    ahead: int = 0
 
 
 def fitting(units: Iterable[Unit], memory: int | None) -> Iterator[Unit | Found]:
@@ -124,7 +119,8 @@ def _tell(watch: Callable[[str], None] | None, unit: Unit, step: Step) -> None:
 class Team:
     """Workers that units are submitted to.
 
-    `submit` returns a future of what came of the unit; a team in this process may call `emit` for each task instead, as it is done.
+    `submit` returns a future of what came of the unit, each with its index in the unit; a team that can tell earlier calls `emit` for each
+    task instead, as it is done, with its position in the plan.
     """
 
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
@@ -173,101 +169,32 @@ class _Stopped(BaseException):
     """The sweep was interrupted; no failure of the runs."""
 
 
-class ExecutorTeam(Team):
-    """Workers of any executor; what they compute is sent to them and back."""
+class WorkerLost(Exception):
+    """The worker of a unit is gone."""
 
-    def __init__(self, options: Options, make: Callable[[], Executor], end: Callable[[Executor, bool], None]):
-        self.options, self.make, self.end = options, make, end
-        self.executor, self.renewable = make(), True
-        self.scenes: dict[int, SentScene] = {}
+
+class WorkersGone(StereoFrameworkError):
+    """There will be no workers any more; no failure of the runs."""
+
+
+class ExecutorTeam(Team):
+    """Workers of an executor that the caller made and will end; what they compute is sent to them and, a unit at a time, back."""
+
+    def __init__(self, options: Options, executor: Executor):
+        self.options, self.executor, self.sending = options, executor, Sending(options.data)
 
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
         """Hand a unit out."""
-        if id(unit.scene) not in self.scenes:
-            self.scenes[id(unit.scene)] = send(unit.scene, self.options.data)
-        return self.executor.submit(work, *pack(unit, self.scenes[id(unit.scene)], self.options.keep))
+        return self.executor.submit(whole_work, *pack(unit, self.options.keep), self.sending(unit.scene))
 
     def replace(self) -> None:
-        """Start another executor in place of a broken one."""
-        if not self.renewable:
-            raise StereoFrameworkError("the executor has lost its workers and cannot be used any more; results so far are kept")
-        self.end(self.executor, True)
-        self.executor = self.make()
-
-    def close(self, *, stop: bool) -> None:
-        """End the executor."""
-        self.end(self.executor, stop)
-
-
-def process_team(options: Options) -> Team:
-    """Processes of this machine."""
-
-    def make() -> Executor:
-        return ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn"), _begin)
-
-    def end(pool: Executor, stop: bool) -> None:
-        # The pool has no public way to end workers in the middle of a call before Python 3.14.
-        processes = list((getattr(pool, "_processes", None) or {}).values()) if stop else []
-        pool.shutdown(wait=not stop, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-            process.join()
-
-    return ExecutorTeam(options, make, end)
-
-
-def _begin() -> None:
-    """Begin a worker process: interrupts are the parent's to handle, and without a parent there is nothing to do."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        multiprocessing.connection.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def dask_client(address: str) -> Any:
-    """Connect to a Dask scheduler.
-
-    Raises
-    ------
-    MissingExtraError
-        dask.distributed is not installed.
-    DataError
-        Nobody answers at the address, or no worker is there.
-    """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtraError(
-            "--dask needs dask.distributed; install it with: pip install 'stereo-framework[cluster]'"
-        ) from None
-    try:
-        client = Client(address, timeout="10s", set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise DataError(f"--dask {address}: no Dask scheduler answers there: {error or type(error).__name__}") from error
-    if not client.scheduler_info(n_workers=-1)["workers"]:
-        client.close()
-        raise DataError(f"--dask {address}: the scheduler has no workers; start some with: dask worker {address}")
-    return client
-
-
-def dask_team(options: Options, client: Any) -> Team:
-    """Workers of a Dask cluster."""
-    return ExecutorTeam(options, lambda: client.get_executor(pure=False), lambda executor, stop: executor.shutdown(wait=False))
+        """Nobody but the caller can."""
+        raise StereoFrameworkError("the executor has lost its workers and cannot be used any more; results so far are kept")
 
 
 def executor_team(options: Options, executor: Executor) -> Team:
     """Workers of an executor that the caller made and will end."""
-    if isinstance(executor, ThreadPoolExecutor):
-        return ThreadTeam(options, executor)
-
-    team = ExecutorTeam(options, lambda: executor, lambda *_: None)
-    team.renewable = False
-    return team
+    return ThreadTeam(options, executor) if isinstance(executor, ThreadPoolExecutor) else ExecutorTeam(options, executor)
 
 
 def pooled(units: Iterable[Unit], team: Team, options: Options) -> Iterator[Found]:
@@ -291,6 +218,8 @@ class _Desk:
         self.suspects: collections.deque[tuple[Unit, int]] = collections.deque()
         self.next: Unit | None = None
         self.broken = False
+        # Positions of the tasks that were handed out and of which nothing has come yet.
+        self.awaited: set[int] = set()
 
     def serve(self) -> Iterator[Found]:
         """All results, as they are there."""
@@ -300,13 +229,15 @@ class _Desk:
                 return
             event = self.events.get()
             if isinstance(event, tuple):
-                yield event
+                yield from self._new([event])
             elif event in self.running:
                 yield from self._take_in(event)
 
     def _hand_out(self) -> Iterator[Found]:
         """Submit what there are workers and memory for; yields what is refused."""
-        while len(self.running) < self.options.workers and not any(alone for _, alone in self.running.values()):
+        while len(self.running) < self.options.workers + self.options.ahead and not any(
+            alone for _, alone in self.running.values()
+        ):
             if self.broken or self.suspects:
                 # What killed a worker shows when it is alone.
                 if self.running:
@@ -342,34 +273,48 @@ class _Desk:
             self.suspects.append((unit, 0))
             return
         self.running[future] = unit, tries
+        self.awaited |= {position for position, _ in unit.tasks}
         future.add_done_callback(self.events.put)
+
+    def _new(self, found: Iterable[Found]) -> Iterator[Found]:
+        """What has not come before: a worker that was lost may have told of some tasks that are computed again."""
+        for position, outcome in found:
+            if position in self.awaited:
+                self.awaited.remove(position)
+                yield position, outcome
 
     def _take_in(self, future: Future[list[Found]]) -> Iterator[Found]:
         unit, tries = self.running.pop(future)
         try:
             found = future.result()
+        except WorkersGone:
+            raise
         except StereoFrameworkError as error:
-            yield from _all_failed(unit, str(error))
+            yield from self._new(_all_failed(unit, str(error)))
         except Exception as error:
             if not _lost(error):
-                yield from _all_failed(unit, f"{type(error).__name__}: {error}")
+                yield from self._new(_all_failed(unit, f"{type(error).__name__}: {error}"))
                 return
             self.broken |= isinstance(error, BrokenExecutor)
-            if tries and len(unit.tasks) > 1:
-                self.suspects.extend((single, 0) for single in unit.single())
-            elif tries < _TRIES:
-                self.suspects.append((unit, tries))
-            else:
-                yield from _all_failed(
-                    unit, f"its worker died {tries} times while it was alone with it (killed, or out of memory)"
-                )
+            if left := [task for task in unit.tasks if task[0] in self.awaited]:
+                yield from self._again(Unit(left), tries)
         else:
-            yield from ((unit.tasks[i][0], measured) for i, measured in found)
+            yield from self._new((unit.tasks[i][0], measured) for i, measured in found)
+
+    def _again(self, unit: Unit, tries: int) -> Iterator[Found]:
+        """What is left of a unit that has lost its worker: one after the other is suspected."""
+        if tries and len(unit.tasks) > 1:
+            self.suspects.extend((single, 0) for single in unit.single())
+        elif tries < _TRIES:
+            self.suspects.append((unit, tries))
+        else:
+            told = f"its worker died {tries} times while it was alone with it (killed, or out of memory)"
+            yield from self._new(_all_failed(unit, told))
 
 
 def _lost(error: Exception) -> bool:
     """Whether the worker is gone, through whatever fault."""
-    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+    return isinstance(error, BrokenExecutor | WorkerLost)
 
 
 def _all_failed(unit: Unit, error: str) -> Iterator[Found]:

@@ -28,11 +28,11 @@ _NOT_COMPUTING = {"cli", "papers", "page", "figures", "tables", "submission.py",
 
 
 @functools.cache
-def code_digest(plugins: tuple[str, ...] = ()) -> str:
-    """Digest of the source of everything that computes, the plug-ins included."""
+def code_digest(plugins: tuple[str, ...] = (), typed: tuple[str, ...] = ()) -> str:
+    """Digest of the source of everything that computes, the plug-ins' files and the texts of typed stages included."""
     package = Path(__file__).parents[1]
     files = [p for p in sorted(package.rglob("*.py")) if p.relative_to(package).parts[0] not in _NOT_COMPUTING]
-    return _digest(p.read_bytes() for p in [*files, *map(Path, plugins)])
+    return _digest([*(p.read_bytes() for p in [*files, *map(Path, plugins)]), *(text.encode() for text in typed)])
 
 
 _SHOWN = {(Frame, "name")}

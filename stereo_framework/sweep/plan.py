@@ -15,9 +15,11 @@ from stereo_framework.engine.links import Link
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import DataError, ParameterError, ScriptError
+from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.scene import Scene, Search
 from stereo_framework.script import Run, Script
+from stereo_framework.stage import typed_stages
 from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
 _LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
@@ -28,6 +30,9 @@ _UNITS_PER_WORKER = 4
 
 _SMALLEST, _LARGEST = 50.0, 500.0
 """Bounds of a unit's cost: less is not worth handing out, and what is computed elsewhere comes back a unit at a time."""
+
+FEW = 8
+"""So many scenes may stay loaded together; of more, each is loaded when its turn comes."""
 
 _WORTH = 4.0
 """A unit computes again what others compute too only where the rest of it costs this many times as much."""
@@ -77,15 +82,24 @@ def plan(script: Script, scenes: Sequence[Scene]) -> list[Task]:
     """
     tasks: list[Task] = []
     faults: list[str] = []
-    for planner in [Planner(scene, script.plugins) for scene in scenes]:
+    for scene in scenes:
+        planner = Planner(scene, script.plugins)
         for one in script.runs:
             try:
                 tasks.append(planner.task(one))
             except ParameterError as error:
                 faults.append(f"{script.name}: {error}")
+        if len(scenes) > FEW:
+            forget(scene)
     if faults:
         raise ScriptError(dict.fromkeys(faults))
     return tasks
+
+
+def forget(scene: Scene) -> None:
+    """Let go of all that a scene has loaded, and of what was computed from it."""
+    scene.forget()
+    regions.forget(scene)
 
 
 class Planner:
@@ -99,7 +113,7 @@ class Planner:
     """
 
     def __init__(self, scene: Scene, plugins: tuple[str, ...]):
-        self.scene, self.content, self.code = scene, scene_digest(scene), code_digest(plugins)
+        self.scene, self.content, self.code = scene, scene_digest(scene), code_digest(plugins, typed_stages())
         self._usual = (of_scene(scene),)
         self._searches: dict[Hashable, Search] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -19,7 +20,7 @@ from stereo_framework.script import Script, load
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.kept_scenes import keep_scene
-from stereo_framework.sweep.plan import Task, plan
+from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_file
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Outcome
@@ -172,8 +173,18 @@ def check_workers(workers: int | None) -> None:
 
 
 def write_script(folder: Path, script: Script) -> None:
-    """Write the resolved script to an output folder."""
-    (folder / f"{script.name}.yaml").write_text(yaml.safe_dump(script.resolved, sort_keys=False))
+    """Write the resolved script to an output folder.
+
+    Raises
+    ------
+    DataError
+        The disk is full, or there is something else of its name.
+    """
+    path = folder / f"{script.name}.yaml"
+    try:
+        path.write_text(yaml.safe_dump(script.resolved, sort_keys=False), encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: the script cannot be written: {error.strerror}; the same command continues") from error
 
 
 _ENOUGH = 3
@@ -198,6 +209,9 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: boo
                 if (known := store.get(key)) is not None:
                     yield places[i] + j, known
     first: list[Outcome] = []
+    # Tasks of each scene that are not through yet.
+    left = collections.Counter(id(task.scene) for _, task in todo)
+    many = len(left) > FEW
     copied: set[Scene] = set()
     with contextlib.closing(crew.compute(todo)) as computed:
         for i, measured in computed:
@@ -208,6 +222,9 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: boo
                 if store is not None:
                     store.add(tasks[i].keys[j], result)
                 yield places[i] + j, result
+            left[id(tasks[i].scene)] -= 1
+            if many and not left[id(tasks[i].scene)]:
+                forget(tasks[i].scene)
             if give_up and len(first) < _ENOUGH:
                 first.append(measured)
                 if (
@@ -247,10 +264,13 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
     path = None
     if out is not None and measured.disparity is not None:
         path = out / "maps" / f"{task.stem}.pfm"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_disparity(path, measured.disparity)
-        for name, confidence in measured.confidence.items():
-            write_pfm(confidence_file(path, name), confidence)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_disparity(path, measured.disparity)
+            for name, confidence in measured.confidence.items():
+                write_pfm(confidence_file(path, name), confidence)
+        except OSError as error:
+            raise DataError(f"{path}: the map cannot be written: {error.strerror}; the same command continues") from error
     parameters, script = task.run.parameters, dict(task.run.mapping) | {"scenes": [task.scene.name]}
     for i, protocol in enumerate(task.protocols):
         yield Result(

@@ -14,7 +14,10 @@ from stereo_framework.scene import Scene
 from stereo_framework.sweep.identity import scene_digest
 
 _HERE: dict[str, Scene] = {}
-"""Scenes that this process was sent, by digest."""
+"""Scenes that this process was sent last, by digest."""
+
+_KEPT = 4
+"""So many of them are kept: units come scene by scene."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class SentScene:
     data : str or None
         Data root.
     pickled : bytes or None
-        The whole scene, where a name does not say it.
+        The whole scene, where a name does not say it; empty where it is believed to be there already.
     """
 
     digest: str
@@ -37,8 +40,18 @@ class SentScene:
     data: str | None
     pickled: bytes | None
 
+    @property
+    def without_arrays(self) -> SentScene:
+        """The same for who has the scene already."""
+        return self if self.pickled is None else replace(self, pickled=b"")
+
+    @property
+    def is_lacking(self) -> bool:
+        """Whether this process would need the arrays too."""
+        return self.pickled == b"" and self.digest not in _HERE
+
     def load(self) -> Scene:
-        """The scene; loaded once in each process.
+        """The scene; one of the last few that were asked for is there already.
 
         Raises
         ------
@@ -49,8 +62,13 @@ class SentScene:
             scene = load_scene(self.name, data=self.data) if self.pickled is None else pickle.loads(self.pickled)
             if scene_digest(scene) != self.digest:
                 raise DataError(f"scene {self.name}: another one than where the sweep was started; are the data the same?")
-            _HERE[self.digest] = scene
-        return _HERE[self.digest]
+        else:
+            scene = _HERE.pop(self.digest)
+        # The one that was asked for last stands last.
+        _HERE[self.digest] = scene
+        for digest in list(_HERE)[:-_KEPT]:
+            _HERE.pop(digest, None)
+        return scene
 
 
 def send(scene: Scene, data: str | os.PathLike[str] | None) -> SentScene:
@@ -70,6 +88,28 @@ def send(scene: Scene, data: str | os.PathLike[str] | None) -> SentScene:
     except DataError:
         named = False
     return SentScene(digest, scene.name, root, None if named else pickle.dumps(_with_arrays(scene)))
+
+
+class Sending:
+    """Scenes as they are sent, made once for each of the last few.
+
+    Parameters
+    ----------
+    data : str or None
+        As of `send`.
+    """
+
+    def __init__(self, data: str | None):
+        self._data = data
+        self._sent: dict[int, tuple[Scene, SentScene]] = {}
+
+    def __call__(self, scene: Scene) -> SentScene:
+        """A scene as it is sent."""
+        if id(scene) not in self._sent:
+            self._sent[id(scene)] = scene, send(scene, self._data)
+            for old in list(self._sent)[:-_KEPT]:
+                del self._sent[old]
+        return self._sent[id(scene)][1]
 
 
 @dataclass(frozen=True)

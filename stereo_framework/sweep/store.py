@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
+import shutil
 import sqlite3
+import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stereo_framework.errors import DataError, StereoFrameworkError
@@ -33,6 +36,13 @@ CREATE TABLE items (
 """
 
 
+_BESIDE = {"beside": "maps of others"}
+"""Stands where plans have their script: the results of this plan stand beside those of every other."""
+
+_IS_BESIDE = f"plans.script = '{json.dumps(_BESIDE)}'"
+LATEST = f"(SELECT plan FROM plans WHERE NOT {_IS_BESIDE} ORDER BY created DESC, plan DESC LIMIT 1)"
+
+
 class Store:
     """Results of one output folder.
 
@@ -44,80 +54,104 @@ class Store:
     folder : Path
         Output folder.
     create : bool
-        Open for writing, which one process at a time may do; make the folder and the store when missing.
+        Open for writing, which one process at a time may do; make the folder and the store when missing. Otherwise nothing is written,
+        and the folder may be one that cannot be written to.
 
     Raises
     ------
     DataError
-        No results there, a store of another version or kind, or another process writes to it.
+        No results there, a store of another version or kind, a damaged one, or another process writes to it.
     """
 
     def __init__(self, folder: Path, *, create: bool = False):
-        self.folder = folder
-        path = folder / FILE
+        self.folder, self._path = folder, folder / FILE
         nothing = DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
-        if not create and not path.is_file():
+        if not create and not self._path.is_file():
             raise nothing
-        self._lock: sqlite3.Connection | None = None
-        self._file: sqlite3.Connection | None = None
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if create:
-                self._lock = _locked(folder / LOCK)
-            self._file = sqlite3.connect(path, isolation_level=None, timeout=30)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            if not self._prepare(path, create=create):
+        self._stack = contextlib.ExitStack()
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
+            try:
+                if create:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    self._stack.enter_context(contextlib.closing(_locked(folder / LOCK)))
+                    self._db = self._stack.enter_context(contextlib.closing(_connected(self._path)))
+                    self._db.execute("PRAGMA journal_mode=WAL")
+                    self._db.execute("PRAGMA synchronous=NORMAL")
+                else:
+                    self._db = self._stack.enter_context(opened_to_read(self._path))
+                usable = self._prepare(create=create)
+            except (OSError, sqlite3.Error) as error:
+                raise DataError(f"{self._path}: cannot be used as a results store: {error}{_save_it(folder)}") from error
+            if not usable:
                 raise nothing
-        except (OSError, sqlite3.Error) as error:
-            self.close()
-            raise DataError(f"{path}: cannot be used as a results store: {error}") from error
-        except DataError:
-            self.close()
-            raise
+            undo.pop_all()
 
-    def _prepare(self, path: Path, *, create: bool) -> bool:
+    def _prepare(self, *, create: bool) -> bool:
         """Check the file, or fill a new one; False if it is still empty and not ours to fill."""
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not tables and not create:
             return False
         if not tables:
-            with self._transaction():
+            with self._transaction("the store"):
                 for statement in _SCHEMA.strip().split(";\n"):
                     self._db.execute(statement)
                 self._db.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(SCHEMA_VERSION),))
             return True
-        found = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() if "meta" in tables else None
-        if found is None:
-            raise DataError(f"{path}: an SQLite file, but no results store; choose another folder")
-        if int(found[0]) != SCHEMA_VERSION:
+        if lacking := {"meta", "results", "plans", "items"} - tables:
+            if len(lacking) == 4:
+                raise DataError(f"{self._path}: an SQLite file, but no results store; choose another folder")
+            raise DataError(f"{self._path}: damaged: the table {min(lacking)} is missing{_save_it(self.folder)}")
+        self._db.execute(f"SELECT key, created, {', '.join(COLUMNS)} FROM results LIMIT 0")
+        found = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        if found is None or found[0] != str(SCHEMA_VERSION):
+            version = "none" if found is None else str(found[0])[:20]
             raise DataError(
-                f"{path}: results of schema version {found[0]}, this program reads version {SCHEMA_VERSION}; choose another folder"
+                f"{self._path}: results of schema version {version}, this program reads version {SCHEMA_VERSION}; choose another folder"
             )
         return True
 
-    @property
-    def _db(self) -> sqlite3.Connection:
-        assert self._file is not None, "set before it is used"
-        return self._file
+    @contextlib.contextmanager
+    def _transaction(self, what: str) -> Iterator[None]:
+        """Write all or nothing.
+
+        Raises
+        ------
+        StereoFrameworkError
+            The file cannot be written, for example because the disk is full. Everything written before is kept.
+        """
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                # A full disk has ended the transaction already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise StereoFrameworkError(
+                f"{self._path}: {what} cannot be written: {error}; earlier results are kept, and the same command continues"
+            ) from error
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
+    def _reading(self) -> Iterator[None]:
+        """Read something.
+
+        Raises
+        ------
+        DataError
+            It is damaged.
+        """
         try:
             yield
-        except BaseException:
-            # A full disk has ended the transaction already.
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        except (sqlite3.Error, ValueError, RecursionError) as error:
+            raise DataError(f"{self._path}: cannot be read: {error}{_save_it(self.folder)}") from error
 
     def close(self) -> None:
         """Close the file."""
-        for connection in (self._file, self._lock):
-            if connection is not None:
-                connection.close()
+        self._stack.close()
 
     def __enter__(self) -> Store:
         return self
@@ -128,7 +162,7 @@ class Store:
     def plan(self, keys: Sequence[str], script: Any, *, grow: bool = False) -> None:
         """Make `keys`, in this order, the results that the folder is about; the same plan twice is one, and can `grow`."""
         text = json.dumps(script, sort_keys=True, default=str)
-        with self._transaction():
+        with self._transaction("the plan"):
             known = self._db.execute("SELECT plan FROM plans WHERE script = ?", (text,)).fetchone()
             if known:
                 if grow:
@@ -143,7 +177,7 @@ class Store:
 
     def refuse_method(self, method: str) -> None:
         """Raise a DataError if a method of the latest script has that name."""
-        query = f"SELECT 1 FROM items JOIN results USING (key) WHERE plan = {_LATEST} AND method = ? LIMIT 1"
+        query = f"SELECT 1 FROM items JOIN results USING (key) WHERE plan = {LATEST} AND method = ? LIMIT 1"
         if self._db.execute(query, (method,)).fetchone():
             raise DataError(f"{self.folder}: a method of the script that was run there is called {method!r}; choose another name")
 
@@ -162,67 +196,212 @@ class Store:
         Raises
         ------
         StereoFrameworkError
-            The file cannot be written, for example because the disk is full. Everything written before is kept.
+            As of a transaction.
         """
-        row = {name: getattr(result, name) for name in _COLUMNS.split(", ")}
+        row = {name: getattr(result, name) for name in COLUMNS}
         row |= {name: _dump(row[name]) for name in _JSON}
         row |= {"map": result.map and result.map.relative_to(self.folder).as_posix(), "key": key, "created": time.time()}
+        with self._transaction("a result"):
+            self._insert(row)
+
+    def _insert(self, row: Mapping[str, Any]) -> None:
         columns, places = ", ".join(row), ", ".join("?" * len(row))
-        try:
-            with self._transaction():
-                self._db.execute(f"INSERT OR REPLACE INTO results ({columns}) VALUES ({places})", tuple(row.values()))
-        except sqlite3.Error as error:
-            raise StereoFrameworkError(
-                f"{self.folder / FILE}: a result cannot be written: {error}; earlier ones are kept"
-            ) from error
+        self._db.execute(f"INSERT OR REPLACE INTO results ({columns}) VALUES ({places})", tuple(row.values()))
+
+    def restore(self, rows: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Write results as another store has them, and return the keys of those that make sense."""
+        kept = []
+        with self._transaction("what was saved"):
+            for row in rows:
+                with contextlib.suppress(ValueError, RecursionError):
+                    self._result([row[name] for name in COLUMNS])
+                    _mapping(row["script"])
+                    self._insert(row)
+                    kept.append(row["key"])
+        return kept
 
     def complete(self) -> dict[str, Path | None]:
         """Keys of all results without an error, and the files of their maps."""
-        rows = self._db.execute("SELECT key, map FROM results WHERE error IS NULL")
-        return {key: self.folder / name if name else None for key, name in rows}
+        with self._reading():
+            rows = self._db.execute("SELECT key, map FROM results WHERE error IS NULL").fetchall()
+            return {key: _map(self.folder, name) for key, name in rows}
 
     def get(self, key: str) -> Result | None:
         """The result under a key, None when there is none yet."""
-        rows = self._db.execute(f"SELECT {_COLUMNS} FROM results WHERE key = ?", (key,)).fetchall()
-        return self._result(rows[0]) if rows else None
+        with self._reading():
+            row = self._db.execute(f"SELECT {', '.join(COLUMNS)} FROM results WHERE key = ?", (key,)).fetchone()
+            return self._result(row) if row else None
 
     def results(self, *, every: bool = False) -> list[Result]:
         """Results of the latest plan in its order and those beside it, or of all plans in the order of writing."""
-        query = f"SELECT {_COLUMNS} FROM results ORDER BY rowid"
+        query = f"SELECT {', '.join(COLUMNS)} FROM results ORDER BY rowid"
         if not every:
-            columns = ", ".join(f"results.{name}" for name in _COLUMNS.split(", "))
+            columns = ", ".join(f"results.{name}" for name in COLUMNS)
             query = f"""SELECT {columns} FROM items JOIN results USING (key) JOIN plans USING (plan)
-                WHERE plan = {_LATEST} OR {_IS_BESIDE} ORDER BY {_IS_BESIDE}, position"""
-        return [self._result(row) for row in self._db.execute(query)]
+                WHERE plan = {LATEST} OR {_IS_BESIDE} ORDER BY {_IS_BESIDE}, position"""
+        with self._reading():
+            return [self._result(row) for row in self._db.execute(query)]
 
     def missing(self) -> int:
         """How many results of the latest plan are not there yet."""
-        query = f"SELECT count(*) FROM items LEFT JOIN results USING (key) WHERE plan = {_LATEST} AND id IS NULL"
-        return int(self._db.execute(query).fetchone()[0])
+        query = f"SELECT count(*) FROM items LEFT JOIN results USING (key) WHERE plan = {LATEST} AND id IS NULL"
+        with self._reading():
+            return int(self._db.execute(query).fetchone()[0])
+
+    def lacking(self) -> str:
+        """What is to be said of the results of the latest plan that are not there yet; empty where none is missing."""
+        missing = self.missing()
+        if not missing:
+            return ""
+        if self.running():
+            return f"{missing} results are still to come; the run is going on"
+        return f"{missing} results are still missing; the run was stopped early: run the same command again"
+
+    def running(self) -> bool:
+        """Whether a process is writing to the folder."""
+        lock = self.folder / LOCK
+        if not lock.is_file():
+            return False
+        with contextlib.closing(sqlite3.connect(f"{lock.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db:
+            try:
+                db.execute("SELECT name FROM sqlite_master")
+            except sqlite3.Error as error:
+                return "locked" in str(error)
+        return False
 
     def _result(self, row: Sequence[Any]) -> Result:
-        values = dict(zip(_COLUMNS.split(", "), row, strict=True))
-        values |= {name: json.loads(values[name]) for name in _JSON}
-        values["warnings"] = tuple(values["warnings"])
+        values: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
+        for name in ("id", "scene", "method", "protocol", "protocol_text"):
+            if not isinstance(values[name], str):
+                raise ValueError(f"{name}: {values[name]!r} is no text")
+        values |= {name: _mapping(values[name]) for name in ("parameters", "axes", "seconds")}
+        # Many results have the same ones.
+        values["warnings"], values["environment"] = _texts(values["warnings"]), _shared_mapping(values["environment"])
+        values["script"] = _Unread(values["script"], self._path)
         # JSON has no NaN; an undefined statistic is stored as null.
-        values["statistics"] = {k: math.nan if v is None else v for k, v in values["statistics"].items()}
-        values["map"] = self.folder / values["map"] if values["map"] else None
+        values["statistics"] = {k: math.nan if v is None else v for k, v in _mapping(values["statistics"]).items()}
+        if not all(isinstance(v, int | float) for v in values["statistics"].values()):
+            raise ValueError(f"statistics: {str(values['statistics'])[:40]!r}... are no numbers")
+        values["map"] = _map(self.folder, values["map"])
         return Result(**values)
 
 
-_BESIDE = {"beside": "maps of others"}
-"""Stands where plans have their script: the results of this plan stand beside those of every other."""
-
-_IS_BESIDE = f"plans.script = '{json.dumps(_BESIDE)}'"
-_LATEST = f"(SELECT plan FROM plans WHERE NOT {_IS_BESIDE} ORDER BY created DESC, plan DESC LIMIT 1)"
-
-_COLUMNS = "id, scene, method, protocol, protocol_text, parameters, axes, statistics, energy, seconds, warnings, error, script, map, environment"
+COLUMNS = (
+    *("id", "scene", "method", "protocol", "protocol_text", "parameters", "axes", "statistics", "energy", "seconds", "warnings"),
+    *("error", "script", "map", "environment"),
+)
 _JSON = ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment")
+
+
+class _Unread(Mapping[str, Any]):
+    """A stored mapping that is read when it is asked for: of thousands of results hardly one is asked for its script."""
+
+    __slots__ = ("_path", "_text")
+
+    def __init__(self, text: str, path: Path):
+        self._text, self._path = text, path
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            return _mapping(self._text)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{self._path}: the script of a result cannot be read: {error}") from error
+
+    def __getitem__(self, key: str) -> Any:
+        return self._read()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+
+def _mapping(text: Any) -> dict[str, Any]:
+    """A stored mapping; a ValueError for anything else."""
+    found = json.loads(text) if isinstance(text, str) else text
+    if not isinstance(found, dict):
+        raise ValueError(f"{str(found)[:40]!r} is no mapping")
+    return found
+
+
+_shared_mapping = functools.lru_cache(64)(_mapping)
+
+
+@functools.lru_cache(256)
+def _texts(text: Any) -> tuple[str, ...]:
+    found = json.loads(text) if isinstance(text, str) else text
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise ValueError(f"{str(found)[:40]!r} is no list of texts")
+    return tuple(found)
+
+
+def _map(folder: Path, name: Any) -> Path | None:
+    """The file of a map; a ValueError for one outside of the folder."""
+    if name is None:
+        return None
+    if not isinstance(name, str) or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        raise ValueError(f"map: {str(name)[:40]!r} is no file of the folder")
+    return folder / name
+
+
+def _save_it(folder: Path) -> str:
+    return f"; 'results {folder} --salvage NEW' saves what can be read to another folder"
+
+
+def _connected(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
+    """Open a file for transactions that are begun by hand; its own views and triggers may do no harm."""
+    address = f"{path.absolute().as_uri()}?immutable=1" if immutable else path
+    db = sqlite3.connect(address, uri=immutable, isolation_level=None, timeout=30)
+    db.execute("PRAGMA trusted_schema=OFF")
+    return db
+
+
+@contextlib.contextmanager
+def opened_to_read(path: Path, *, copy: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open a store without changing anything in it, on a disk that cannot be written to as well; with `copy` a copy of it.
+
+    SQLite needs to write beside a file that was left in the middle of being written, as a killed run does: of such a file on a disk
+    that cannot be written to a copy is read.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    with contextlib.ExitStack() as stack:
+        if copy:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            for file in (path, log):
+                if file.is_file():
+                    shutil.copyfile(file, folder / file.name)
+            _extend(folder / path.name)
+            yield stack.enter_context(contextlib.closing(_connected(folder / path.name)))
+            return
+        db = stack.enter_context(contextlib.closing(_connected(path)))
+        try:
+            db.execute("PRAGMA query_only=ON")
+            db.execute("SELECT name FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            pass
+        else:
+            yield db
+            return
+        left = log.is_file() and log.stat().st_size > 0
+        beside = opened_to_read(path, copy=True) if left else contextlib.closing(_connected(path, immutable=True))
+        yield stack.enter_context(beside)
+
+
+def _extend(path: Path) -> None:
+    """Give a file that was cut off its length again: of one that is shorter than its head says SQLite reads nothing at all."""
+    with path.open("r+b") as file:
+        head = file.read(32)
+        size, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
+        # What is no SQLite file may say anything there; a file of zeros takes no room, and SQLite's own limit is above this one.
+        if head.startswith(b"SQLite") and pages * size < 2**40:
+            file.truncate(max(path.stat().st_size, pages * size))
 
 
 def _locked(path: Path) -> sqlite3.Connection:
     """Keep others from writing. The system itself ends the lock together with the process, however that ends."""
-    lock = sqlite3.connect(path, isolation_level=None, timeout=0, check_same_thread=False)
+    # Somebody who asks whether a sweep is running holds it for a moment.
+    lock = sqlite3.connect(path, isolation_level=None, timeout=0.5, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:

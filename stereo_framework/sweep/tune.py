@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import yaml
 
-from stereo_framework.errors import MissingExtraError, ParameterError, close_names, nearest
+from stereo_framework.errors import DataError, MissingExtraError, ParameterError, close_names, nearest
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.averages import average
 from stereo_framework.evaluation.metrics import metric_of
@@ -347,8 +347,11 @@ class Tuner:
         said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.study.finished)} trials.\n"
         # A reader never finds half of it.
         part = self.out / f"{BEST}.part"
-        part.write_text(said + yaml.safe_dump(script, sort_keys=False))
-        os.replace(part, self.out / BEST)
+        try:
+            part.write_text(said + yaml.safe_dump(script, sort_keys=False), encoding="utf-8")
+            os.replace(part, self.out / BEST)
+        except OSError as error:
+            raise DataError(f"{self.out / BEST}: cannot be written: {error.strerror}; the same command continues") from error
 
     def tuned(self) -> Tuned:
         """What was found so far."""

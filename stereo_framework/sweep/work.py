@@ -129,8 +129,8 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
 # --- in other processes -----------------------------------------------------------------------------------------------
 
 
-def pack(unit: Unit, scene: SentScene, keep: bool) -> tuple[tuple[str, ...], bytes]:
-    """A unit as it is sent: the plug-ins that must be loaded first, and all the rest.
+def pack(unit: Unit, keep: bool) -> tuple[tuple[str, ...], bytes]:
+    """A unit as it is sent, without its scene: the plug-ins that must be loaded first, and all the rest.
 
     Raises
     ------
@@ -140,17 +140,22 @@ def pack(unit: Unit, scene: SentScene, keep: bool) -> tuple[tuple[str, ...], byt
     plugins = dict.fromkeys(plugin for _, task in unit.tasks for plugin in task.run.common.plugins)
     pipelines = [task.run.pipeline for _, task in unit.tasks]
     try:
-        return tuple(plugins), pickle.dumps((pipelines, [task.protocols for _, task in unit.tasks], scene, unit.search, keep))
+        return tuple(plugins), pickle.dumps((pipelines, [task.protocols for _, task in unit.tasks], unit.search, keep))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ParameterError(
             f"a stage cannot be sent to another process: {error}; name its file or module under plugins:"
         ) from error
 
 
-def work(plugins: Sequence[str], packed: bytes) -> list[tuple[int, Outcome]]:
+def work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> Iterator[tuple[int, Outcome]]:
     """Compute a unit in this process, each kernel in one thread."""
     for plugin in plugins:
         load_plugin(plugin)
-    pipelines, protocols, scene, search, keep = pickle.loads(packed)
+    pipelines, protocols, search, keep = pickle.loads(packed)
     with threads(1):
-        return list(measure(Tree(pipelines), protocols, scene.load(), search, keep=keep))
+        yield from measure(Tree(pipelines), protocols, sent.load(), search, keep=keep)
+
+
+def whole_work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> list[tuple[int, Outcome]]:
+    """The same, all of it at its end, for executors that know no other way."""
+    return list(work(plugins, packed, sent))

@@ -82,9 +82,9 @@ def read_entries(path: Path, entries: Entries, protocol: str | None, split: str)
 
 def _read_results(folder: Path, entries: Entries, protocol: str | None) -> None:
     with Store(folder) as store:
-        results, missing = store.results(), store.missing()
-    if missing:
-        entries.notes.append(f"{folder}: {missing} results are still missing; the run was stopped early")
+        results, lacking = store.results(), store.lacking()
+    if lacking:
+        entries.notes.append(f"{folder}: {lacking}")
     for result in results:
         if protocol in (None, result.protocol):
             # A failed run has a protocol and no score.

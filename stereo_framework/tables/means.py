@@ -74,10 +74,14 @@ class Means:
 def telling_keys(results: Sequence[Result]) -> list[str]:
     """Names of what tells results of one protocol apart: scene, method, the axes, and parameters that vary besides."""
     axes = list(dict.fromkeys(name for r in results for name in r.axes))
-    by_method: dict[str, dict[str, set[str]]] = {}
+    by_method: dict[str, dict[str, set[Any]]] = {}
     for r in results:
+        names = by_method.setdefault(r.method, {})
         for name, given in r.parameters.items():
-            by_method.setdefault(r.method, {}).setdefault(name, set()).add(json.dumps(given))
+            if name not in names:
+                names[name] = set()
+            # 1, 1.0 and true are equal in Python but not as parameters.
+            names[name].add((given.__class__, _hashable(given)))
     varying = dict.fromkeys(name for names in by_method.values() for name, values in names.items() if len(values) > 1)
     # The axis of a whole slot tells its parameters too, and a script's seed those of its stages.
     told = [name for name in varying if any(name == axis or name.startswith(f"{axis}.") for axis in axes)]
@@ -90,7 +94,9 @@ def is_seed(key: str) -> bool:
     return key.rpartition(".")[2] == "seed"
 
 
-def means(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str]) -> Means:
+def means(
+    results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str], telling: Sequence[str] | None = None
+) -> Means:
     """The mean of each statistic for each combination of the keys' values, over all else that tells results apart.
 
     Parameters
@@ -100,6 +106,8 @@ def means(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     keys : sequence of str
         ``statistic`` stands for the names in `statistics`.
     statistics : sequence of str
+    telling : sequence of str, optional
+        The `telling_keys`, where they are known already.
 
     Returns
     -------
@@ -117,7 +125,7 @@ def means(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     plain = [key for key in keys if key != STATISTIC]
     for name in (*plain, *statistics):
         check_name(name, results)
-    left = [key for key in telling_keys(results) if key not in plain]
+    left = [key for key in (telling_keys(results) if telling is None else telling) if key not in plain]
     rows: dict[tuple[Any, ...], list[Result]] = {}
     for r in results:
         rows.setdefault(tuple(_hashable(setting(r, key)) for key in plain), []).append(r)
@@ -159,8 +167,12 @@ def _hashable(item: Any) -> Any:
 
 
 def _refuse_twins(results: Sequence[Result]) -> None:
-    seen = set()
+    # Mostly the axes tell already.
+    alike: dict[Any, list[Result]] = {}
     for r in results:
+        alike.setdefault((r.scene, r.method, frozenset((k, _hashable(v)) for k, v in r.axes.items())), []).append(r)
+    seen = set()
+    for r in (r for same in alike.values() if len(same) > 1 for r in same):
         identity = (r.scene, r.method, json.dumps([dict(r.parameters), dict(r.axes)], sort_keys=True))
         if identity in seen:
             raise ParameterError(
@@ -172,6 +184,8 @@ def _refuse_twins(results: Sequence[Result]) -> None:
 
 def _balanced(members: Sequence[Result], left: Sequence[str]) -> bool:
     """Whether every scene has the same settings."""
+    if len(members) == 1:
+        return True
     settings: dict[str, set[Any]] = {}
     for r in members:
         settings.setdefault(r.scene, set()).add(tuple(_hashable(setting(r, key)) for key in left if key != "scene"))

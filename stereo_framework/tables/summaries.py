@@ -126,22 +126,26 @@ def best(results: Sequence[Result], statistic: str, top: int = 1) -> Table:
         As `means`, or a statistic that is neither better lower nor higher.
     """
     direction = better(statistic)
-    keys = [key for key in telling_keys(results) if key != "scene" and not is_seed(key)]
-    overall = means(results, keys, [statistic])
+    telling = telling_keys(results)
+    keys = [key for key in telling if key != "scene" and not is_seed(key)]
+    each = means(results, ["scene", *keys], [statistic], telling)
     if not direction:
         raise ParameterError(f"{statistic}: neither lower nor higher is better; there is no best")
-    each = means(results, ["scene", *keys], [statistic])
-    keys_shown = [key for i, key in enumerate(keys) if key == "method" or len({cell[i] for cell in overall.cells}) > 1]
+    keys_shown = [key for i, key in enumerate(keys, 1) if key == "method" or len({cell[i] for cell in each.cells}) > 1]
     kept = [keys.index(key) for key in keys_shown]
     scenes = list(dict.fromkeys(cell[0] for cell in each.cells))
+    overall = means(results, keys, [statistic], telling) if len({r.scene for r in results}) > 1 else each
     lists = [(scene, {cell[1:]: mean for cell, mean in each.cells.items() if cell[0] == scene}) for scene in scenes]
     if len(scenes) > 1:
         lists.append((f"mean of {len(scenes)} scenes", dict(overall.cells)))
     rows, equals = [], []
     for name, cells in lists:
-        values = sorted((m.value for m in cells.values() if m.value is not None), reverse=direction == "higher")
+        found = [(key, mean.value) for key, mean in cells.items()]
+        values = sorted((value for _, value in found if value is not None), reverse=direction == "higher")
+        # Equal ones share the first one's rank.
+        ranks = {value: rank for rank, value in reversed([*enumerate(values, 1)])}
         ranked = sorted(
-            ((values.index(mean.value) + 1, key, mean.value) for key, mean in cells.items() if mean.value is not None),
+            ((ranks[value], key, value) for key, value in found if value is not None),
             key=lambda entry: entry[0],
         )
         rows += [(name, rank, *(key[i] for i in kept), value) for rank, key, value in ranked[:top]]

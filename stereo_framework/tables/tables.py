@@ -78,6 +78,10 @@ class Table:
         """The rows as tables print them."""
         return [[word(v) if i < self.keys else show(v) for i, v in enumerate(row)] for row in self.rows]
 
+    def first(self, count: int) -> Table:
+        """The same without the later rows."""
+        return replace(self, rows=self.rows[:count], best=frozenset((i, j) for i, j in self.best if i < count))
+
 
 def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     """A row for each result: what distinguishes them, then statistics, then the time; the best of each scene marked.

@@ -123,12 +123,20 @@ def _tables(
     fixed = [c if c.numeric else _wrap(c, _NARROWEST) for c in broken[:keys]] if first > width else broken[:keys]
     lines: list[str] = []
     block: list[int] = []
-    for i in range(keys, len(columns)):
-        if block and _total([*fixed, *(broken[k] for k in (*block, i))]) > width:
+    for part in _parts_of_blocks(fixed, broken, keys, width):
+        if block and _total([*fixed, *(broken[k] for k in (*block, *part))]) > width:
             lines += [*_block(fixed, broken, block, width, marked, bold), ""]
             block = []
-        block.append(i)
+        block += part
     return lines + _block(fixed, broken, block, width, marked, bold)
+
+
+def _parts_of_blocks(fixed: list[_Column], columns: list[_Column], keys: int, width: int) -> Iterator[list[int]]:
+    """Columns that are kept together: those of a group, where a block holds them."""
+    for _, some in _spans(columns[keys:]):
+        part = [keys + i for i in some]
+        whole = _total([*fixed, *(columns[i] for i in part)]) <= width
+        yield from [part] if whole else ([i] for i in part)
 
 
 def _block(

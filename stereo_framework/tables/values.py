@@ -30,12 +30,23 @@ def check_name(name: str, results: Sequence[Result], what: str = "") -> None:
     ------
     ParameterError
     """
-    known = {"scene", "method", "protocol", "energy", "seconds"}
+    own = ("scene", "method", "protocol", "energy", "seconds")
+    # Nearly always one of the first has it: thousands of others need not be asked.
+    if name in own or any(_has(r, name) for r in results):
+        return
+    known = set(own)
     known |= {n for r in results for n in (*r.parameters, *r.axes, *r.statistics)}
     known |= {f"seconds.{n}" for r in results for n in r.seconds}
     known |= {n.removesuffix(".use") for n in known}
     if results and name not in known:
         raise ParameterError(f"{what}{name!r}: no result has it; {nearest(name, known)}")
+
+
+def _has(result: Result, name: str) -> bool:
+    values = (result.statistics, result.axes, result.parameters)
+    return any(name in these or f"{name}.use" in these for these in values) or (
+        name.startswith("seconds.") and name.removeprefix("seconds.") in result.seconds
+    )
 
 
 def one_protocol(results: Sequence[Result], option: str = "--where 'protocol={}'") -> str:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -199,3 +200,35 @@ def test_figure_8_of_the_paper(data, tmp_path):
             assert min(point) == min(point[2:6])
             assert min(interval) == min(interval[2:6])
             assert all(b < a for a, b in zip(point[:2], interval[:2], strict=True))
+
+
+def test_long_tables_are_cut_unless_asked_for(folder, tmp_path):
+    def rows(*options):
+        lines = _call("results", folder, *options).stdout.splitlines()
+        return sum("synthetic/" in line for line in lines), lines[-1]
+
+    assert rows("--limit", 3) == (3, "the first 3 of 8 rows; --limit 0 shows all")
+    assert rows("--limit", 0) == rows() == rows("--limit", 8) == (8, "8 results")
+    assert rows("--limit", 3, "--group", f"scene,{BOX}") == (3, "the first 3 of 4 rows; --limit 0 shows all")
+    # What machines read is whole.
+    assert len(json.loads(_call("results", folder, "--limit", 3, "--json").stdout)) == 8
+    assert len(_call("results", folder, "--limit", 3, "--csv").stdout.splitlines()) == 9
+    _call("results", folder, "--limit", 3, "--output", tmp_path / "all.txt")
+    assert (tmp_path / "all.txt").read_text().count("synthetic/") == 8
+
+
+def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["stereo_framework.cli.run"], "_MOST_ROWS", 3)
+    (tmp_path / "sizes.yaml").write_text(yaml.safe_dump(SCRIPT | {"report": {}}, sort_keys=False))
+    for _ in range(2):  # computed, and found stored
+        said = _call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out")
+        assert said.exit_code == 0, said.output
+        assert said.stdout.count("synthetic/planes") == 3
+        assert f"the first 3 of 8 rows; stereo-framework results {tmp_path / 'out'} --limit 0 shows all" in said.stdout
+    whole = json.loads(_call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out", "--json").stdout)
+    assert whole == json.loads(_call("results", tmp_path / "out", "--json").stdout)
+    # Failures are counted wherever they stand, and without a folder all is printed.
+    failed = _call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "other", "--memory", "1K")
+    assert failed.exit_code == 1
+    assert failed.stderr.splitlines()[-1].startswith("error: 5 more runs failed; stereo-framework results ")
+    assert _call("run", tmp_path / "sizes.yaml").stdout.count("synthetic/") == 8

@@ -3,10 +3,12 @@
 import pytest
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.page.page import Statement
 from stereo_framework.papers import NAMES, find_paper
 from stereo_framework.papers.comparison import Comparison, comparison_table, exported
+from stereo_framework.papers.paper import Outcome
 from stereo_framework.papers.published import published_parameters, published_table
-from stereo_framework.papers.reproduce import reproduce
+from stereo_framework.papers.reproduce import by_item, reproduce
 from stereo_framework.papers.taxonomy2002.table5 import SCENES
 from stereo_framework.tables.formats import to_text
 
@@ -42,6 +44,21 @@ def test_comparisons_as_tables():
     assert table.rows[0][4].mark == "bad"
     assert [cell.text for cell in table.rows[1][2:5]] == ["1.00", "-", "-"]
     assert to_text(exported("t", comparisons), "csv").splitlines()[1] == "row,column,1.0,2.5,1.5,±0.1,a reason"
+
+
+def test_what_each_item_came_to():
+    outside, inside, unjudged = _compared(1.0, 2.5, 0.1, 0.1), _compared(1.0, 1.0, 0.1, 0.1), _compared(1.0, None, 0.1, 0.1)
+    claims = [
+        Statement("a", True, "", "section 1"),
+        Statement("b", False, "", "section 2"),
+        Statement("c", False, ""),
+        Statement("d", None, ""),
+    ]
+    outcomes = {"one": Outcome([], [outside, inside, unjudged], claims), "two": Outcome([], [inside])}
+    table = by_item(outcomes, {"one": "Table 1", "two": "Table 2"})
+    texts = [["Table 1", "2", "1", "1", "1", "", "1"], ["Table 2", "1", "", "", "", "", ""]]
+    assert [[cell.text for cell in row] for row in table.rows] == texts
+    assert [cell.mark for cell in table.rows[0]] == ["", "", "bad", "", "bad", "", "bad"]
 
 
 def test_published_tables():

@@ -1,22 +1,32 @@
 """Who computes does not matter: equal results from all executors, workers that die, runs that do not fit."""
 
 import concurrent.futures
+import contextlib
 import importlib.util
 import multiprocessing
+import multiprocessing.connection
 import os
 import re
+import socket
+import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
+import yaml
 
 import stereo_framework
 from stereo_framework.datasets import random_planes
 from stereo_framework.engine import slabs
 from stereo_framework.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError
 from stereo_framework.scene import Frame, Scene, Search
-from stereo_framework.sweep import Store, crew
-from stereo_framework.sweep.scenes import send
+from stereo_framework.script import load
+from stereo_framework.sweep import Store, crew, scenes
+from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.runs import execute
+from stereo_framework.sweep.scenes import SentScene, send
 
 SWEEP = {
     "matching_cost": "absolute_difference",
@@ -157,6 +167,141 @@ def test_a_dask_scheduler_that_is_not_there(monkeypatch):
     monkeypatch.setattr(distributed, "Client", client)
     with pytest.raises(DataError, match="--dask tcp://nowhere:1: no Dask scheduler answers there"):
         swept(dask="tcp://nowhere:1")
+
+
+@dask
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["nobody", "silent", "rubbish"])
+def test_a_server_that_is_none_of_dasks_is_told_soon(kind):
+    """Within 5 s, whatever listens there."""
+    pytest.importorskip("distributed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        if kind == "nobody":
+            server.close()
+        elif kind == "rubbish":
+
+            def answer():
+                with contextlib.suppress(OSError):
+                    while True:
+                        connection, _ = server.accept()
+                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10)
+
+            threading.Thread(target=answer, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(DataError, match=rf"--dask {address}: no Dask scheduler answers there: \S") as told:
+            swept(dask=address)
+    assert time.monotonic() - began < 5
+    assert "\n" not in str(told.value)
+
+
+WAITING = """
+import pathlib, time
+from stereo_framework.stage import stage
+
+@stage("refinement", source="a test")
+def waiting(disparity, *, number: int = 0, door: str = ""):
+    for _ in range(3000 * (number == 2)):
+        if pathlib.Path(door).exists():
+            break
+        time.sleep(0.01)
+    return disparity
+"""
+
+
+def waiting(tmp_path):
+    """Three runs that belong together; the last one waits for the file ``door``, half a minute at most."""
+    (tmp_path / "waiting_stage.py").write_text(WAITING)
+    return {
+        "plugins": [str(tmp_path / "waiting_stage.py")],
+        "matching_cost": "absolute_difference",
+        "optimization": "winner_take_all",
+        "refinement": [{"use": "waiting", "door": str(tmp_path / "door")}],
+        "sweep": {"grid": {"refinement.waiting.number": [0, 1, 2]}},
+    }
+
+
+@dask
+@pytest.mark.parametrize("kind", ["process", "dask"])
+def test_results_come_while_others_of_their_unit_are_computed(kind, tmp_path, registry, request):
+    who = {"executor": "process"} if kind == "process" else {"dask": request.getfixturevalue("cluster")}
+    script = load(waiting(tmp_path))
+    coming = execute([script], plan(script, [own_scene()]), out=tmp_path / "out", workers=1, maps=True, **who)
+    for number in (0, 1):
+        place, result = next(coming)
+        assert (place, result.axes["refinement.waiting.number"], result.error) == (number, number, None)
+        assert result.disparity is not None
+    # What has come is stored, whatever becomes of this process.
+    with Store(tmp_path / "out") as store:
+        assert len(store.results()) == 2
+    assert not (tmp_path / "door").exists()
+    (tmp_path / "door").touch()
+    assert [(place, result.error) for place, result in coming] == [(2, None)]
+
+
+def test_the_arrays_of_a_scene_are_sent_once_a_process(monkeypatch, registry):
+    sent, real = [], multiprocessing.connection.Connection.send
+
+    def send(connection, message):
+        sent.append(message)
+        real(connection, message)
+
+    monkeypatch.setattr(multiprocessing.connection.Connection, "send", send)
+    grid = {"matching_cost.truncation": {"range": [1, 40, 1]}, "aggregation.box.size": [1, 3, 5, 7]}
+    results = stereo_framework.run(SWEEP | {"sweep": {"grid": grid}}, scenes=own_scene(), executor="process", workers=2)
+    assert not any(r.error for r in results)
+    whole = [message for message in sent if isinstance(message, SentScene)]
+    units = [message for message in sent if isinstance(message, tuple)]
+    assert len(units) > 4
+    # Nobody may have been left for the second one to do.
+    assert 1 <= len(whole) <= 2
+    assert not any(about.pickled for _, _, about in units)
+
+
+@dask
+def test_the_arrays_of_a_scene_are_sent_once_to_a_cluster(monkeypatch, registry, cluster):
+    import distributed
+
+    sent, real = [], distributed.Client.scatter
+
+    def scatter(client, data, **options):
+        sent.append((data.name, len(data.pickled), options["broadcast"]))
+        return real(client, data, **options)
+
+    monkeypatch.setattr(distributed.Client, "scatter", scatter)
+    results = stereo_framework.run(SWEEP, scenes=own_scene(), dask=cluster)
+    assert not any(r.error for r in results)
+    assert [(name, broadcast) for name, _, broadcast in sent] == [("mine", True)]
+
+
+def test_few_scenes_are_kept():
+    for seed in range(10):
+        scene = random_planes(rows=8, columns=16, levels=4, seed=seed)
+        sent = send(scene, None)
+        loaded = sent.load()
+        assert sent.load() is loaded
+        assert not sent.without_arrays.is_lacking
+    assert len(scenes._HERE) <= 4
+
+
+@pytest.mark.slow
+def test_that_kernels_are_compiled_elsewhere_is_told(tmp_path):
+    script = yaml.safe_dump(
+        {"scenes": ["synthetic/planes"], "include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
+    )
+    (tmp_path / "window.yaml").write_text(script)
+    for options in (["--workers", "2"], ["--executor", "process"]):
+        command = [
+            sys.executable,
+            "-c",
+            "from stereo_framework.cli.main import main; main()",
+            "run",
+            tmp_path / "window.yaml",
+            *options,
+        ]
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / options[-1])}
+        said = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=True).stderr
+        assert said.count("compiling kernels: first use only") == 1, said
 
 
 def dangerous(tmp_path, **parameters):

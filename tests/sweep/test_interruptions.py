@@ -1,6 +1,7 @@
 """Sweeps that are killed or interrupted at any moment, and continued: nothing twice, nothing lost. One writer at a time."""
 
-import itertools
+import contextlib
+import json
 import os
 import random
 import signal
@@ -63,27 +64,106 @@ def start(script, *options):
     return subprocess.Popen([*COMMAND, str(script), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+# More runs, that take longer: there must be some left to be killed.
+LONG = SWEEP | {
+    "sweep": {
+        "grid": {
+            "matching_cost.truncation": {"range": [1, 60, 1]},
+            "aggregation.diffusion.iterations": [80, 160, 320],
+            "refinement": [[], ["parabola"]],
+        }
+    }
+}
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return table(stereo_framework.run(LONG, workers=2))
+
+
 @pytest.mark.slow
-def test_killed_at_random_moments(script, tmp_path, uninterrupted):
+@pytest.mark.filterwarnings("ignore")  # Dask's own
+@pytest.mark.parametrize("who", ["thread", "process", "dask"])
+def test_killed_at_twenty_moments(who, tmp_path, whole, request):
+    (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(LONG | {"name": "script"}, sort_keys=False))
+    options = ("--dask", request.getfixturevalue("cluster")) if who == "dask" else ("--executor", who)
     out, chance = tmp_path / "out", random.Random()
-    survived = 0
-    for executor in itertools.islice(itertools.cycle(("thread", "process")), 15):
-        child = start(script, "--out", str(out), "--executor", executor, "--workers", "2")
-        # Some are killed while they start, most while they compute, some may be through.
-        time.sleep(chance.uniform(0.3, 3.5))
+    survived = amid = 0
+    for number in range(20):
+        child = start(tmp_path / "sweep.yaml", "--out", str(out), "--workers", "2", *options)
+        # Five are killed while they start, the others when there is something new, or a little later.
+        deadline = time.monotonic() + (chance.uniform(0.2, 2.5) if number % 4 == 3 else 300)
+        while time.monotonic() < deadline and count(out) == survived:
+            assert child.poll() is None, child.communicate()
+            time.sleep(0.01)
+        time.sleep(chance.choice((0, 0, 0.05)))
+        amid += child.poll() is None and count(out) > 0
         child.send_signal(signal.SIGKILL)
         child.communicate()
         kept = stored(out)
         assert len(kept) >= survived, "results were lost"
         assert len({r.id for r in kept}) == len(kept), "results are there twice"
         survived = len(kept)
-    child = start(script, "--out", str(out))
-    _, errors = child.communicate(timeout=120)
+    assert amid >= 15
+    assert survived < 360
+    child = start(tmp_path / "sweep.yaml", "--out", str(out), "--workers", "2", *options)
+    _, errors = child.communicate(timeout=900)
     assert child.returncode == 0, errors
-    assert table(stored(out)) == uninterrupted
-    with sqlite3.connect(out / "results.sqlite") as db:
-        assert db.execute("SELECT count(*), count(DISTINCT id) FROM results").fetchone() == (48, 48)
-    db.close()
+    assert table(stored(out)) == whole
+    with contextlib.closing(sqlite3.connect(out / "results.sqlite")) as db:
+        assert db.execute("SELECT count(*), count(DISTINCT id) FROM results").fetchone() == (360, 360)
+
+
+def count(out):
+    """How many results are stored, without reading them."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True)) as db:
+            return db.execute("SELECT count(*) FROM results").fetchone()[0]
+    except sqlite3.Error:
+        return 0  # not there yet
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Dask's own
+def test_a_scheduler_that_dies_fails_no_run(tmp_path, whole):
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(LONG | {"name": "script"}, sort_keys=False))
+    program = [sys.executable, "-W", "ignore", "-m"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    told, out = tmp_path / "scheduler.json", tmp_path / "out"
+    options = ("--port", "0", "--host", "127.0.0.1", "--scheduler-file", told, "--no-dashboard")
+    others = [subprocess.Popen([*program, "distributed.cli.dask_scheduler", *map(str, options)], **quiet)]
+    try:
+        wait(told.is_file)
+        address = json.loads(told.read_text())["address"]
+        worker = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "10")
+        others.append(subprocess.Popen([*program, "distributed.cli.dask_worker", address, *worker], **quiet))
+        time.sleep(5)
+        child = start(tmp_path / "sweep.yaml", "--out", str(out), "--dask", address)
+        wait(lambda: count(out) > 0)
+        others[0].kill()
+        _, errors = child.communicate(timeout=30)
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+    assert child.returncode == 2
+    *progress, line = errors.splitlines()
+    assert line == f"error: --dask {address}: the scheduler is gone; results so far are kept, and the same command continues"
+    assert all("done" in said or "compiling" in said for said in progress), errors
+    kept = stored(out)
+    assert kept
+    assert not any(r.error for r in kept)
+    child = start(tmp_path / "sweep.yaml", "--out", str(out))
+    child.communicate(timeout=900)
+    assert table(stored(out)) == whole
+
+
+def wait(for_what):
+    deadline = time.monotonic() + 300
+    while not for_what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("executor", ["thread", pytest.param("process", marks=pytest.mark.slow)])
@@ -167,7 +247,7 @@ def test_a_full_disk_loses_what_is_in_flight_alone(tmp_path, uninterrupted, monk
         whole(store, key, result)
 
     monkeypatch.setattr(Store, "add", add)
-    with pytest.raises(StereoFrameworkError, match=r"cannot be written: database or disk is full; earlier ones are kept"):
+    with pytest.raises(StereoFrameworkError, match=r"cannot be written: database or disk is full; earlier results are kept"):
         stereo_framework.run(SWEEP, out=tmp_path / "out", workers=2)
     monkeypatch.undo()
     assert 5 <= len(stored(tmp_path / "out")) < 48

@@ -11,10 +11,13 @@ import pytest
 import yaml
 
 import stereo_framework
+from stereo_framework import CostVolume
 from stereo_framework.errors import DataError, ScriptError
 from stereo_framework.io.pfm import read_pfm
+from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
+from stereo_framework.stage import stage
 from stereo_framework.sweep import Store
 from stereo_framework.sweep import run as run_function
 from stereo_framework.sweep.identity import code_digest
@@ -115,6 +118,24 @@ def test_a_plugins_code_is_part_of_the_identity(tmp_path):
     one, same, other = (code_digest((str(tmp_path / f"{name}.py"),)) for name in ("one", "same", "other"))
     assert one == same
     assert len({one, other, code_digest()}) == 3
+
+
+def test_the_cell_of_a_notebook_may_run_again_and_is_part_of_the_identity(registry, tmp_path):
+    script = {"matching_cost": "typed", "optimization": "winner_take_all"}
+    found = []
+    for number in (1, 2, 2):
+        # A notebook gives the text of every cell a file of its own.
+        cell = tmp_path / f"{number}.py"
+        cell.write_text(f"""
+@stage("matching_cost", source="a test")
+def typed(reference, match, search):
+    return CostVolume(absolute_difference(reference, match, search).costs * np.float32({number}), search, 255.0)
+""")
+        names = {"stage": stage, "CostVolume": CostVolume, "absolute_difference": absolute_difference, "np": np}
+        exec(compile(cell.read_text(), cell, "exec"), names | {"__name__": "__main__"})
+        found += stereo_framework.run(script, scenes=_scene(seed=0))
+    first, changed, same = (r.id for r in found)
+    assert first != changed == same
 
 
 def test_an_interrupted_run_continues(tmp_path):
@@ -236,6 +257,26 @@ def test_a_range_around_a_truth_that_there_is_not():
 
 def test_scenes_of_the_script_are_loaded():
     assert [s.name for s in scenes_of(load(SWEEP | {"scenes": ["synthetic/planes"]}), None, None)] == ["synthetic/planes"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_of_many_scenes_few_are_loaded(workers):
+    scenes = [_scene(f"scene{i}", seed=i) for i in range(12)]
+    expected = [stereo_framework.run(SWEEP, scenes=_scene(f"scene{i}", seed=i))[0].id for i in (0, 11)]
+
+    def loaded():
+        return sum(bool(scene.__dict__.get("_images")) for scene in scenes)
+
+    tasks = plan(load(SWEEP), scenes)
+    assert loaded() == 0
+    found = {}
+    for place, result in execute([], tasks, workers=workers, maps=False):
+        found[place] = result
+        # Those that are computed, and those that are handed out next.
+        assert loaded() <= 2 * workers + 2
+    assert loaded() == 0
+    assert [found[0].id, found[66].id] == expected
+    assert not any(result.error for result in found.values())
 
 
 @pytest.mark.slow

@@ -124,7 +124,7 @@ def test_a_write_that_fails_keeps_what_was_there(tmp_path):
         store.plan(["a", "b"], {})
         store.add("a", _result(method="a"))
         store._db.execute("PRAGMA query_only = ON")
-        with pytest.raises(StereoFrameworkError, match=r"cannot be written.*earlier ones are kept"):
+        with pytest.raises(StereoFrameworkError, match=r"cannot be written.*earlier results are kept"):
             store.add("b", _result(method="b"))
     with Store(tmp_path) as store:
         assert [r.method for r in store.results()] == ["a"]

@@ -75,6 +75,13 @@ def test_what_does_not_fit_goes_below():
     )
 
 
+def test_a_group_is_kept_together_where_it_fits():
+    header = ["method", *(f"{scene}:bad_pixels_{region}" for scene in ("map", "venus") for region in ("nonocc", "disc", "all"))]
+    lines = laid_out(header, [["a", *"123456"], ["b", *"654321"]], 43, keys=1)
+    # The first column takes 6 characters, each group 2 and 6 + 2 + 4 + 2 + 3: 43 are one too few for both.
+    assert [line.split() for line in lines if line.startswith("a")] == [["a", "1", "2", "3"], ["a", "4", "5", "6"]]
+
+
 def test_texts_are_wrapped_between_words_and_the_best_are_marked_wherever_they_stand():
     rows = [["box", "Average the costs over a square window."], ["min_filter", "The best of shifted windows."]]
     lines = laid_out(["stage", "what it does"], rows, 32)

@@ -98,7 +98,7 @@ const stored = (() => {
 
   // --- small pictures -------------------------------------------------------------------------------------------------
   for (const block of blocks) {
-    let layer = "disparity";
+    let layer = block.node.dataset.layer;
     const cells = block.rows.flatMap(row => row.cells.filter(Boolean)), used = new Map();
     const offered = LAYERS.filter(name => cells.some(cell => cell.step !== undefined && !cell.truth && (name === "disparity"
       || (name === "confidence" ? cell.confidence : cells.some(other => other.truth)))));

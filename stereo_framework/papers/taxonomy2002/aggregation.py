@@ -124,7 +124,7 @@ def figure12(context: Context) -> Outcome:
                 shares[r.method] = too_near(r.disparity - scene.truth, near_edges)
                 caption = f"Near discontinuities {shares[r.method]:.2f} % are more than a pixel too near, {r.statistics['bad_pixels_discont']:.2f} % are bad in either way."
                 shown[r.method] = stored_map(r.disparity, caption=caption)
-        blocks.append(Scenes([scene_row(scene, shown, resolve("taxonomy2002"))]))
+        blocks.append(Scenes([scene_row(scene, shown, resolve("taxonomy2002"))], layer="error"))
     return Outcome(blocks, statements=[_FATTENING.asked(shares)])
 
 

@@ -65,7 +65,7 @@ def experiment7(context: Context) -> Outcome:
         maps, truth = _shown(results, scene.name), truths[scene.name]
         errors = {name: _inner(d - truth) for name, d in maps.items()}
         stored = {name: stored_map(disparity) for name, disparity in maps.items()}
-        blocks.append(Scenes([scene_row(scene, stored, resolve("taxonomy2002"))], f"Figure 15: {scene.name}"))
+        blocks.append(Scenes([scene_row(scene, stored, resolve("taxonomy2002"))], f"Figure 15: {scene.name}", "error"))
         near = {name: e[np.abs(e) <= _GROSS] for name, e in errors.items()}
         panels = {"disparity (px)": {n: _inner(d) for n, d in maps.items()}, "signed error of matches (px)": near}
         drawn = svg_text(distributions_figure(panels, 1 / 16, title=f"Figure 15: histograms, {scene.name}"))

@@ -1,0 +1,366 @@
+"""Results stores that are damaged, foreign, of the first version, on disks that are full or cannot be written to, or being written."""
+
+import contextlib
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stereo_framework.cli.main import app
+from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep.salvage import salvage
+
+SCRIPT = {"name": "window", "scenes": ["synthetic/planes"], "include": "window", "search": {"maximum": 3}}
+COUNT = 40
+
+
+def filled(folder, count=COUNT):
+    """A store with results of a plan that is one longer."""
+    with Store(folder, create=True) as store:
+        store.plan([f"{i} window p" for i in range(count + 1)], {"name": "window"})
+        for i in range(count):
+            store.add(f"{i} window p", one(i))
+    return folder / "results.sqlite"
+
+
+def one(i, **changes):
+    values = {
+        "id": f"{i:016x}",
+        "scene": "synthetic/planes",
+        "method": "window",
+        "protocol": "taxonomy2002",
+        "protocol_text": "taxonomy2002: bad (percent) = error > 1 px",
+        "parameters": {"aggregation.box.size": i},
+        "axes": {"aggregation.box.size": i},
+        "statistics": {"bad_pixels_nonocc": i / 8},
+        "script": {"name": "window", "aggregation": ["box"]},
+    }
+    return Result(**values | changes)
+
+
+@contextlib.contextmanager
+def opened(path):
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        yield db
+
+
+def call(*arguments):
+    """A verb; its errors are one line each and no traceback."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def verbs(folder):
+    return [
+        ("results", folder),
+        ("results", folder, "--best", "bad_pixels_nonocc"),
+        ("report", folder, "--out", folder / "page.html"),
+        ("rank", folder),
+    ]
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "window.yaml"
+    path.write_text(yaml.safe_dump(SCRIPT))
+    return path
+
+
+def page(number):
+    def damage(path):
+        size = 4096
+        data = bytearray(path.read_bytes())
+        data[size * number : size * (number + 1)] = random.Random(number).randbytes(size)
+        path.write_bytes(data)
+
+    return damage
+
+
+def bits(path):
+    data, chance = bytearray(path.read_bytes()), random.Random(1)
+    for _ in range(60):
+        data[chance.randrange(100, len(data))] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size - 5000)
+
+
+def sql(statement):
+    def damage(path):
+        with opened(path) as db:
+            db.execute(statement)
+
+    return damage
+
+
+def text(column, value):
+    return sql(f"UPDATE results SET {column} = '{value}' WHERE key LIKE '7 %'")
+
+
+DAMAGES = {
+    **{f"page {number}": page(number) for number in (0, 2, 5, 8)},
+    "bits": bits,
+    "cut": cut,
+    "no table results": sql("DROP TABLE results"),
+    "no table items": sql("DROP TABLE items"),
+    "no table meta": sql("DROP TABLE meta"),
+    "bad JSON": text("parameters", "{"),
+    "JSON of another kind": text("statistics", "[1, 2]"),
+    "texts among statistics": text("statistics", '{"bad_pixels_nonocc": "x"}'),
+    "endless JSON": text("axes", "[" * 100_000),
+    "a blob": sql("UPDATE results SET method = x'ff' WHERE key LIKE '7 %'"),
+    "no text": sql("UPDATE results SET scene = CAST(x'ff' AS TEXT) WHERE key LIKE '7 %'"),
+    "a map elsewhere": text("map", "../../etc/passwd"),
+    "another version": sql("UPDATE meta SET value = '2'"),
+    "no number of a version": sql("UPDATE meta SET value = 'new'"),
+    "a foreign table": sql("ALTER TABLE results RENAME COLUMN axes TO birds"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_store_is_told_in_a_line(damage, tmp_path):
+    path = filled(tmp_path / "out")
+    before = path.read_bytes()
+    DAMAGES[damage](path)
+    assert path.read_bytes() != before
+    for verb in verbs(path.parent):
+        result = call(*verb)
+        assert (result.exit_code, str(path) in result.stderr, len(result.stderr.splitlines())) == (2, True, 1), result.output
+        assert "--salvage NEW" in result.stderr or "choose another folder" in result.stderr
+
+
+@pytest.mark.parametrize("damage", ["page 0", "page 5", "no table items", "a foreign table", "another version"])
+def test_a_run_does_not_touch_a_damaged_store(damage, tmp_path, script):
+    path = filled(tmp_path / "out")
+    DAMAGES[damage](path)
+    before = path.read_bytes()
+    result = call("run", script, "--out", path.parent)
+    assert (result.exit_code, str(path) in result.stderr, len(result.stderr.splitlines())) == (2, True, 1), result.output
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", [name for name in DAMAGES if name not in ("page 0", "no table results", "a foreign table")])
+def test_what_can_be_read_is_saved(damage, tmp_path):
+    path = filled(tmp_path / "out")
+    (tmp_path / "out" / "window.yaml").write_text("name: window\n")
+    DAMAGES[damage](path)
+    damaged = path.read_bytes()
+    result = call("results", path.parent, "--salvage", tmp_path / "new")
+    assert result.exit_code == 0, result.output
+    assert path.read_bytes() == damaged
+    with Store(tmp_path / "new") as store:
+        saved = store.results()
+    # A page of 4096 bytes holds 15 of these results or fewer; flipped bits take more, and the cut two pages.
+    assert len(saved) >= {"bits": 10, "cut": 5}.get(damage, COUNT - 16)
+    assert (tmp_path / "new" / "window.yaml").read_text() == "name: window\n"
+    if damage != "bits":  # a flipped digit is a digit
+        numbers = {r.axes["aggregation.box.size"] for r in saved}
+        assert {r.statistics["bad_pixels_nonocc"] for r in saved} == {i / 8 for i in numbers}
+
+
+@pytest.mark.parametrize("damage", ["page 0", "no table results"])
+def test_what_cannot_be_saved_is_told(damage, tmp_path):
+    path = filled(tmp_path / "out")
+    DAMAGES[damage](path)
+    with pytest.raises(DataError, match=r"results.sqlite: (nothing|no result) can be read"):
+        salvage(path.parent, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_results_are_not_saved_over_others(tmp_path):
+    filled(tmp_path / "out")
+    filled(tmp_path / "other")
+    with pytest.raises(DataError, match="there are results already"):
+        salvage(tmp_path / "out", tmp_path / "other")
+    with pytest.raises(DataError, match="no results there"):
+        salvage(tmp_path / "nowhere", tmp_path / "new")
+
+
+def test_maps_are_saved_as_well(tmp_path):
+    path = filled(tmp_path / "out")
+    (tmp_path / "out" / "maps").mkdir()
+    (tmp_path / "out" / "maps" / "a.pfm").write_bytes(b"a map")
+    with Store(path.parent, create=True) as store:
+        store.add("3 window p", one(3, map=path.parent / "maps" / "a.pfm"))
+        store.add("4 window p", one(4, map=path.parent / "maps" / "gone.pfm"))
+    assert salvage(path.parent, tmp_path / "new") == (COUNT, 0)
+    assert (tmp_path / "new" / "maps" / "a.pfm").read_bytes() == b"a map"
+
+
+def test_a_store_of_the_first_version_is_read_and_continued(tmp_path):
+    """The file was written by the first release that could be continued; it never changes."""
+    shutil.copyfile(Path(__file__).parent / "results_version_1.sqlite", tmp_path / "results.sqlite")
+    with Store(tmp_path) as store:
+        three, five = store.results()
+        assert store.missing() == 1
+        assert [r.parameters["aggregation.box.size"] for r in store.results(every=True)] == [3, 1, 5]
+    assert (three.id, three.scene, three.method, three.energy) == ("0000000000000003", "synthetic/planes", "window", 10.5)
+    assert three.statistics["bad_pixels_all"] == 0.75
+    assert three.statistics["rms_error_textureless"] != three.statistics["rms_error_textureless"]
+    assert three.parameters["matching_cost.truncation"] is None
+    assert (three.seconds, three.warnings) == ({"matching_cost": 0.25, "evaluation": 0.5}, ("little texture",))
+    assert (three.script, three.environment["numpy"]) == ({"name": "window", "scenes": ["synthetic/planes"]}, "2.0.0")
+    assert (three.map, five.error) == (tmp_path / "maps" / "three.pfm", "optimization: out of memory")
+    with Store(tmp_path, create=True) as store:
+        assert set(store.complete()) == {"one window p", "three window p"}
+        store.add("seven window p", one(7))
+        assert store.missing() == 0
+
+
+# --- disks ------------------------------------------------------------------------------------------------------------
+
+
+VERB = (sys.executable, "-c", "from stereo_framework.cli.main import main; main()")
+
+
+def on_a_read_only_disk(folder, *command):
+    """What a command says where the folder cannot be written to; needs a system that lets us mount it so."""
+    quoted = " ".join(f"'{part}'" for part in command)
+    line = f"mount --bind '{folder}' '{folder}' && mount -o remount,ro,bind '{folder}' && {quoted}"
+    return subprocess.run(["unshare", "-rm", "sh", "-c", line], capture_output=True, text=True, timeout=120, check=False)
+
+
+def can_mount(tmp_path):
+    return shutil.which("unshare") and on_a_read_only_disk(tmp_path, "true").returncode == 0
+
+
+def test_reading_needs_no_writing(tmp_path):
+    path = filled(tmp_path / "out")
+    if not can_mount(path.parent):
+        pytest.skip("the system does not let us mount a folder read-only")
+    found = on_a_read_only_disk(path.parent, *VERB, "results", path.parent, "--csv")
+    assert (found.returncode, len(found.stdout.splitlines())) == (0, COUNT + 1), found.stderr
+    # A run that was killed leaves part of its results in a second file.
+    store = Store(path.parent, create=True)
+    store.add(f"{COUNT} window p", one(COUNT))
+    shutil.copytree(path.parent, tmp_path / "killed")
+    store.close()
+    assert (tmp_path / "killed" / "results.sqlite-wal").stat().st_size > 0
+    found = on_a_read_only_disk(tmp_path / "killed", *VERB, "results", tmp_path / "killed", "--csv")
+    assert (found.returncode, len(found.stdout.splitlines())) == (0, COUNT + 2), found.stderr
+
+
+def test_reading_leaves_nothing_behind(tmp_path):
+    path = filled(tmp_path / "out")
+    before = sorted(tmp_path.rglob("*"))
+    call("results", path.parent)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("verb", ["results", "rank", "report"])
+def test_a_run_that_is_going_on_was_not_stopped(verb, tmp_path):
+    path = filled(tmp_path / "out")
+    arguments = [verb, path.parent, *(["--out", tmp_path / "page.html"] if verb == "report" else [])]
+
+    def said():
+        result = call(*arguments)
+        assert result.exit_code == 0, result.output
+        return (tmp_path / "page.html").read_text() if verb == "report" else result.stderr
+
+    with Store(path.parent, create=True):
+        assert "1 results are still to come; the run is going on" in said()
+        with pytest.raises(DataError, match="another sweep is writing there"):
+            Store(path.parent, create=True)
+    assert "1 results are still missing; the run was stopped early: run the same command again" in said()
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
+from stereo_framework.cli.main import main
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="needs a limit on the size of files")
+def test_a_full_disk_is_a_line_at_any_moment(tmp_path):
+    script = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": {"range": [1, 59, 2]}}}}
+    (tmp_path / "window.yaml").write_text(yaml.safe_dump(script))
+    whole = call("run", tmp_path / "window.yaml", "--out", tmp_path / "whole")
+    assert whole.exit_code == 0
+    for size in (0, 500, 4096, 8192, 30_000, 40_000, 50_000, 60_000, 80_000, 120_000):
+        out = tmp_path / f"out{size}"
+        command = [sys.executable, "-c", LIMITED, str(size), "run", str(tmp_path / "window.yaml"), "--out", str(out)]
+        child = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert child.returncode == 2, (size, child.stderr)
+        *_, line = child.stderr.splitlines()
+        assert line.startswith("error: "), (size, child.stderr)
+        assert str(out) in line
+        assert "Traceback" not in child.stderr
+        assert call("run", tmp_path / "window.yaml", "--out", out).exit_code == 0
+        with Store(out) as store, Store(tmp_path / "whole") as other:
+            assert [(r.id, r.statistics) for r in store.results()] == [(r.id, r.statistics) for r in other.results()]
+
+
+def test_a_plan_that_does_not_fit_is_told(tmp_path):
+    with Store(tmp_path, create=True) as store:
+        store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count').fetchone()[0]}")
+        with pytest.raises(
+            StereoFrameworkError, match="the plan cannot be written: database or disk is full; earlier results are kept"
+        ):
+            store.plan([f"{i} window p" for i in range(1000)], {})
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+NAMES = ("q?a", "50%20 #{x} ü '&\"", "file:x")
+
+
+def test_folders_of_any_name(tmp_path):
+    for name in NAMES:
+        folder = tmp_path / name
+        filled(folder, 3)
+        for verb in (
+            ("results", folder, "--best", "bad_pixels_nonocc"),
+            ("rank", folder),
+            ("boundary", folder),
+            ("results", folder, "--salvage", tmp_path / f"saved {name}"),
+            ("results", tmp_path / f"saved {name}"),
+        ):
+            result = call(*verb)
+            assert result.exit_code == 0 or "no result has error_rate" in result.stderr, result.output
+        assert "1 results are still missing" in call("results", folder).stderr
+        with Store(folder, create=True):
+            assert "the run is going on" in call("results", folder).stderr
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {*NAMES, *(f"saved {name}" for name in NAMES)}
+
+
+def test_searches_in_folders_of_any_name_have_studies_of_their_own(tmp_path):
+    pytest.importorskip("optuna", reason="optuna is not installed")
+    swept = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
+    (tmp_path / "window.yaml").write_text(yaml.safe_dump(swept))
+    for name in ("q?a", "q?b #{x}"):
+        found = call("tune", tmp_path / "window.yaml", "--trials", "1", "--out", tmp_path / name)
+        assert found.exit_code == 0, found.output
+        assert (tmp_path / name / "study.sqlite").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"window.yaml", "q?a", "q?b #{x}"}
+
+
+def test_a_study_that_is_spoiled_while_it_is_used_is_told(tmp_path):
+    pytest.importorskip("optuna", reason="optuna is not installed")
+    from stereo_framework.sweep.tune import Tuner
+
+    script = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [3, 5, 7, 9]}}}
+    with Tuner(script, "bad_pixels_nonocc", out=tmp_path, trials=4) as tuner:
+        trials = iter(tuner)
+        next(trials)
+        with opened(tmp_path / "study.sqlite") as db:
+            db.execute("DROP TABLE trial_values")
+        with pytest.raises(
+            StereoFrameworkError, match=r"study.sqlite: a trial cannot be read or written: no such table: trial_values"
+        ):
+            list(trials)
