@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -75,6 +76,28 @@ class Checked:
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         return self.schema(handler(core))
+
+
+@dataclass(frozen=True)
+class Located:
+    """In an annotation: the value names files, and what becomes of it when a script in some folder says it.
+
+    Parameters
+    ----------
+    start : callable
+        Takes the value and the folder; returns the value with all relative paths starting there.
+    """
+
+    start: Callable[[Any, Path], Any]
+
+
+def located(annotation: Any, value: Any, folder: Path) -> Any:
+    """A legal value with the files that it names, if its annotation says that it names some, found from a folder."""
+    if isinstance(annotation, Located):
+        return value if value is None else annotation.start(value, folder)
+    for part in typing.get_args(annotation):
+        value = located(part, value, folder)
+    return value
 
 
 @functools.cache

@@ -12,7 +12,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -70,6 +70,7 @@ class Stage:
     volumes: int | None = None
     integer: bool = False
     other_needs: frozenset[str] = frozenset()
+    files: Callable[..., Iterable[Path]] | None = None
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -110,6 +111,7 @@ def stage(
     volumes: int | None = None,
     integer: bool = False,
     other_needs: Collection[str] | None = None,
+    files: Callable[..., Iterable[Path]] | None = None,
 ) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned unchanged.
 
@@ -134,6 +136,10 @@ def stage(
         The stage takes, or makes, volumes of uint8 and uint16 costs. For any other stage the pipeline converts them to float32.
     other_needs : collection of str, optional
         Which volumes of the other view, ``volume`` or ``raw``, a stage that names ``other`` uses. Default: those that its own code names.
+    files : callable, optional
+        Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
+        the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
+        raises a ParameterError where something is missing.
 
     Raises
     ------
@@ -146,7 +152,7 @@ def stage(
         # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
         named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
         needs = frozenset(named if other_needs is None else other_needs)
-        found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs)
+        found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs, files)
         _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = found
         return function
 
@@ -372,6 +378,19 @@ class Bound(Shown):
             return None
         wanted = inspect.signature(self.stage.halo).parameters
         return self.stage.halo(**{k: v for k, v in self._parameters if k in wanted})
+
+    def files(self, scene: Any = None) -> tuple[Path, ...]:
+        """Files from outside that decide what the stage does, on a scene or on any.
+
+        Raises
+        ------
+        ParameterError
+            Something is missing that does not depend on the scene.
+        """
+        if self.stage.files is None:
+            return ()
+        wanted = inspect.signature(self.stage.files).parameters
+        return tuple(self.stage.files(**{k: v for k, v in (*self._parameters, ("scene", scene)) if k in wanted}))
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run the stage on the items of `data` that it names."""

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from stereo_framework.datasets import load_scene, scene_names
+from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation import Protocol, doubts, evaluate, resolve
 from stereo_framework.evaluation.protocols import derive, of_scene
-from stereo_framework.io import PathLike, grey_disparity, read_disparity, read_grey
+from stereo_framework.io import PathLike
+from stereo_framework.io.map_files import best_scenes, map_files, read_map
 from stereo_framework.scene import Disparity, Scene
-
-SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
-"""Endings of files that may be disparity maps."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ def find_maps(
     protocol : str or mapping, optional
         A preset or what is derived from one: without `scenes`, only those of the data sets that are measured with it.
     scenes : sequence of str, optional
-        Only these scenes, by full name or its beginning (``middlebury-v3/trainingQ``).
+        Only these scenes, as `find_scenes` takes them: names, data sets (``middlebury-v3/trainingQ``) and patterns.
     data : path-like, optional
         As in `load_scene`.
 
@@ -69,11 +65,11 @@ def find_maps(
         resolve(protocol)
         preset = None if scenes else protocol if isinstance(protocol, str) else str(protocol["base"])
     candidates = _candidates(preset, scenes, data)
-    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+    files = map_files(folder)
     maps: dict[str, Path] = {}
     strangers = []
     for path in files:
-        fits = _best(path.relative_to(folder.parent), candidates)
+        fits = list(best_scenes(path.relative_to(folder.parent), candidates))
         if len(fits) > 1:
             raise DataError(f"{path}: belongs to {' or '.join(fits)}; say which data set with --protocol or --scene")
         if not fits:
@@ -161,29 +157,18 @@ def measure_map(
     """
     loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
     chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
-    disparity = _read(path, loaded, chosen, scale, unknown)
+    disparity = read_map(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
     stand_in = reference(loaded) if chosen.without_truth else None
     statistics = evaluate(disparity, loaded, chosen, reference=stand_in)
     return Measured(Path(path), loaded, chosen, disparity, statistics, tuple(doubts(disparity, loaded)))
-
-
-def _read(path: PathLike, scene: Scene, protocol: Protocol, scale: float | None, unknown: int | None) -> Disparity:
-    if Path(path).suffix.lower() in (".pfm", ".npy", ".npz"):
-        return read_disparity(path, scale=scale)
-    samples = read_grey(path)
-    eight_bits = samples.dtype == np.uint8
-    if scale is None and eight_bits:
-        scale = scene.grey_levels
-    if unknown is None and not (eight_bits and protocol.missing == "bad"):
-        unknown = 0
-    return grey_disparity(path, samples, scale=scale, unknown=unknown)
 
 
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
     # Files are rarely named after synthetic scenes; who means them says so.
     names = [name for name in scene_names(data) if scenes or not name.startswith("synthetic/")]
     if scenes:
-        names = [name for name in names if any(name == s or name.startswith(f"{s.rstrip('/')}/") for s in scenes)]
+        wanted = {name for scene in scenes for name in find_scenes(scene, data=data)}
+        names = [name for name in names if name in wanted or any(name.endswith(f"/{one}") for one in wanted)]
         if not names:
             raise DataError(f"no scene is called {' or '.join(scenes)} or begins so; 'stereo-framework scenes' lists them")
     if protocol is not None:
@@ -192,16 +177,3 @@ def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | No
         measured = {folder for folder, name in one_of.items() if load_scene(name, data=data).protocol == protocol}
         names = [name for name in names if name.partition("/")[0] in measured]
     return names
-
-
-def _best(path: Path, names: Sequence[str]) -> list[str]:
-    """The scenes that a file's path names most completely."""
-    parts = [*path.parts[:-1], path.stem]
-    found: dict[str, int] = {}
-    for name in names:
-        *sets, short = name.split("/")
-        stem = path.stem
-        if short in parts or (stem.startswith(short) and not stem[len(short)].isalnum()):
-            found[name] = sum(part in parts for part in sets)
-    best = max(found.values(), default=0)
-    return [name for name, score in found.items() if score == best]

@@ -7,11 +7,13 @@ import re
 import numpy as np
 import pytest
 from kernel_inputs import in_threads
+from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Bound, CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.errors import ParameterError
+from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.pair import Pair
@@ -120,7 +122,32 @@ def rows_of(value, start, stop):
 
 
 def run(stage, world):
-    return Bound(stage.function)({name: world[name] for name in stage.data})
+    return Bound(stage.function, FROM_OUTSIDE.get(stage.name, {}))({name: world[name] for name in stage.data})
+
+
+FROM_OUTSIDE = {}
+"""What matchers from outside are given instead of their defaults, which name no program, model or map."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _from_outside(tmp_path_factory):
+    """A program, a function, a network and a map that fit the world."""
+    folder = tmp_path_factory.mktemp("outside")
+    zeros = np.zeros((ROWS, COLUMNS), np.float32)
+    write_disparity(folder / "made.pfm", zeros)
+    (folder / "theirs.py").write_text(
+        "def match(left, right, minimum, maximum):\n    return left.reshape(*left.shape[:2], -1)[..., 0] / 50\n"
+    )
+    write_network(folder / "net.onnx")
+    given = {
+        "maps": {"place": str(folder)},
+        "command": {"run": f"cp {folder / 'made.pfm'} {{output}}"},
+        "python": {"function": f"{folder / 'theirs.py'}:match"},
+        "onnx": {"model": str(folder / "net.onnx")},
+    }
+    FROM_OUTSIDE.update(given)
+    yield
+    FROM_OUTSIDE.clear()
 
 
 def assert_same(result, expected):

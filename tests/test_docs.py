@@ -30,8 +30,8 @@ from stereo_framework.stage import SLOTS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# The blocks of the methods' own pages run in test_method_pages.py, those of outside.md, which name programs and networks, in tests of their own.
-FOLLOWED = [page for page in PAGES if page.parent.name != "methods" and page.name != "outside.md" and "```" in page.read_text()]
+# The blocks of the methods' own pages run in test_method_pages.py, those of methods from outside, with what they name, in test_outside_page.py.
+FOLLOWED = [page for page in PAGES if page.parent.name != "methods" and page.stem != "outside" and "```" in page.read_text()]
 
 NOT_HERE = {
     r"^match --example": "README's first command, which .ci/run runs",

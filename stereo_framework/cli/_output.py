@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.tune import Trial
 
@@ -86,13 +88,25 @@ def said_protocol(text: str, whole: bool) -> str:
     return text if whole else protocol_line(text, _columns() if on_a_terminal() else 0, ALL_CHOICES)
 
 
-def print_results(results: Sequence[Result], columns: Sequence[str] = (), *, errors: bool = True, protocol: bool = False) -> None:
-    """Print results, one table for each protocol and what it is, in short or whole, under it, then warnings and, if wanted, errors."""
+def print_results(
+    results: Sequence[Result],
+    columns: Sequence[str] = (),
+    *,
+    errors: bool = True,
+    protocol: bool = False,
+    data: Path | None = None,
+) -> None:
+    """Print results, one table for each protocol and what it is, in short or whole, under it, then warnings and, if wanted, errors.
+
+    A table over several scenes ends with the average that the protocol prescribes.
+    """
+    from stereo_framework.tables.averages import averages
     from stereo_framework.tables.tables import listing
     from stereo_framework.tables.words import setting_name
 
+    means = averages(results, data)
     for text in dict.fromkeys(r.protocol_text for r in results):
-        table = listing([r for r in results if r.protocol_text == text], columns)
+        table = listing([r for r in (*results, *means) if r.protocol_text == text], columns)
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text, protocol))
     warned: dict[tuple[str, str], list[str]] = {}

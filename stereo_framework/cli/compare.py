@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, ProtocolSpec, Scale, Unknown, protocol_spec
-from stereo_framework.errors import ParameterError
+from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
+from stereo_framework.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from stereo_framework.everyday.choosing import Judged
+    from stereo_framework.scene import Scene
     from stereo_framework.submission import Measured
+    from stereo_framework.sweep import Result
+
+FILE = "results.sqlite"
+"""What makes a folder a results folder."""
 
 
 def compare(
     maps: list[Path],
-    scene: Annotated[str, typer.Option()],
+    scene: str | None = None,
+    left: Left = None,
+    right: Right = None,
+    disparity_range: DisparityRange = None,
+    truth: Truth = None,
+    truth_scale: TruthScale = None,
+    mask: PairMask = None,
     protocol: ProtocolSpec = None,
     threshold: float = 1.0,
     other_view: list[Path] | None = None,
@@ -37,12 +49,14 @@ def compare(
 
     Example: stereo-framework compare a.pfm b.pfm --scene teddy --out comparison
 
+    Example: stereo-framework compare results/all theirs/ --scene middlebury-v3/trainingQ
+
     Parameters
     ----------
     maps
-        Two or more disparity maps of one scene.
+        Two or more disparity maps of one scene, folders with one for each scene, or results folders, which stand for the maps of all of their methods.
     scene
-        The scene that the maps belong to, with or without truth.
+        The scene that the maps belong to, with or without truth; with folders also a data set or a pattern.
     threshold
         Pixels from which two maps, or two views, differ.
     other_view
@@ -56,45 +70,106 @@ def compare(
     out
         Folder for pictures: all maps side by side, those of each, and without truth where the first two disagree.
     """
-    from stereo_framework.cli._without_truth import judge_files, print_judged, record
-    from stereo_framework.cli.evaluate import map_names, map_result
-    from stereo_framework.datasets import load_scene
-    from stereo_framework.figures.result_pictures import write_comparison, write_disagreement
-    from stereo_framework.submission import measure_map
+    from stereo_framework.cli._without_truth import print_judged, record
+    from stereo_framework.datasets import find_scenes, load_scene
 
-    if len(maps) < 2:
+    pair = own_pair(left, right, disparity_range, {"--truth": truth, "--mask": mask}, truth_scale)
+    if (pair is None) == (scene is None):
+        raise ParameterError("compare needs the scene that the maps belong to: --scene, or --left and --right")
+    scenes = [pair] if pair else [load_scene(name, data=data) for name in find_scenes(str(scene), data=data)]
+    if len(maps) < 2 and not (maps[0] / FILE).is_file():
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
     if other_view and len(other_view) != len(maps):
         raise ParameterError(f"--other-view: {len(other_view)} given for {len(maps)} maps; give one for each map, in order")
-    names = map_names(maps)
-    loaded = load_scene(scene, data=data)
-    if without_truth:
-        loaded = replace(loaded, truths={})
     how: dict[str, Any] = {"protocol": protocol_spec(protocol), "scale": scale, "unknown": unknown}
-    measured = [measure_map(path, loaded, **how) for path in maps]
-    judged = None
-    compared = {names[m.path]: m.disparity for m in measured}
-    if loaded.truth is None and loaded.search is not None and len(compared) > 1:
-        judged = judge_files(loaded, compared, own=reference)
-    if other_view:
-        exchanged = loaded.pair(loaded.match_index, loaded.reference_index)
-        others = [measure_map(path, exchanged, **how).disparity for path in other_view]
-        measured = [_with_consistency(m, other, threshold) for m, other in zip(measured, others, strict=True)]
-    measured = [measured[0], *(_with_difference(m, measured[0], threshold) for m in measured[1:])]
-    results = [map_result(m, names[m.path], out and out / names[m.path]) for m in measured]
-    if out is not None:
-        write_comparison(out / "comparison.png", {names[m.path]: m.disparity for m in measured}, loaded)
-        if judged is not None:
-            write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, loaded.reference)
+    results: list[Result] = []
+    judged: dict[str, Judged] = {}
+    for one in scenes:
+        if without_truth:
+            one = replace(one, truths={})
+        named = _maps_of(maps, one, several=len(scenes) > 1)
+        if len(named) >= 2:
+            folder = out if out is None or len(scenes) == 1 else out / one.name.replace("/", "-")
+            found, told = _compared(one, named, how, threshold, other_view or [], reference, folder)
+            results += found
+            judged |= {} if told is None else {one.name: told}
+        elif len(scenes) == 1:
+            raise ParameterError(f"compare needs two maps or more of {one.name}; there are {len(named)}")
+    if not results:
+        raise ParameterError(f"no scene of {scene} has two maps or more")
     if json:
-        _output.print_json([r.record() | ({} if judged is None else {"without_truth": record(judged)}) for r in results])
+        _output.print_json(
+            [r.record() | ({"without_truth": record(judged[r.scene])} if r.scene in judged else {}) for r in results]
+        )
     else:
-        _output.print_results(results, columns.split(",") if columns else (), protocol=protocol is not None)
-        if judged is not None:
-            print_judged(judged)
+        _output.print_results(results, columns.split(",") if columns else (), protocol=protocol is not None, data=data)
+        for told in judged.values():
+            print_judged(told)
         if out is not None:
             print(f"pictures in {out}")
     return 0
+
+
+def _maps_of(places: list[Path], scene: Scene, *, several: bool) -> dict[str, Path]:
+    """The maps of a scene by name: files, those in folders, and those of the methods of results folders."""
+    from stereo_framework.cli.evaluate import map_names
+    from stereo_framework.io.map_files import map_of
+    from stereo_framework.sweep import Store
+    from stereo_framework.tables.words import setting_name
+
+    names = map_names(places)
+    found: dict[str, Path] = {}
+    for place in places:
+        own = {names[place]: place}
+        if (place / FILE).is_file():
+            with Store(place) as store:
+                own = {setting_name(r): r.map for r in store.results() if r.scene == scene.name and r.map is not None}
+        elif place.is_dir():
+            try:
+                own = {names[place]: map_of(str(place), scene.name)}
+            except DataError as error:
+                if not several:
+                    raise
+                print(f"warning: {error}; left out", file=sys.stderr)
+                own = {}
+        elif several:
+            raise ParameterError(f"{place}: one map for several scenes; give a folder with a map for each, or one --scene")
+        if both := found.keys() & own.keys():
+            raise ParameterError(f"{place}: two maps of {scene.name} are called {min(both)!r}; rename a file or its folder")
+        found |= own
+    return found
+
+
+def _compared(
+    scene: Scene,
+    maps: dict[str, Path],
+    how: dict[str, Any],
+    threshold: float,
+    other_view: list[Path],
+    reference: Path | None,
+    out: Path | None,
+) -> tuple[list[Result], Judged | None]:
+    """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
+    from stereo_framework.cli._without_truth import judge_files
+    from stereo_framework.cli.evaluate import map_result
+    from stereo_framework.figures.result_pictures import write_comparison, write_disagreement, write_pictures
+    from stereo_framework.submission import measure_map
+
+    measured = [measure_map(path, scene, **how) for path in maps.values()]
+    compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}
+    judged = judge_files(scene, compared, own=reference) if scene.truth is None and scene.search is not None else None
+    if other_view:
+        exchanged = scene.pair(scene.match_index, scene.reference_index)
+        others = [measure_map(path, exchanged, **how).disparity for path in other_view]
+        measured = [_with_consistency(m, other, threshold) for m, other in zip(measured, others, strict=True)]
+    measured = [measured[0], *(_with_difference(m, measured[0], threshold) for m in measured[1:])]
+    if out is not None:
+        for name, one in zip(maps, measured, strict=True):
+            write_pictures(out / name, one.disparity, scene, one.protocol)
+        write_comparison(out / "comparison.png", compared, scene)
+        if judged is not None:
+            write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, scene.reference)
+    return [map_result(m, name) for name, m in zip(maps, measured, strict=True)], judged
 
 
 def _with_consistency(measured: Measured, other: Any, threshold: float) -> Measured:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
+from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
 from stereo_framework.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -19,6 +22,12 @@ if TYPE_CHECKING:
 def evaluate(
     maps: list[Path],
     scene: list[str] | None = None,
+    left: Left = None,
+    right: Right = None,
+    disparity_range: DisparityRange = None,
+    truth: Truth = None,
+    truth_scale: TruthScale = None,
+    mask: PairMask = None,
     protocol: ProtocolSpec = None,
     measure: Measures = None,
     threshold: list[float] | None = None,
@@ -27,6 +36,8 @@ def evaluate(
     unknown: Unknown = None,
     columns: str | None = None,
     out: Path | None = None,
+    name: str | None = None,
+    format: Annotated[str | None, typer.Option("--format", metavar="FORMAT")] = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -34,14 +45,14 @@ def evaluate(
 
     Example: stereo-framework evaluate mine.pfm --scene middlebury2001/tsukuba --threshold 0.5
 
-    Example: stereo-framework evaluate submission/ --protocol middlebury-v2
+    Example: stereo-framework evaluate submission/ --protocol middlebury-v2 --out results/all --name mine
 
     Parameters
     ----------
     maps
-        Disparity maps (PFM, 16-bit PNG, scaled PGM or PNG, npy, npz) or folders with one for each scene.
+        Disparity maps (PFM, 16-bit PNG, scaled PGM or PNG, npy) or folders with one for each scene.
     scene
-        The scene that the maps belong to; with folders, their data set or scenes (repeatable).
+        The scene that the maps belong to; with folders, their data set, scenes or patterns such as 'middlebury2006/*' (repeatable).
     threshold
         Pixels beyond which an estimate is bad; repeatable, the main one first.
     border
@@ -49,58 +60,76 @@ def evaluate(
     columns
         Statistics to show, separated by commas.
     out
-        Folder for pictures of the maps and their errors.
+        Results folder, new or of a run: the maps and what was measured stand there beside what run writes, with pictures.
+    name
+        What to call the method; default: the folder's or the file's name.
+    format
+        table, csv, json, markdown (md) or latex (tex).
     """
-    from stereo_framework.evaluation.averages import average
+    from stereo_framework.cli.results import format_of, print_all
     from stereo_framework.submission import find_maps, measure_map
+    from stereo_framework.sweep.beside import add_maps
+    from stereo_framework.tables.averages import averages
 
+    kind = format_of(format, None, False, json)
+    if name is not None and len(maps) > 1:
+        raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
     given = {"measures": measure, "thresholds": threshold, "border": border}
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {field: value for field, value in given.items() if value is not None}
     spec = protocol_spec(protocol)
     how: dict[str, Any] = {"protocol": spec, "changes": changes, "scale": scale, "unknown": unknown, "data": data}
+    reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
-    if files and len(scene or []) != 1:
+    pair = own_pair(left, right, disparity_range, {"--truth": truth, "--mask": mask}, truth_scale)
+    if pair is not None and (scene or folders):
+        raise ParameterError("--left and --right give the scene of single maps; leave out --scene and folders")
+    if files and pair is None and len(scene or []) != 1:
         raise ParameterError(f"{files[0]}: name the scene it belongs to with one --scene; 'stereo-framework scenes' lists them")
     results: list[Result] = []
+
+    def tell(place: Path, method: str, measured: list[Measured], stems: list[str]) -> None:
+        if out is not None:
+            add_pictures(out, measured, stems)
+            results.extend(add_maps(out, method, measured, place, reading))
+        else:
+            results.extend(map_result(one, method) for one in measured)
+
     names = map_names(files)
     for path in files:
-        results.append(map_result(measure_map(path, (scene or [""])[0], **how), names[path], out and out / names[path]))
+        tell(path, name or names[path], [measure_map(path, pair or (scene or [""])[0], **how)], [name or names[path]])
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or (), data=data)
         for path in found.strangers:
             print(f"warning: {path}: belongs to no scene; left out", file=sys.stderr)
         if found.missing:
             print(f"warning: {folder}: no map for {', '.join(found.missing)}; the average leaves them out", file=sys.stderr)
-        measured = [measure_map(path, name, **how) for name, path in found.maps.items()]
-        method = folder.resolve().name
-        for one in measured:
-            results.append(map_result(one, method, out and out / f"{method}_{one.scene.name.replace('/', '-')}"))
-        for one in {str(m.protocol): m for m in measured}.values():
-            same = [m for m in measured if m.protocol == one.protocol]
-            if len(same) > 1:
-                mean = average([m.statistics for m in same], one.protocol, [m.scene.weight for m in same])
-                of = f"average of {len(same)}"
-                results.append(replace(map_result(one, method, None), scene=of, statistics=mean, parameters={}, warnings=()))
-    if json:
-        _output.print_json([r.record() for r in results])
-    else:
-        _output.print_results(
-            results, columns.split(",") if columns else _output.measured(results, measure or []), protocol=protocol is not None
-        )
+        method = name or folder.resolve().name
+        measured = [measure_map(path, one, **how) for one, path in found.maps.items()]
+        tell(folder, method, measured, [f"{method}_{one.scene.name.replace('/', '-')}" for one in measured])
+    shown = columns.split(",") if columns else _output.measured(results, measure or [])
+    if kind in ("json", "csv"):
+        results += averages(results, data)
+    print_all(results, shown, kind, protocol=protocol is not None, data=data)
+    if kind == "table" and out is not None:
+        print(f"results, maps, pictures in {out}")
     return 0
 
 
-def map_result(measured: Measured, method: str, stem: Path | None) -> Result:
-    """A measured map as a result; with `stem` its pictures are written under names that begin so."""
+def add_pictures(folder: Path, measured: Sequence[Measured], stems: Sequence[str]) -> None:
+    """Write pictures of maps and their errors to a folder's ``pictures``, under names that begin with the stems."""
     from stereo_framework.figures.result_pictures import write_pictures
+
+    for one, stem in zip(measured, stems, strict=True):
+        write_pictures(folder / "pictures" / stem, one.disparity, one.scene, one.protocol)
+
+
+def map_result(measured: Measured, method: str) -> Result:
+    """A measured map as a result."""
     from stereo_framework.sweep import Result
 
-    scene = measured.scene
-    if stem is not None:
-        write_pictures(stem, measured.disparity, scene, measured.protocol)
     return Result(
         id="",
-        scene=scene.name,
+        scene=measured.scene.name,
         method=method,
         parameters={"map": str(measured.path)},
         axes={},

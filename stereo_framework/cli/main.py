@@ -31,6 +31,7 @@ from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
 from stereo_framework.cli.evaluate import evaluate
+from stereo_framework.cli.export import export
 from stereo_framework.cli.import_ import import_
 from stereo_framework.cli.match import match
 from stereo_framework.cli.metrics import metrics
@@ -178,7 +179,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 _MATCH = (match, choose)
 _MEASURE = (run, tune, evaluate, compare)
-_LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, reproduce)
+_LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, export, reproduce)
 _PREPARE = (scenes, stages, new_stage, check, schema, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].replace("\n    ", "\n\n    ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +16,12 @@ from stereo_framework.cli._options import Json, WholeProtocol
 from stereo_framework.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
     from stereo_framework.tables.results import Results
     from stereo_framework.tables.tables import Table
 
 _ENDINGS = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".parquet": "parquet"}
+_SHORT = {"md": "markdown", "tex": "latex"}
 
 
 def results(
@@ -71,7 +73,7 @@ def results(
     every
         Results of earlier scripts in this folder too.
     format
-        table, csv, json, markdown, latex or parquet; default: by --output's ending, else table.
+        table, csv, json, markdown (md), latex (tex) or parquet; default: by --output's ending, else table.
     output
         Write to this file instead of printing.
     csv
@@ -86,7 +88,7 @@ def results(
 
     if salvage is not None:
         return _salvaged(folder, salvage)
-    kind = _format(format, output, csv, json)
+    kind = format_of(format, output, csv, json)
     with Store(folder) as store:
         found, lacking = Results(store.results(every=every)), store.lacking()
     found = found.where(*(where or []))
@@ -100,7 +102,9 @@ def results(
         most = limit if limit and kind == "table" and output is None else count
         with _target(None if kind == "parquet" else output):
             if table is None:
-                _print_all(found.sort(*_names(sort))[:most], _names(columns), kind, output, protocol)
+                print_all(found.sort(*_names(sort))[:most], _names(columns), kind, output, protocol=protocol)
+                if kind == "table":
+                    print(f"{len(found)} results")
             else:
                 shown = table if most >= count else table.first(most)
                 _print_table(shown, kind, output, {r.protocol_text for r in found}, protocol)
@@ -122,7 +126,9 @@ def _salvaged(folder: Path, new: Path) -> int:
     return 0
 
 
-def _format(format: str | None, output: Path | None, csv: bool, json: bool) -> str:
+def format_of(format: str | None, output: Path | None, csv: bool, json: bool) -> str:
+    """The format that results are to be written in, by any of the options that may say so."""
+    format = _SHORT.get(format or "", format)
     asked = {name for name, given in (("csv", csv), ("json", json), (format or "", format)) if given}
     if len(asked) > 1:
         raise ParameterError(f"one format at a time, not {' and '.join(sorted(asked))}")
@@ -184,8 +190,17 @@ def _target(output: Path | None) -> Iterator[None]:
     write_text(output, buffer.getvalue())
 
 
-def _print_all(found: Results, columns: list[str], kind: str, output: Path | None, protocol: bool) -> None:
-    """Every result: all it holds for machines; for people a table a protocol."""
+def print_all(
+    found: Sequence[Result],
+    columns: Sequence[str],
+    kind: str,
+    output: Path | None = None,
+    *,
+    protocol: bool = False,
+    data: Path | None = None,
+) -> None:
+    """Every result: all it holds for machines; for people a table a protocol, with the protocol's average over the scenes."""
+    from stereo_framework.tables.averages import averages
     from stereo_framework.tables.formats import to_text, write_parquet
     from stereo_framework.tables.tables import listing, tidy, to_csv
 
@@ -196,11 +211,11 @@ def _print_all(found: Results, columns: list[str], kind: str, output: Path | Non
     elif kind == "json":
         _output.print_json([r.record() for r in found])
     elif kind == "table":
-        _output.print_results(found, columns, protocol=protocol)
-        print(f"{len(found)} results")
+        _output.print_results(found, columns, protocol=protocol, data=data)
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
-        tables = (listing([r for r in found if r.protocol_text == text], columns) for text in protocols)
+        every = [*found, *averages(found, data)]
+        tables = (listing([r for r in every if r.protocol_text == text], columns) for text in protocols)
         print("\n".join(to_text(table, kind) for table in tables), end="")
 
 

@@ -24,6 +24,7 @@ from stereo_framework.cli._options import (
     disparities,
     size,
 )
+from stereo_framework.cli._own_pair import own_pair
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.progress import Progress
 
@@ -64,6 +65,7 @@ def run(
     maps: Annotated[bool | None, typer.Option("--maps/--no-maps")] = None,
     columns: str | None = None,
     protocol: WholeProtocol = False,
+    report: Annotated[bool, typer.Option("--report")] = False,
     data: Data = None,
     json: Json = False,
     traceback: Traceback = False,
@@ -77,13 +79,13 @@ def run(
     script
         Scripts: files, or names of shipped ones (ssd, window).
     scene
-        Scene to run on instead of the script's; repeatable.
+        Scene, data set or pattern ('middlebury2006/*') to run on instead of the script's; repeatable.
     left
         Your own pair: the reference image, seen from the left.
     right
         Your own pair: the match image, seen from the right.
     disparity_range
-        Search range in pixels, both ends included: 0:64.
+        Search range in pixels, both ends included: 0:64; default of your own pair: ndisp of the calib.txt beside it.
     truth
         Your own pair: true disparities (PFM, PNG, PGM, npy).
     truth_scale
@@ -104,11 +106,19 @@ def run(
         Write disparity maps and pictures to --out; default: unless sweeping.
     columns
         Statistics or parameters to show, separated by commas.
+    report
+        Write the page about all results in --out as well, as 'report' does.
     """
     beside = {"--truth": truth, "--left-mask": left_mask, "--right-mask": right_mask, "--low": low, "--high": high}
-    pair = _pair(left, right, disparity_range, beside, truth_scale)
+    pair = own_pair(left, right, disparity_range, beside, truth_scale)
+    if pair is not None and pair.search is None:
+        raise ParameterError(
+            "your own pair needs --disparities, or a calib.txt with ndisp beside the left image; --disparities missing"
+        )
     if pair is not None and scene:
         raise ParameterError("--left and --right give the scene; leave out --scene")
+    if report and out is None:
+        raise ParameterError("--report: needs --out DIR, where the page is written")
     overrides = list(settings or [])
     if pair is None and disparity_range is not None:
         minimum, maximum = disparities(disparity_range)
@@ -130,12 +140,14 @@ def run(
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
         printed = results if out is None else results[:_MOST_ROWS]
-        _output.print_results(printed, wanted, errors=not hopeless, protocol=protocol)
+        _output.print_results(printed, wanted, errors=not hopeless, protocol=protocol, data=data)
         if out is not None:
             if len(results) < len(found):
                 print(f"the first {len(results)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
+    if report and out is not None:
+        write_page(out, data)
     failed = [one for one in found.values() if one is not None and one.error]
     if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)
@@ -239,6 +251,14 @@ def _measuring(script: Script, scenes: Sequence[Scene], measures: list[str]) -> 
     return "evaluation.protocol=" + json.dumps([{**base, "measures": measures} for base in kept])
 
 
+def write_page(out: Path, data: Path | None) -> None:
+    """Write the page of an output folder and say where it is."""
+    from stereo_framework.page.run_page import run_page
+
+    run_page(out, data=data).write(out / "report.html")
+    print(f"page: {out / 'report.html'}", file=sys.stderr)
+
+
 def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> bool:
     """Write what the scripts' reports ask for; what cannot be drawn is told, the results stand all the same."""
     from stereo_framework.page.report_files import write_reports
@@ -249,26 +269,6 @@ def _plots(results: list[Result], scripts: list[dict[str, Any]], out: Path) -> b
         for line in str(error).splitlines():
             print(f"warning: {line}", file=sys.stderr)
         return True
-
-
-def _pair(
-    left: Path | None, right: Path | None, disparity_range: str | None, beside: dict[str, Path | None], truth_scale: float | None
-) -> Scene | None:
-    """The user's own pair, with the files `beside` it by option; None without one."""
-    from stereo_framework.datasets import pair_scene
-    from stereo_framework.scene import Search
-
-    files: dict[str, Any] = {
-        option.removeprefix("--").replace("-", "_"): file for option, file in beside.items() if file is not None
-    }
-    if left is None and right is None:
-        for option in (option for option, file in beside.items() if file is not None):
-            raise ParameterError(f"{option} belongs to your own pair; give --left and --right too")
-        return None
-    if left is None or right is None or disparity_range is None:
-        missing = [n for n, v in (("--left", left), ("--right", right), ("--disparities", disparity_range)) if v is None]
-        raise ParameterError(f"your own pair needs --left, --right and --disparities; {' and '.join(missing)} missing")
-    return pair_scene(left, right, Search(*disparities(disparity_range)), truth_scale=truth_scale, **files)
 
 
 def _pictures(result: Result, task: Task) -> None:

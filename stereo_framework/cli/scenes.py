@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 def scenes(
     words: Annotated[list[str] | None, typer.Argument(metavar="SCENE | fetch SET")] = None,
+    new: Annotated[Path | None, typer.Option("--new", metavar="FOLDER")] = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """List the scenes that are found, describe one, or fetch public data sets.
+    """List the scenes that are found, describe one, make one of your own images, or fetch public data sets.
 
     Sets are fetched from their publishers into the data root: --data, STEREO_DATA, or the user's cache folder.
 
     Example: stereo-framework scenes synthetic/planes
+
+    Example: stereo-framework scenes --new my_images
 
     Example: stereo-framework scenes fetch middlebury2001 middlebury2006/Aloe --data ~/stereo
 
@@ -38,9 +41,18 @@ def scenes(
     words
         A scene to describe, without it all that are found are listed; or 'fetch' and the public data sets, or scenes of them, to download, without
         any the list of what there is.
+    new
+        Write a scene.yaml, with comments, for the images in this folder.
     """
     from stereo_framework.errors import ParameterError
 
+    if new is not None:
+        from stereo_framework.datasets.new_scene import new_scene
+
+        if words:
+            raise ParameterError(f"scenes: --new {new} goes without {words[0]!r}")
+        print(f"{new_scene(new)}: look through it; then every verb takes --scene {new}")
+        return 0
     match words or []:
         case []:
             _list(data, json)

@@ -48,7 +48,7 @@ def tune(
     statistic
         What is to be as low, or as high, as it can be; 'metrics' lists them.
     scene
-        Scene to try on instead of the script's; repeatable.
+        Scene, data set or pattern ('middlebury2006/*') to try on instead of the script's; repeatable.
     trials
         Settings to try in all, those of earlier calls included.
     out

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +18,7 @@ from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3, ready
 from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
 from stereo_framework.datasets.listed import KITTI_SAMPLE, MIDDLEBURY_2001, MIDDLEBURY_2003, MOTORCYCLE
 from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
-from stereo_framework.errors import DataError, close_names, short
+from stereo_framework.errors import DataError, close_names, nearest, short
 from stereo_framework.io import PathLike
 from stereo_framework.scene import Scene
 
@@ -148,6 +149,42 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
     except OSError:  # a name that no file can have
         pass
     raise DataError(_unknown(str(name), data))
+
+
+def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
+    """The scenes that a name, a data set or a folder of one, or a pattern stands for.
+
+    Parameters
+    ----------
+    name : str
+        What `load_scene` takes, which means that scene; a data set or a folder in it (``middlebury-v3/trainingQ``), which means all of its scenes but those
+        that show another one's images in another size; or a full name with ``*``, ``?`` or ``[]`` between its slashes (``middlebury2006/*``).
+    data : path-like, optional
+        As in `data_roots`.
+
+    Returns
+    -------
+    tuple of str
+        In the order of the data sets; the name itself where it is none of these, which `load_scene` then refuses.
+
+    Raises
+    ------
+    DataError
+        No scene fits a pattern.
+    """
+    names = scene_names(data)
+    if set("*?[") & set(name):
+        parts = name.split("/")
+        fits = [n for n in names if len(n.split("/")) == len(parts) and all(map(fnmatchcase, n.split("/"), parts))]
+        if not fits and not Path(name).exists():
+            sets = dict.fromkeys(n.rpartition("/")[0] for n in names)
+            raise DataError(f"no scene fits {name!r}; {nearest(name.rpartition('/')[0], sets, kind='folders')}")
+        return tuple(fits) or (name,)
+    if name in names or any(n.endswith(f"/{name}") for n in names) or (Path(name) / scene_file.FILE_NAME).is_file():
+        return (name,)
+    folder = f"{name.rstrip('/')}/"
+    repeats = tuple(repeat for repeat in _REPEATS if repeat.startswith(folder) and repeat != folder)
+    return tuple(n for n in names if n.startswith(folder) and not n.startswith(repeats)) or (name,)
 
 
 def _full_name(name: str, names: tuple[str, ...]) -> str:

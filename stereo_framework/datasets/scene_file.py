@@ -5,7 +5,8 @@ A ``scene.yaml``; only ``frames`` is needed, file names are relative to its fold
     frames: [left.png, right.png]       # from left to right; or {file: left.png, position: 0.5, mask: valid.png}
     reference: 0                        # indices of frames
     match: 1
-    search: {minimum: 0, maximum: 64}   # pixels, both ends included; and step; low and high: maps as truth's
+    search: {minimum: 0, maximum: 64}   # pixels, both ends included; and step; low and high: maps as truth's; without it 0 to
+                                        # ndisp - 1 of a Middlebury calib.txt that lies beside the reference image
     truth: {file: truth.png, scale: 4, unknown: 0}  # or only a file name; match_truth likewise
     masks: {nonocc: nonocc.png}         # white counts
     calibration: {focal_length: 994.978, baseline: 193.001, doffs: 31.086}
@@ -27,7 +28,15 @@ import numpy as np
 
 from stereo_framework.datasets.scene_schema import TruthEntry, check
 from stereo_framework.errors import DataError, DataWarning, ParameterError
-from stereo_framework.io import PathLike, check_file, read_alpha, read_disparity, read_image, read_mask
+from stereo_framework.io import (
+    PathLike,
+    check_file,
+    read_alpha,
+    read_any_calibration,
+    read_disparity,
+    read_image,
+    read_mask,
+)
 from stereo_framework.io.yaml_text import read_yaml
 from stereo_framework.scene import Disparity, Frame, Image, Mask, Scene, Search
 
@@ -71,6 +80,8 @@ def load(path: PathLike) -> Scene:
     try:
         if entry.search:
             search = Search(entry.search.minimum, entry.search.maximum, entry.search.step)
+        else:
+            search = _range_beside(folder / entry.frames[entry.reference].file)
         return Scene(
             _name(folder if file.name == FILE_NAME else file.with_suffix("")),
             tuple(
@@ -107,6 +118,7 @@ def pair_scene(
     right_mask: PathLike | None = None,
     low: PathLike | None = None,
     high: PathLike | None = None,
+    mask: PathLike | None = None,
 ) -> Scene:
     """A scene of two image files; the left one is the reference.
 
@@ -115,7 +127,7 @@ def pair_scene(
     left, right : path-like
         Images; what an alpha channel makes transparent, or is NaN in a float image (PFM, npy), holds no data.
     search : Search or None
-        Disparity range in pixels.
+        Disparity range in pixels; None: what the calib.txt beside the left image says, if there is one.
     truth : path-like, optional
         Disparity map of the left image, see `read_disparity`.
     truth_scale, truth_unknown
@@ -124,6 +136,8 @@ def pair_scene(
         Pictures that are white where the image holds data.
     low, high : path-like, optional
         Maps of the smallest and largest disparity of each pixel of the left image, see `read_disparity`; unknown = no limit.
+    mask : path-like, optional
+        Picture that is white where the left image shows what the right one shows too, by which evaluation tells ``nonocc``.
 
     Raises
     ------
@@ -136,8 +150,21 @@ def pair_scene(
     left, right = Path(left), Path(right)
     masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
     name = f"{_name(left.with_suffix(''))}-{right.stem}"
+    search = search or _range_beside(left)
     frames = _frame(left, 0, masks[0], search), _frame(right, 1, masks[1])
-    return Scene(name, frames, search=search, truths=truths, ranges=ranges)
+    shown = {} if mask is None else {"nonocc": partial(read_mask, mask)}
+    if mask is not None:
+        check_file(mask)
+    return Scene(name, frames, search=search, truths=truths, ranges=ranges, masks=shown)
+
+
+def _range_beside(image: Path) -> Search | None:
+    """The range that a Middlebury calib.txt beside an image gives; None without one."""
+    calib = image.parent / "calib.txt"
+    if not calib.is_file():
+        return None
+    _, ndisp = read_any_calibration(calib)
+    return None if ndisp is None else Search(0, ndisp - 1)
 
 
 def _frame(path: Path, position: float, mask: Path | None, search: Search | None = None) -> Frame:

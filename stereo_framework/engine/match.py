@@ -49,6 +49,10 @@ class Match(Shown):
         The volume the optimizer decided on; only with ``keep_volume=True``.
     confidence : mapping of str to ndarray, float32, (rows, columns)
         By measure, higher = surer; a matcher's own is called ``matcher``. Pixels that were filled or have no estimate hold the map's lowest value.
+    memory : float or None
+        Most memory that a program from outside needed at a time, in MiB; None where there was none, or nobody knows.
+    messages : str
+        What programs from outside wrote for people.
     """
 
     disparity: Disparity
@@ -63,6 +67,8 @@ class Match(Shown):
     warnings: tuple[str, ...]
     volume: CostVolume | None = None
     confidence: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    memory: float | None = None
+    messages: str = ""
 
     def __repr__(self) -> str:
         rows, columns = self.disparity.shape

@@ -18,8 +18,9 @@ from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, VOLUM
 from stereo_framework.engine.returned import check_returned
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.per_image import keeping
-from stereo_framework.scene import Image, Search
+from stereo_framework.scene import Image, Scene, Search
 from stereo_framework.stage import Bound
+from stereo_framework.told import Told, hearing
 from stereo_framework.view import View, Views
 from stereo_framework.volume import (
     CostVolume,
@@ -86,11 +87,14 @@ class Clock:
         Called with a step before it runs, for each slab again; what it raises ends the chain.
     artefacts : dict
         What stages keep of single images as long as the walk lasts, see `per_image`.
+    told : dict of Step to Told
+        By those that had their work done elsewhere; their seconds are told with it.
     """
 
     seconds: dict[Step, float] = field(default_factory=dict)
     notify: Callable[[Step], None] | None = None
     artefacts: dict[Hashable, Any] = field(default_factory=dict)
+    told: dict[Step, Told] = field(default_factory=dict)
 
     def __call__(self, step: Step, state: Any) -> None:
         """Run a step."""
@@ -98,8 +102,10 @@ class Clock:
             self.notify(step)
         start = working_time()
         try:
-            with keeping(self.artefacts):
+            with keeping(self.artefacts), hearing() as heard:
                 step.run(state)
+            if heard:
+                self.told[step] = heard[-1]
         except MemoryError as error:
             raise OutOfMemory(step, error) from error
         finally:
@@ -136,11 +142,16 @@ def exchanged(state: State) -> State:
         "corrected": state["corrected"][::-1],
         "search": replace(search, direction=-search.direction),
         "domain": state["domain"] and state["domain"].exchanged(search),
-        "scene": state["scene"] and state["scene"].pair(state["scene"].match_index, state["scene"].reference_index, search),
+        "scene": state["scene"] and _other_view(state["scene"], search),
         "alternatives": {name: view[::-1] for name, view in state["alternatives"].items()},
         "protected": (),
     }
     return found | {"invalid": found["domain"] and found["domain"].invalid(found["search"], found["reference"].shape[:2])}
+
+
+def _other_view(scene: Scene, search: Search) -> Scene:
+    """The exchanged pair, by a name of its own: no map from outside is taken for one of it."""
+    return replace(scene.pair(scene.match_index, scene.reference_index, search), name=f"{scene.name} (other view)")
 
 
 def frozen(image: Image) -> Image:

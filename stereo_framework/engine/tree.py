@@ -25,6 +25,7 @@ from stereo_framework.pair import Pair
 from stereo_framework.per_image import kept_here
 from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import Bound
+from stereo_framework.told import Told
 from stereo_framework.view import View
 from stereo_framework.volume import CostVolume, Labeling, Status, fill_labels
 
@@ -226,14 +227,22 @@ class Tree:
 
     def _outcome(self, leaf: int, path: Sequence[Node], views: list[State | None], clock: Clock) -> Any:
         seconds: dict[str, float] = {}
+        told: list[Told] = []
         for node, link in zip(path, self.links[leaf], strict=True):
-            if node.step is not None:
-                seconds[link.address] = seconds.get(link.address, 0.0) + clock.seconds[node.step]
-        if not self.both:
-            return self._match(path, REFERENCE, view_of(views, REFERENCE), seconds)
-        return tuple(self._match(path, view, view_of(views, view), seconds) for view in (REFERENCE, MATCH))
+            if node.step is None:
+                continue
+            taken: float | None = clock.seconds[node.step]
+            if node.step in clock.told:
+                told.append(clock.told[node.step])
+                taken = told[-1].seconds
+            if taken is not None:
+                seconds[link.address] = seconds.get(link.address, 0.0) + taken
+        found = [
+            self._match(path, view, view_of(views, view), seconds, told) for view in (REFERENCE, MATCH)[: 2 if self.both else 1]
+        ]
+        return tuple(found) if self.both else found[0]
 
-    def _match(self, path: Sequence[Node], view: int, state: State, seconds: dict[str, float]) -> Match:
+    def _match(self, path: Sequence[Node], view: int, state: State, seconds: dict[str, float], told: Sequence[Told]) -> Match:
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
             return Match(**{**vars(found), "seconds": seconds})
@@ -259,6 +268,8 @@ class Tree:
             warnings=warnings(labels, disparity, state["search"]),
             volume=state.get("volume") if self.keep_volume else None,
             confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
+            memory=max((one.memory for one in told if one.memory is not None), default=None),
+            messages="\n".join(filter(None, (one.messages for one in told))),
         )
 
 

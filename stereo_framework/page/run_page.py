@@ -18,10 +18,12 @@ from stereo_framework.page.choosing import choosing_blocks
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
 from stereo_framework.page.pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.page.report_files import reports
+from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import kept_scene
 from stereo_framework.sweep.runs import read_scripts
+from stereo_framework.tables.averages import averages
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.standings import standings
 from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
@@ -67,10 +69,14 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
         sections.append(Section("Maps", maps))
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
+    if ranks := rank_blocks(folder, results):
+        sections.append(Section("Ranks", ranks))
+    if curves := roc_blocks(results):
+        sections.append(Section("ROC", curves))
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
-        Section("All results", [_listing(same) for same in protocols]),
+        Section("All results", [_listing(same, averages(same, data)) for same in protocols]),
         Section("Times", [_times(results)]),
         Section("Behind the numbers", _details(folder, results)),
     ]
@@ -158,8 +164,8 @@ def _by_scene(results: Sequence[Result], measure: str) -> tuple[PageTable, list[
     return PageTable(caption, header, cells, "; ".join(notes)), [found.methods[i] for i in order]
 
 
-def _listing(results: Sequence[Result]) -> Block:
-    table = listing(results)
+def _listing(results: Sequence[Result], means: Sequence[Result]) -> Block:
+    table = listing([*results, *means])
     cells = [
         [
             Cell(shown, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")

@@ -79,6 +79,11 @@ class _Parser:
             elif value.value is not None and key != "plugins":
                 getattr(self, key)(value, found)
         self.one_or_the_other(found)
+        maps = node.entries.get("maps")
+        others = [key for key in (*SLOTS, "alternatives") if key in node.entries and node.entries[key].value is not None]
+        if maps is not None and maps.value is not None and others:
+            said = ", ".join(f"{key}{node.key(key).told()}" for key in others)
+            self.faults.add(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
         return found
 
     def own(self, key: str, node: Node, found: Document, home: str) -> None:
@@ -171,6 +176,18 @@ class _Parser:
                 self.faults.add(node.keys[name], wrong)
             found.methods[name] = self.document(entry, METHOD_KEYS)
             found.methods[name].place = node.key(name)
+
+    def maps(self, node: Node, found: Document) -> None:
+        """Maps of others: a matcher that leaves nothing of all other slots."""
+        own = Node({"place": node}, node.place, {"place": node.place}) if isinstance(node.value, str) else node
+        if not isinstance(own.value, dict) or "use" in own.value:
+            said = f"{spelled(node.data())} is no place; write a folder, PATH/{{scene}}.pfm, or {{place: PATH, scale: 4}}"
+            self.faults.add(node.place, said)
+            found.slots["matcher"] = None
+            return
+        use = {"use": Node("maps", node.place)}
+        found.slots["matcher"] = self.slot("matcher", Node({**use, **own.value}, node.place, {**own.keys, "use": node.place}))
+        found.without |= {*(slot for slot in SLOTS if slot != "matcher"), "alternatives"}
 
     def sweep(self, node: Node, found: Document) -> None:
         for kind, axes in expect_mapping(node, ("grid", "zip"), self.faults).items():

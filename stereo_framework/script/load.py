@@ -126,6 +126,8 @@ def load(
     )
     settings = tuple(Settings(method, common) for method in found)
     runs = () if tuning else tuple(itertools.chain.from_iterable(settings))
+    _check_files(runs, found, faults)
+    faults.raise_if_any()
     return Script(name, path, chosen, runs, settings, root.report, files, resolved(name, chosen, root, found, common))
 
 
@@ -176,6 +178,17 @@ def _checked(
         check(method, root.search, faults, complete=reader.complete, tuning=tuning)
     faults.raise_if_any()
     return name, root, found
+
+
+def _check_files(runs: Sequence[Run], found: Sequence[Method], faults: Faults) -> None:
+    """Report programs, models and maps from outside that are missing. Nothing of them is run."""
+    places = {method.name: method.place for method in found}
+    # Runs share pipelines, and comparing those by value would take long.
+    for method, pipeline in {(run.method, id(run.pipeline)): (run.method, run.pipeline) for run in runs}.values():
+        try:
+            pipeline.files()
+        except ParameterError as error:
+            faults.add(places[method], str(error))
 
 
 def _anywhere(node: Node, folder: Path | None) -> str:

@@ -39,6 +39,8 @@ class Method:
     top, own : list of list of Axis
         Axes of the script's top and of the method itself: each axis of a grid is a group of its own, those of a zip are one
         group. The groups vary independently, the last one fastest.
+    without : frozenset of str
+        Addresses of what the method expressly leaves out.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Method:
     seed: int
     top: list[list[Axis]]
     own: list[list[Axis]]
+    without: frozenset[str] = frozenset()
 
     @property
     def place(self) -> Place:
@@ -70,7 +73,7 @@ class Method:
     def lacks(self, address: str) -> bool:
         """Whether an address lies in an alternative that is not there, or in a slot that a matcher stands instead of, or the other way round."""
         filled = [home + slot for home in self.homes for slot in SLOTS if any(self.possible(home + slot))]
-        return split(address)[0] not in self.homes or under(address, excluded(filled))
+        return split(address)[0] not in self.homes or under(address, excluded(filled) | (self.without - set(filled)))
 
 
 def methods(root: Document, name: str, faults: Faults) -> list[Method]:
@@ -80,13 +83,14 @@ def methods(root: Document, name: str, faults: Faults) -> list[Method]:
     """
     if not root.methods:
         homes = {"": root.place, **root.alternatives}
-        return [Method(name, homes, dict(root.slots), root.seed or 0, [], _groups(root.grid, root.zip))]
+        return [Method(name, homes, dict(root.slots), root.seed or 0, [], _groups(root.grid, root.zip), root.without)]
     found = []
     lacked_by_all: set[str] = {*root.grid, *root.zip}
     for key, own in root.methods.items():
         whole = merge(replace(root, methods={}), own)
         homes = {"": own.place, **whole.alternatives}
-        gone = excluded(whole.filled())
+        filled = whole.filled()
+        gone = excluded(filled) | (whole.without - filled.keys())
         lacking = {k for k in (*root.grid, *root.zip) if under(k, gone) or split(k)[0] not in homes}
         lacked_by_all &= lacking
         taken = own.grid.keys() | own.zip.keys() | lacking
@@ -94,7 +98,8 @@ def methods(root: Document, name: str, faults: Faults) -> list[Method]:
         zipped = {k: v for k, v in root.zip.items() if k not in taken}
         if lacking & root.zip.keys():
             zipped = distinct(zipped)
-        found.append(Method(key, homes, whole.slots, whole.seed or 0, _groups(grid, zipped), _groups(own.grid, own.zip)))
+        axes = _groups(grid, zipped), _groups(own.grid, own.zip)
+        found.append(Method(key, homes, whole.slots, whole.seed or 0, *axes, whole.without))
     for axis in (*root.grid.values(), *root.zip.values()):
         if axis.name not in lacked_by_all:
             continue

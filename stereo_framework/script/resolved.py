@@ -55,6 +55,9 @@ def _slots(method: Method, home: str) -> dict[str, Any]:
     """What stands at a home of a method, its alternatives included."""
     found = {slot: _stages(slot, specs) for slot in SLOTS if (specs := method.slots.get(home + slot))}
     others = {name: _slots(method, inner) for name, inner in alternatives_of(home, method.homes).items()}
+    if found.keys() == {"matcher"} and found["matcher"]["use"] == "maps" and not home:
+        # Axes of the top that are none of its own stay so.
+        return {"maps": {name: value for name, value in found["matcher"].items() if name != "use"}}
     return {**found, "alternatives": others} if others else found
 
 

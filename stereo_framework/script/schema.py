@@ -17,7 +17,7 @@ from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKe
 from stereo_framework.script.reading import adapter
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
 from stereo_framework.script.specs import FACTORS
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, stages
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, find, stages
 
 Schema = dict[str, Any]
 
@@ -84,6 +84,7 @@ def schema() -> Schema:
         "sweep": {"$ref": "#/$defs/sweep"},
         **{slot: {"$ref": f"#/$defs/{slot}"} for slot in SLOTS},
         "alternatives": {"$ref": "#/$defs/alternatives"},
+        "maps": _maps(),
     }
     method, alternative = (
         {**_object({key: keys[key] for key in own}), "type": ["object", "null"], **_ONE_OR_THE_OTHER}
@@ -109,6 +110,14 @@ def schema() -> Schema:
         **_ONE_OR_THE_OTHER,
         "$defs": defs,
     }
+
+
+def _maps() -> Schema:
+    """Maps of others: a place, or the parameters of the stage that takes them."""
+    found = _stage(find("matcher", "maps"))
+    mapping = {**found, "properties": {k: v for k, v in found["properties"].items() if k != "use"}, "required": ["place"]}
+    text = "Disparity maps of others instead of all stages: a folder of them, or a path with {scene}."
+    return {"anyOf": [{"type": "string", "minLength": 1}, mapping, {"type": "null"}], "description": text}
 
 
 _PROTOCOL: Schema = {

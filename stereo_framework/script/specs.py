@@ -8,7 +8,7 @@ from typing import Any
 
 from stereo_framework.engine.costs import Factors, Weighted
 from stereo_framework.errors import nearest
-from stereo_framework.parameters import parameter_faults, parameters_of
+from stereo_framework.parameters import located, parameter_faults, parameters_of
 from stereo_framework.script.places import Node, Place
 from stereo_framework.script.reading import is_number
 from stereo_framework.stage import SLOTS, Bound, Stage
@@ -71,7 +71,7 @@ def parameter(spec: Spec, name: str, node: Node) -> tuple[Any, str | None]:
         switched = _SWITCHES[node.raw.lower()]
         if not parameter_faults(stage.function, {name: switched}):
             return switched, None
-    return value, message
+    return value if message else located(stage.parameters[name].annotation, value, node.place.folder), message
 
 
 _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}

@@ -23,6 +23,7 @@ from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import Sending
 from stereo_framework.sweep.work import Outcome, failed, measure, pack, whole_work
+from stereo_framework.told import stopped_by
 
 _TRIES = 2
 """How often a run that is alone with its worker may lose it."""
@@ -151,7 +152,7 @@ class ThreadTeam(Team):
                 raise _Stopped
             _tell(self.options.watch, unit, step)
 
-        with threads(1), contextlib.suppress(_Stopped):
+        with threads(1), stopped_by(self.stopped), contextlib.suppress(_Stopped):
             for found in _measured(unit, self.options, notify):
                 emit(found)
         return []

@@ -87,6 +87,25 @@ def _content(value: Any, loaded: Mapping[int, Any]) -> bytes:
     return _joined(repr(value))
 
 
+def files_digest(files: Iterable[Path]) -> str:
+    """Digest of the content of files; of one that is missing that it is so."""
+    return _digest(_file_digest(path, *_state(path)).encode() for path in files)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """What changes when a file does: its time and size; zeros without a file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+@functools.lru_cache(maxsize=4096)
+def _file_digest(path: Path, time: int, size: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if time else "missing"
+
+
 def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) -> str:
     """Identity of a run, 16 hexadecimal digits.
 

@@ -21,7 +21,7 @@ from stereo_framework.io import file_stem
 from stereo_framework.scene import Scene, Search
 from stereo_framework.script import Run, Script
 from stereo_framework.stage import typed_stages
-from stereo_framework.sweep.identity import code_digest, run_id, scene_digest
+from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
 _LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
 """Rough costs, in passes over a volume: of a local stage, of one that sees the whole, of one iteration, of measuring a map."""
@@ -52,12 +52,17 @@ class Task:
     @property
     def keys(self) -> tuple[str, ...]:
         """One key for each protocol."""
-        return tuple(f"{self.id} {self.run.method} {_protocol_digest(protocol)}" for protocol in self.protocols)
+        return tuple(result_key(self.id, self.run.method, protocol) for protocol in self.protocols)
 
     @property
     def stem(self) -> str:
         """File name, without ending, of what is written about this task."""
         return f"{file_stem(self.scene.name)}_{file_stem(self.run.method)}_{self.id[:8]}"
+
+
+def result_key(identity: str, method: str, protocol: Protocol) -> str:
+    """The key under which a result of a method is stored."""
+    return f"{identity} {method} {_protocol_digest(protocol)}"
 
 
 @functools.cache
@@ -130,7 +135,8 @@ class Planner:
             except ParameterError as error:
                 raise ParameterError(f"scene {self.scene.name}: {error}") from error
         search = self._searches[wanted]
-        identity = run_id(self.content, repr(search), run.parameters, self.code)
+        files = {f"{address}.files": files_digest(paths) for address, paths in run.pipeline.files(self.scene).items()}
+        identity = run_id(self.content, repr(search), run.parameters | files, self.code)
         return Task(self.scene, run, search, identity, run.protocols or self._usual)
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 EVALUATION = "evaluation"
 """What the measuring of a map is called among the seconds of a result."""
 
+MEMORY, MESSAGES = "peak_memory", "messages"
+"""What the memory of programs from outside is called among the statistics of a result, in MiB, and what they wrote for people in its environment."""
+
 
 _CONFIDENCE = "_confidence_"
 """Stands between the name of a map and that of a measure in the name of a file of confidence."""
@@ -61,7 +64,7 @@ class Result(Shown):
     map : Path or None
         The stored disparity map.
     environment : mapping of str to str
-        Versions of the packages, and the machine, that computed.
+        Versions of the packages, and the machine, that computed; ``messages``: what a program from outside wrote for people.
     """
 
     id: str

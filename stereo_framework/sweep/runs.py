@@ -12,7 +12,7 @@ from typing import Any, Literal
 import yaml
 
 from stereo_framework import limits
-from stereo_framework.datasets import load_scene
+from stereo_framework.datasets import find_scenes, load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
 from stereo_framework.io import read_bytes, write_disparity, write_own, write_pfm
 from stereo_framework.progress import in_notebook
@@ -51,7 +51,7 @@ def run(
     ----------
     script : path, name of a shipped script, mapping or Script
     scenes : scene names or Scene objects, optional
-        Instead of the script's own.
+        Instead of the script's own. Names as `find_scenes` takes them: data sets and patterns stand for all their scenes.
     data : path, optional
         Data root; default: the environment variable STEREO_DATA, then the user's cache folder.
     out : path, optional
@@ -130,7 +130,10 @@ def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None
         raise DataError(
             f"{script.name}: no scene to run on; name some under 'scenes:' or with --scene (synthetic/planes needs no data)"
         )
-    return [s if isinstance(s, Scene) else load_scene(s, data=data) for s in wanted]
+    found: dict[str | Scene, None] = {}
+    for one in wanted:
+        found |= dict.fromkeys([one] if isinstance(one, Scene) else find_scenes(one, data=data))
+    return [s if isinstance(s, Scene) else load_scene(s, data=data) for s in found]
 
 
 def execute(
@@ -262,8 +265,9 @@ def _common_fault(runs: Sequence[Outcome]) -> str:
 
 
 def _all_have(stage: str, tasks: Sequence[Task]) -> bool:
+    # Programs from outside are others in other methods, whatever stage calls them.
     return all(
-        any(f"{b.stage.slot}.{b.stage.name}" == stage for _, b in pipeline.stages())
+        any(f"{b.stage.slot}.{b.stage.name}" == stage and b.stage.files is None for _, b in pipeline.stages())
         for pipeline in {task.run.pipeline for task in tasks}
     )
 

@@ -36,7 +36,11 @@ CREATE TABLE items (
 """
 
 
-LATEST = "(SELECT plan FROM plans ORDER BY created DESC, plan DESC LIMIT 1)"
+_BESIDE = {"beside": "maps of others"}
+"""Stands where plans have their script: the results of this plan stand beside those of every other."""
+
+_IS_BESIDE = f"plans.script = '{json.dumps(_BESIDE)}'"
+LATEST = f"(SELECT plan FROM plans WHERE NOT {_IS_BESIDE} ORDER BY created DESC, plan DESC LIMIT 1)"
 
 
 class Store:
@@ -171,6 +175,21 @@ class Store:
                 number = self._db.execute("INSERT INTO plans (script, created) VALUES (?, ?)", (text, time.time())).lastrowid
             self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", [(number, i, key) for i, key in enumerate(keys)])
 
+    def refuse_method(self, method: str) -> None:
+        """Raise a DataError if a method of the latest script has that name."""
+        query = f"SELECT 1 FROM items JOIN results USING (key) WHERE plan = {LATEST} AND method = ? LIMIT 1"
+        if self._db.execute(query, (method,)).fetchone():
+            raise DataError(f"{self.folder}: a method of the script that was run there is called {method!r}; choose another name")
+
+    def add_beside(self, results: Mapping[str, Result]) -> None:
+        """Write results, by key, that no script asks for: they stand beside those of every script. Of one method, scene and protocol the last counts."""
+        for key, result in results.items():
+            self.add(key, result)
+        new = {(r.scene, r.method, r.protocol_text) for r in results.values()}
+        query = f"SELECT key, scene, method, protocol_text FROM items JOIN results USING (key) JOIN plans USING (plan) WHERE {_IS_BESIDE}"
+        before = [key for key, *what in self._db.execute(f"{query} ORDER BY position") if tuple(what) not in new]
+        self.plan([*before, *results], _BESIDE)
+
     def add(self, key: str, result: Result) -> None:
         """Write one result; an earlier one under the same key is replaced.
 
@@ -214,10 +233,12 @@ class Store:
             return self._result(row) if row else None
 
     def results(self, *, every: bool = False) -> list[Result]:
-        """Results of the latest plan in its order, or of all plans in the order of writing."""
+        """Results of the latest plan in its order and those beside it, or of all plans in the order of writing."""
         query = f"SELECT {', '.join(COLUMNS)} FROM results ORDER BY rowid"
         if not every:
-            query = f"SELECT {', '.join(COLUMNS)} FROM items JOIN results USING (key) WHERE plan = {LATEST} ORDER BY position"
+            columns = ", ".join(f"results.{name}" for name in COLUMNS)
+            query = f"""SELECT {columns} FROM items JOIN results USING (key) JOIN plans USING (plan)
+                WHERE plan = {LATEST} OR {_IS_BESIDE} ORDER BY {_IS_BESIDE}, position"""
         with self._reading():
             return [self._result(row) for row in self._db.execute(query)]
 

@@ -22,7 +22,7 @@ from stereo_framework.stage import load_plugin
 from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.reference import reference
-from stereo_framework.sweep.result import EVALUATION
+from stereo_framework.sweep.result import EVALUATION, MEMORY, MESSAGES
 from stereo_framework.sweep.scenes import SentScene
 
 
@@ -104,6 +104,7 @@ def failed(error: str) -> Outcome:
 
 def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[Protocol], keep: bool) -> Outcome:
     statistics, seconds, told = [], [], list(match.warnings)
+    memory = {} if match.memory is None else {MEMORY: match.memory}
     stand_in = None
     if any(protocol.without_truth for protocol in protocols):
         try:
@@ -112,7 +113,7 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
             told.append(f"no distances to a reference map: {error}")
     for protocol in protocols:
         start = working_time()
-        statistics.append(evaluate(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence))
+        statistics.append(evaluate(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | memory)
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Outcome(
         statistics=tuple(statistics),
@@ -121,7 +122,7 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
         warnings=tuple(dict.fromkeys((*told, *doubts(match.disparity, scene)))),
         disparity=match.disparity if keep else None,
         confidence=match.confidence if keep else {},
-        environment=environment(),
+        environment={**environment(), **({MESSAGES: match.messages} if match.messages else {})},
     )
 
 

@@ -1,13 +1,14 @@
 """What files with scores say: stored results, CSV files, YAML files in the form of published tables.
 
 A CSV file has a row per method and a column per score, named ``SCENE:MEASURE`` or otherwise; or the columns ``method``, ``scene`` and one per
-statistic, as ``results --csv`` writes it; or it is tidy: ``method``, ``measure``, ``value`` and perhaps ``scene`` and ``protocol``. A YAML file has
-``columns`` and ``rows``, a mapping from methods to lists of values or a list of ``{algorithm, values}``. An empty cell, ``-``, ``nan`` or null is a hole.
+statistic, as ``results --csv`` writes it; or it is tidy: ``method``, ``measure``, ``value`` and perhaps ``scene`` and ``protocol``. A JSON file is what ``--json`` of
+``run``, ``evaluate`` and ``results`` prints. A YAML file has ``columns`` and ``rows``, a mapping from methods to lists of values or a list of ``{algorithm, values}``. An empty cell, ``-``, ``nan`` or null is a hole.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +23,9 @@ from stereo_framework.io import read_bytes
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Store
+from stereo_framework.tables.averages import is_average
 from stereo_framework.tables.ranking import Column
-from stereo_framework.tables.words import setting_name
+from stereo_framework.tables.words import name_of, setting_name
 
 _HOLES = ("", "-", "nan", "null", "n/a")
 
@@ -47,7 +49,9 @@ class Entries:
     notes: list[str] = field(default_factory=list)
 
     def add(self, where: str, method: str, scene: str, scores: Mapping[str, float], split: str = "") -> None:
-        """One method's scores on a scene; without a scene, the measures' names may begin with it."""
+        """One method's scores on a scene; without a scene, the measures' names may begin with it. What is an average is none."""
+        if is_average(scene):
+            return
         row = self.methods.setdefault(method, {})
         for measure, score in scores.items():
             key = (scene, measure)
@@ -73,8 +77,10 @@ def read_entries(path: Path, entries: Entries, protocol: str | None, split: str)
         _read_yaml(path, text, entries, split)
     elif path.suffix.lower() == ".csv":
         _read_csv(path, text, entries, protocol, split)
+    elif path.suffix.lower() == ".json":
+        _read_json(path, text, entries, protocol)
     else:
-        raise DataError(f"{path}: expected a results folder, a .csv or a .yaml file")
+        raise DataError(f"{path}: expected a results folder, a .csv, .json or .yaml file")
 
 
 def _read_results(folder: Path, entries: Entries, protocol: str | None) -> None:
@@ -120,6 +126,24 @@ def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, spl
     others = [name for name in header if name not in (first, "scene", "protocol") and (not per_scene or metric_of(name))]
     for row, scores in zip(rows, _numbers(path, [first], others, rows), strict=True):
         entries.add(str(path), row[first], row.get("scene", ""), scores, split)
+
+
+def _read_json(path: Path, text: str, entries: Entries, protocol: str | None) -> None:
+    """What ``run``, ``evaluate`` and ``results`` print with ``--json``."""
+    try:
+        records = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}") from None
+    wanted = ("scene", "method", "statistics")
+    if not isinstance(records, list) or not all(isinstance(r, dict) and r.keys() >= {*wanted} for r in records):
+        raise DataError(f"{path}: no results: expected a list of objects with {', '.join(wanted)}, as run --json prints it")
+    for record in records:
+        if protocol in (None, record.get("protocol")):
+            scores = {name: math.nan if score is None else float(score) for name, score in record["statistics"].items()}
+            name = name_of(record["method"], record.get("axes") or {})
+            entries.add(str(path), name, record["scene"], scores)
+            if given := record.get("protocol"):
+                entries.protocols[given] = given
 
 
 def _read_yaml(path: Path, text: str, entries: Entries, split: str) -> None:

@@ -44,8 +44,13 @@ def caption(keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str
 
 def setting_name(result: Result) -> str:
     """A method with the settings that were swept: ``window (aggregation.box.size=9)``."""
-    settings = ", ".join(f"{k}={v}" for k, v in result.axes.items())
-    return f"{result.method} ({settings})" if settings else result.method
+    return name_of(result.method, result.axes)
+
+
+def name_of(method: str, axes: Mapping[str, Any]) -> str:
+    """A method with values of axes."""
+    settings = ", ".join(f"{k}={v}" for k, v in axes.items())
+    return f"{method} ({settings})" if settings else method
 
 
 def setting_names(results: Sequence[Result]) -> list[str]:

@@ -216,7 +216,7 @@ def test_evaluate(cli, tmp_path):
         write_disparity(tmp_path / folder / "planes.pfm", scene.truth)
     pictures = ("--out", tmp_path / "q", "--threshold", 3)
     assert cli("evaluate", tmp_path / "a/planes.pfm", tmp_path / "b/planes.pfm", *arguments[3:], *pictures).exit_code == 0
-    assert {p.name.split("_")[0] for p in (tmp_path / "q").iterdir()} == {"a-planes", "b-planes"}
+    assert {p.name.split("_")[0] for p in (tmp_path / "q" / "pictures").iterdir()} == {"a-planes", "b-planes"}
 
 
 @pytest.mark.parametrize(
@@ -452,7 +452,7 @@ def test_evaluate_a_submission(cli, benchmark):
     table = cli(*arguments, "--out", benchmark / "p", "--measure", "mape", "--measure", "rms_error")
     assert "mape_nonocc" in table.stdout
     assert "middlebury-v2[measures=mape,rms_error]: " in table.stdout
-    assert (benchmark / "p" / "theirs_middlebury-v2-cones_overview.png").is_file()
+    assert (benchmark / "p" / "pictures" / "theirs_middlebury-v2-cones_overview.png").is_file()
     _one_line(cli("evaluate", benchmark / "mine", *data), "belongs to middlebury2003/cones or middlebury-v2/cones")
     _one_line(cli("evaluate", benchmark / "mine/cones.png", *data), "name the scene it belongs to with one --scene")
     _one_line(cli(*arguments, "--measure", "mapee"), "no such measure: 'mapee'", "did you mean 'mape'?")

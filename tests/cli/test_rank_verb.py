@@ -226,7 +226,7 @@ def test_mistakes(rank, write, text, options, parts):
 def test_mistakes_in_files(rank, write, tmp_path):
     _one_line(rank(tmp_path / "none.csv"), "none.csv: no such file")
     _one_line(rank(tmp_path), "no results there")
-    _one_line(rank(write("text", "notes.txt")), "notes.txt: expected a results folder, a .csv or a .yaml file")
+    _one_line(rank(write("text", "notes.txt")), "notes.txt: expected a results folder, a .csv, .json or .yaml file")
     _one_line(rank(write("columns: [p]\nrows: {a: [1]\n", "open.yaml")), "open.yaml:")
     _one_line(rank(write("rows: {a: 1}", "a.yaml")), "expected 'columns' (a list of names) and 'rows'")
     _one_line(rank(write({"columns": ["p", "q"], "rows": {"a": [1]}}, "b.yaml")), "rows.a: 1 values; the 2 columns need one each")

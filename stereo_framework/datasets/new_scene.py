@@ -1,0 +1,111 @@
+"""A first ``scene.yaml`` for a folder of one's own, with comments that say what else may stand there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from stereo_framework.datasets import scene_file
+from stereo_framework.errors import DataError
+from stereo_framework.io import read_any_calibration, read_image
+from stereo_framework.io.images import ENDINGS
+
+_NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
+"""Names of pictures that are none of the pair."""
+
+_SIDES = (
+    (r"left|^l([._-]|\d|$)", r"right|^r([._-]|\d|$)"),
+    (r"^(im|img|image|view|frame)_?0\b", r"^(im|img|image|view|frame)_?1\b"),
+)
+_TRUTHS = ("disp0GT.pfm", "disp0.pfm", "truth.pfm", "truth.png", "gt.pfm", "gt.png", "disp0.png", "disp0.npy", "truth.npy")
+_MASKS = ("mask0nocc.png", "nonocc.png")
+
+_TEXT = """\
+# A scene of your own: what every verb takes as --scene {folder}. File names are relative to this folder; only frames and a search range are needed.
+
+frames: [{left}, {right}]   # from left to right; {{file: left.png, mask: valid.png}} where white pixels of a mask hold data
+# reference: 0   # which frame is matched, counted from 0
+# match: 1       # with which
+
+{search}
+
+{truth}
+
+{mask}
+
+# For depths; Middlebury's names, in pixels but for the baseline, in whose unit depths come out.
+# calibration: {{focal_length: 994.978, baseline: 193.001, doffs: 31.086}}
+
+# border: 0      # pixels on all sides that are not evaluated
+"""
+
+
+def new_scene(folder: Path) -> Path:
+    """Write a ``scene.yaml`` for the images in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds two images or more; truth, mask and calib.txt are found by the names that Middlebury gives them.
+
+    Returns
+    -------
+    Path
+        The new file.
+
+    Raises
+    ------
+    DataError
+        There is a scene.yaml, there are no two images, or what was found makes no scene.
+    """
+    file = folder / scene_file.FILE_NAME
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder")
+    if file.exists():
+        raise DataError(f"{file}: is there already; delete it to have it written anew")
+    left, right = _pair(folder)
+    columns = read_image(left).shape[1]
+    search = f"search: {{minimum: 0, maximum: {columns // 4}}}   # CHECK: smallest and largest disparity in pixels, both included; a guess, a quarter of the width"
+    calib = folder / "calib.txt"
+    if calib.is_file() and (ndisp := read_any_calibration(calib)[1]) is not None:
+        search = f"# calib.txt gives the range, 0 to {ndisp - 1}; to search another one:\n# search: {{minimum: 0, maximum: {ndisp - 1}}}"
+    truth, mask = (next((name for name in names if (folder / name).is_file()), None) for names in (_TRUTHS, _MASKS))
+    said = "true disparities of the reference frame; grey pictures: {file: truth.png, scale: 4, unknown: 0}"
+    grey = truth is not None and truth.endswith(".png")
+    entry = f"{{file: {truth}, scale: 256, unknown: 0}}   # CHECK: grey levels per pixel;" if grey else f"{truth}   #"
+    text = _TEXT.format(
+        folder=folder,
+        left=_quoted(left.name),
+        right=_quoted(right.name),
+        search=search,
+        truth=f"truth: {entry} {said}" if truth else f"# truth: truth.pfm   # {said}",
+        mask=f"masks: {{nonocc: {mask}}}   # white counts"
+        if mask
+        else "# masks: {nonocc: nonocc.png}   # white where the match frame shows it too",
+    )
+    file.write_text(text, encoding="utf-8")
+    try:
+        _ = scene_file.load(folder).match
+    except DataError:
+        file.unlink()
+        raise
+    return file
+
+
+def _pair(folder: Path) -> tuple[Path, Path]:
+    """The two images: by their names, else the first two."""
+    images = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in ENDINGS and p.is_file() and not _NO_IMAGE.search(p.stem)]
+    for ours, theirs in _SIDES:
+        lefts, rights = ([p for p in images if re.search(side, p.stem, re.IGNORECASE)] for side in (ours, theirs))
+        if lefts and rights:
+            return lefts[0], rights[0]
+    if len(images) < 2:
+        raise DataError(
+            f"{folder}: holds {len(images)} images that may be of a pair; a scene needs two; legal endings: {', '.join(ENDINGS)}"
+        )
+    return images[0], images[1]
+
+
+def _quoted(name: str) -> str:
+    """A file name as YAML holds it."""
+    return name if re.fullmatch(r"[A-Za-z][\w.-]*", name) else "'" + name.replace("'", "''") + "'"

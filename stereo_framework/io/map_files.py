@@ -1,0 +1,124 @@
+"""Disparity maps of others: which file of a folder is the map of which scene, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from stereo_framework.errors import DataError
+from stereo_framework.io._files import PathLike
+from stereo_framework.io.disparity import grey_disparity, read_disparity
+from stereo_framework.io.images import read_float_tiff, read_grey
+from stereo_framework.scene import Disparity, Scene
+
+SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
+"""Endings of files that may be disparity maps."""
+
+
+def map_files(folder: Path) -> list[Path]:
+    """The files in a folder, and in all its folders, that may be disparity maps; sorted."""
+    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+
+
+def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
+    """The scenes that a file's path names most completely.
+
+    Parameters
+    ----------
+    path : Path
+        From the folder's own name on.
+    names : sequence of str
+        Full names of scenes.
+
+    Returns
+    -------
+    dict of str to int
+        Names, more than one where the path fits several equally well, with how many of their data sets' folders the path names; empty where it
+        names no scene. Of two that it fits otherwise equally well the one counts of which it leaves fewer folders unnamed.
+    """
+    parts = [*path.parts[:-1], path.stem]
+    found: dict[str, tuple[int, int]] = {}
+    for name in names:
+        *sets, short = name.split("/")
+        stem = path.stem
+        if short in parts or (stem.startswith(short) and not stem[len(short)].isalnum()):
+            named = sum(part in parts for part in sets)
+            found[name] = named, named - len(sets)
+    best = max(found.values(), default=(0, 0))
+    return {name: score[0] for name, score in found.items() if score == best}
+
+
+def map_of(place: str, scene: str) -> Path:
+    """The file that holds a scene's map.
+
+    Parameters
+    ----------
+    place : str
+        A path in which ``{scene}`` stands for the scene's full name, its last part, or the full name with hyphens, whichever there is; or a folder
+        in which a file or its folder is named like the scene; or a file, whatever the scene.
+    scene : str
+        Full name.
+
+    Raises
+    ------
+    DataError
+        There is none, or several.
+    """
+    if "{scene}" in place:
+        names = dict.fromkeys([scene, scene.rpartition("/")[2], scene.replace("/", "-")])
+        files = [Path(place.replace("{scene}", name)) for name in names]
+        found = next((file for file in files if file.is_file()), None)
+        if found is None:
+            raise DataError(f"no map of {scene}: there is no {' or '.join(map(str, files))}")
+        return found
+    folder = Path(place)
+    if folder.is_file():
+        return folder
+    fits = {path: score for path in map_files(folder) for score in best_scenes(path.relative_to(folder.parent), [scene]).values()}
+    best = [path for path, score in fits.items() if score == max(fits.values())]
+    if len(best) > 1:
+        raise DataError(f"{folder}: two maps for {scene}: {best[0].relative_to(folder)} and {best[1].relative_to(folder)}")
+    if not best:
+        raise DataError(f"no map of {scene}: none of the files in {folder}, nor a folder there, is named like it")
+    return best[0]
+
+
+def read_map(
+    path: PathLike, scene: Scene, *, scale: float | None = None, unknown: int | None = None, zero_is_known: bool | None = None
+) -> Disparity:
+    """Read a map of a scene in the encoding that the scene's data set uses.
+
+    Parameters
+    ----------
+    path : path-like
+        PFM, npy and TIFF of floats hold pixels.
+    scene : Scene
+    scale : float, optional
+        Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
+    unknown : int, optional
+        Grey level that means no estimate; default: 0, but none in 8-bit maps where 0 is a disparity.
+    zero_is_known : bool, optional
+        Whether 0 is a disparity in 8-bit maps; default: in those of scenes that are measured as in the 2002 paper, whose maps have it.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+
+    Raises
+    ------
+    DataError
+        The file is missing or damaged, or the scale is missing.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in (".pfm", ".npy", ".npz") or (suffix.startswith(".tif") and read_float_tiff(path) is not None):
+        return read_disparity(path, scale=scale)
+    samples = read_grey(path)
+    eight_bits = samples.dtype == np.uint8
+    if scale is None and eight_bits:
+        scale = scene.grey_levels
+    if unknown is None and not (eight_bits and (scene.protocol == "taxonomy2002" if zero_is_known is None else zero_is_known)):
+        unknown = 0
+    return grey_disparity(path, samples, scale=scale, unknown=unknown)

@@ -1,0 +1,89 @@
+"""What matchers from outside have in common: the files that they are made of, the pair as they get it, their maps as we take them."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.parameters import Located
+from stereo_framework.scene import Disparity, Image, Search
+
+
+def _from(path: str, folder: Path) -> str:
+    return str(folder / Path(path).expanduser())
+
+
+FilePath = Annotated[str, Located(_from)]
+"""A path that starts at the folder of the script that says it."""
+
+FilePaths = Annotated[list[str], Located(lambda paths, folder: [_from(path, folder) for path in paths])]
+
+
+def existing(parameter: str, paths: Iterable[str]) -> list[Path]:
+    """The files of a parameter.
+
+    Raises
+    ------
+    ParameterError
+        One is missing, or its path is empty.
+    """
+    for path in paths:
+        if not path:
+            raise ParameterError(f"{parameter}: is missing")
+        if not Path(path).is_file():
+            raise ParameterError(f"{parameter}: no file {path}")
+    return list(map(Path, paths))
+
+
+def left_and_right(reference: Image, match: Image, search: Search) -> tuple[Image, Image]:
+    """The pair as everybody expects it, seen from the left: where the match frame lies to the left of the reference frame, both are mirrored."""
+    if search.direction > 0:
+        return reference, match
+    return reference[:, ::-1].copy(), match[:, ::-1].copy()
+
+
+def taken(who: str, found: Any, reference: Image, search: Search, *, scale: float = 1.0) -> Disparity:
+    """A map from outside as a stage returns it.
+
+    Parameters
+    ----------
+    who : str
+        Who made it, for messages.
+    found : object
+        Disparities of the left image as of `left_and_right`; what is not finite is no estimate.
+    reference : ndarray, (rows, columns) or (rows, columns, 3)
+    search : Search
+    scale : float
+        Units of the map per pixel.
+
+    Raises
+    ------
+    StereoFrameworkError
+        It is no map of numbers, or not of the image's size.
+    """
+    values = np.asarray(found)
+    rows, columns = reference.shape[:2]
+    if values.dtype.kind not in "fiu" or values.ndim != 2:
+        kind = f"{values.dtype} {values.shape}" if isinstance(found, np.ndarray) else type(found).__name__
+        raise StereoFrameworkError(f"{who}: gave {kind}; expected a map of numbers, ({rows}, {columns})")
+    if values.shape != (rows, columns):
+        raise StereoFrameworkError(
+            f"{who}: its map is {values.shape[1]}x{values.shape[0]} pixels, the images are {columns}x{rows}"
+        )
+    with np.errstate(over="ignore"):
+        disparity = (values / np.float64(scale)).astype(np.float32)
+    disparity[~np.isfinite(disparity)] = np.nan
+    return disparity if search.direction > 0 else np.ascontiguousarray(disparity[:, ::-1])
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module is there, which is not imported."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False

@@ -1,0 +1,267 @@
+"""Any program as a matcher."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import cv2
+import numpy as np
+
+from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.io import read_disparity, write_image, write_pfm
+from stereo_framework.matcher import _measured
+from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
+from stereo_framework.parameters import Located, require
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
+from stereo_framework.told import Told, is_stopped, tell
+
+_WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s'\"]+")
+_PLACE = re.compile(r"(?<!\$)\{(\w+)\}")
+_LEGAL = ("left", "right", "output", "minimum", "maximum")
+_LOOK = 0.2
+"""Seconds between two looks at whether anybody still waits."""
+
+_KEPT = 4000
+"""Last characters of what a program writes for people that are kept."""
+
+
+def _started(run: str, folder: Path) -> str:
+    """A command with those of its words that are files in a folder, or would be, as paths from anywhere."""
+
+    def word(found: re.Match[str]) -> str:
+        path = Path(found[0].strip("'\"")).expanduser()
+        named = path.parts[:1] == ("..",) or found[0].startswith("./") or (folder / path).is_file()
+        return shlex.quote(os.path.normpath(folder / path)) if named and "{" not in found[0] else found[0]
+
+    return _WORD.sub(word, run)
+
+
+def _words(run: str) -> list[str]:
+    try:
+        return shlex.split(run)
+    except ValueError as error:
+        raise ParameterError(f"command.run: {run!r} cannot be split into words: {error}") from None
+
+
+def _files(run: str, shell: bool, files: list[str] | None) -> list[Path]:
+    if not run.strip():
+        raise ParameterError("command.run: is missing: a program and its words, such as ./elas {left} {right} {output}")
+    words = _words(run)
+    unknown = [] if shell else [name for name in _PLACE.findall(run) if name not in _LEGAL]
+    if unknown:
+        raise ParameterError(f"command.run: no {{{unknown[0]}}} to put in; {nearest(unknown[0], _LEGAL)}")
+    if "{output}" not in run:
+        raise ParameterError("command.run: no {output}, the file that the program writes the map to")
+    program = shutil.which(words[0])
+    if program is None and not shell:
+        where = (
+            "no such program"
+            if os.sep in words[0]
+            else "no program of this name in PATH; one in the script's folder begins with ./"
+        )
+        raise ParameterError(f"command.run: {words[0]}: {'is not executable' if Path(words[0]).is_file() else where}")
+    named = [Path(word) for word in words[program is not None :] if os.path.isabs(word) and Path(word).is_file()]
+    return [*([Path(program)] if program else []), *named, *existing("command.files", files or [])]
+
+
+@stage(
+    "matcher", source="Whoever wrote the program; called much as by the evaluation kit of Scharstein et al. 2014", files=_files
+)
+def command(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    run: Annotated[str, Located(_started)] = "",
+    format: Literal["pfm", "png", "tif", "npy"] = "pfm",
+    images: Literal["png", "pfm", "pnm"] = "png",
+    grey: bool = False,
+    scale: Annotated[Positive, Unit("units of the map a pixel")] | None = None,
+    sign: Literal[1, -1] = 1,
+    unknown: NonNegativeInt | None = 0,
+    least: Annotated[float, Unit("pixels")] | None = None,
+    timeout: Annotated[Positive, Unit("seconds")] = 600.0,
+    shell: bool = False,
+    files: FilePaths | None = None,
+) -> Disparity:
+    """Match with a program that reads two images and writes a disparity map.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255, written to files. Where the match frame lies to the left of the reference frame both are mirrored, and so is what is read.
+    search : Search
+        The program is told both ends.
+    run : str
+        The program and its words. {left} and {right} become the files of the images, {output} that of the map which the program writes, {minimum} and {maximum} the
+        ends of the search range in pixels, both included. Words that are files in the script's folder are found there; the program itself needs ./ before its
+        name there. It runs in a temporary folder.
+    format : str
+        What the program writes: disparities in pixels as "pfm", "tif" or "npy", or a grey picture, "png".
+    images : str
+        What it reads: "png", "pfm" of floats, or "pnm", which is PGM or PPM. All but "pfm" hold 8 bits; fractions are rounded.
+    grey : bool
+        Write grey images of those in colour.
+    scale : float or None
+        Units of the map per pixel; null: 1, of a picture of 16 bits 256.
+    sign : int
+        -1 where the map holds the negatives of the disparities.
+    unknown : int or None
+        Grey level of a picture that means no estimate.
+    least : float or None
+        What lies below this, in pixels, is no estimate; null: all that is finite is one.
+    timeout : float
+        Seconds after which the program, with all that it has started, is ended.
+    shell : bool
+        Give the command to the shell, with its pipes and variables, instead of starting the program.
+    files : list or None
+        Further files that decide what the program does. The program and its words that are files belong to a run's identity without being listed. Paths start at
+        the script's folder.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+
+    Raises
+    ------
+    ParameterError
+        The command lacks something, or there is no such program.
+    StereoFrameworkError
+        The program failed, took too long, or wrote no map of the images' size. All that it wrote for people is a note of the error.
+
+    Notes
+    -----
+    The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory is told besides, and what it wrote for
+    people. Neither memory nor these seconds are known on Windows.
+    """
+    require(command, run=run, format=format, images=images, timeout=timeout, sign=sign)
+    _files(run, shell, files)
+    with tempfile.TemporaryDirectory(prefix="stereo_framework-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        output = folder / f"disparity.{format}"
+        ends = {"minimum": f"{search.minimum:g}", "maximum": f"{search.maximum:g}", "output": str(output)}
+        pair = zip(("left", "right"), left_and_right(reference, match, search), strict=True)
+        put_in = ends | {side: str(_written(folder / side, image, images, grey)) for side, image in pair}
+        who = Path(_words(run)[0]).name
+        _run(who, _filled(run, put_in, shell), folder, timeout)
+        found = _read(who, output, scale, unknown)
+    floats = format != "png"
+    disparity = taken(who, found, reference, search, scale=sign * (scale or 1.0) if floats else sign)
+    if least is not None:
+        with np.errstate(invalid="ignore"):
+            disparity[disparity < least] = np.nan
+    return disparity
+
+
+def _written(stem: Path, image: Image, images: str, grey: bool) -> Path:
+    """The file that an image was written to."""
+    if grey and image.ndim == 3:
+        image = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2GRAY)
+    path = stem.with_suffix(".png" if images == "png" else ".pfm" if images == "pfm" else ".pgm" if image.ndim == 2 else ".ppm")
+    (write_pfm if images == "pfm" else write_image)(path, image)
+    return path
+
+
+def _filled(run: str, put_in: Mapping[str, str], shell: bool) -> list[str]:
+    """The words of a command, files and numbers put in."""
+    if shell:
+        text = _PLACE.sub(lambda place: shlex.quote(put_in[place[1]]) if place[1] in put_in else place[0], run)
+        return ["/bin/sh", "-c", text] if os.name == "posix" else ["cmd", "/c", text]
+    return [_PLACE.sub(lambda place: put_in[place[1]], word) for word in _words(run)]
+
+
+def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
+    """Run a program to its end and tell what it took; raise if it fails."""
+    report = folder / "measured.txt"
+    measured = os.name == "posix"
+    call = [sys.executable, "-I", "-S", _measured.__file__, str(report), *words] if measured else list(words)
+    with (folder / "messages.txt").open("wb") as messages, (folder / "printed.txt").open("wb") as printed:
+        start = time.perf_counter()
+        try:
+            process = subprocess.Popen(
+                call, cwd=folder, stdin=subprocess.DEVNULL, stdout=printed, stderr=messages, start_new_session=True
+            )
+        except OSError as error:
+            raise StereoFrameworkError(f"{who}: cannot be started: {error.strerror}") from error
+        try:
+            while (status := _waited(process, min(_LOOK, start + timeout - time.perf_counter()))) is None:
+                if is_stopped():
+                    raise StereoFrameworkError(f"{who}: interrupted")
+                if time.perf_counter() - start >= timeout:
+                    raise _with_note(StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"), folder)
+        finally:
+            # Whoever interrupts us ends it too, and what it has started and left behind.
+            _end(process)
+    seconds, memory = time.perf_counter() - start, None
+    if measured and status == 0:
+        kind, *rest = report.read_text(encoding="utf-8").split(" ", 1)
+        if kind == "error":
+            raise StereoFrameworkError(f"{who}: cannot be started: {rest[0]}")
+        code, taken_seconds, kibibytes = rest[0].split()
+        status, seconds, memory = int(code), float(taken_seconds), float(kibibytes) / 1024
+    if status:
+        said = (_last(folder / "messages.txt") or _last(folder / "printed.txt")).strip().splitlines()
+        how = f"exit status {status}" if status > 0 else f"ended by {_signal(-status)}"
+        raise _with_note(StereoFrameworkError(f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"), folder)
+    tell(Told(seconds, memory, _last(folder / "messages.txt")))
+
+
+def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The status of a process that ends in time; None if it does not."""
+    try:
+        return process.wait(max(seconds, 0))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last(path: Path) -> str:
+    """The end of what a program wrote for people."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _KEPT))
+        return file.read().decode("utf-8", "replace")
+
+
+def _with_note(error: StereoFrameworkError, folder: Path) -> StereoFrameworkError:
+    """An error that says all that the program wrote, for those who want to see tracebacks."""
+    error.add_note((_last(folder / "messages.txt") + _last(folder / "printed.txt")).rstrip())
+    return error
+
+
+def _read(who: str, output: Path, scale: float | None, unknown: int | None) -> Disparity:
+    if not output.is_file():
+        raise StereoFrameworkError(f"{who}: ended without an error and wrote no map to {{output}}, {output.name}")
+    try:
+        return read_disparity(output, scale=scale if output.suffix == ".png" else None, unknown=unknown)
+    except DataError as error:
+        said = str(error).replace(str(output), "{output}")
+        raise StereoFrameworkError(f"{who}: what it wrote is no map: {said}") from error

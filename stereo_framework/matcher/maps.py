@@ -1,0 +1,76 @@
+"""Disparity maps that somebody else has made, as if they had been matched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.io.map_files import map_of, read_map
+from stereo_framework.matcher._outside import FilePath
+from stereo_framework.scene import Disparity, Image, Scene, Search
+from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
+from stereo_framework.told import Told, tell
+
+
+def _files(place: str, scene: Scene | None) -> list[Path]:
+    if not place:
+        raise ParameterError("maps: is missing: a folder of maps, or a path with {scene}")
+    fixed = Path(place.partition("{scene}")[0] + "*").parent if "{scene}" in place else Path(place)
+    if not fixed.is_dir() and not Path(place).is_file():
+        raise ParameterError(f"maps: no folder {fixed}")
+    if scene is None:
+        return []
+    try:
+        return [map_of(place, scene.name)]
+    except DataError:
+        # The run says so; maps of other scenes may be there.
+        return []
+
+
+@stage("matcher", source="Whoever made the maps; folders as benchmarks ask for them, Scharstein et al. 2014", files=_files)
+def maps(
+    reference: Image,
+    match: Image,
+    search: Search,
+    scene: Scene,
+    *,
+    place: FilePath = "",
+    scale: Annotated[Positive, Unit("grey levels a pixel")] | None = None,
+    unknown: NonNegativeInt | None = None,
+) -> Disparity:
+    """Take the disparity map of the scene from a file; scripts write ``maps: PLACE`` instead of all stages.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Not looked at, but for their size.
+    search : Search
+        Without influence.
+    scene : Scene
+        Its name says which file holds its map, its data set how 8-bit maps are encoded.
+    place : str
+        A path with {scene} for the scene's name (its last part, all of it, or all with hyphens), or a folder as benchmarks ask for it, in which a file or its
+        folder is named like the scene; or a single file. Relative paths start at the script's folder.
+    scale : float or None
+        Grey levels per pixel of disparity in pictures; null: what the scene's data set uses, 256 with 16 bits.
+    unknown : int or None
+        Grey level in pictures that means no estimate; null: 0, but none in 8-bit maps of scenes that are measured as in the 2002 paper.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+
+    Raises
+    ------
+    DataError
+        There is no map of the scene or there are several, or it has another size than the images.
+    """
+    tell(Told())  # Reading takes some time too, but that is not what the method took.
+    path = map_of(place, scene.name)
+    disparity = read_map(path, scene, scale=scale, unknown=unknown)
+    if disparity.shape != reference.shape[:2]:
+        (rows, columns), (own_rows, own_columns) = reference.shape[:2], disparity.shape
+        raise DataError(f"{path}: is {own_columns}x{own_rows}, the images of {scene.name} are {columns}x{rows}")
+    return disparity

@@ -1,0 +1,201 @@
+"""Any network in the ONNX format as a matcher."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.errors import MissingExtraError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.kernels.threads import thread_count
+from stereo_framework.matcher._outside import FilePath, existing, is_installed, left_and_right, taken
+from stereo_framework.parameters import require
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
+
+_PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64, "tensor(uint8)": np.uint8}
+_GREY = np.array([0.299, 0.587, 0.114])
+"""Weights of red, green and blue in grey, of ITU-R BT.601."""
+
+
+def _files(model: str) -> list[Path]:
+    if not is_installed("onnxruntime"):
+        raise ParameterError("onnx needs onnxruntime; install it with: pip install 'stereo-framework[onnx]'")
+    [path] = existing("onnx.model", [model])
+    # What is too large for the format lies beside it.
+    return [path, *sorted(other for other in path.parent.glob(f"{path.name}?*") if other.is_file())]
+
+
+@stage("matcher", source="Whoever trained the network; its file in the format of Bai, Lu, Zhang et al. 2019 (ONNX)", files=_files)
+def onnx(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    model: FilePath = "",
+    inputs: list[str] | None = None,
+    output: str | None = None,
+    channels: Literal["rgb", "bgr", "grey"] = "rgb",
+    divide: Annotated[Positive, Unit("grey levels")] = 1.0,
+    mean: list[float] | float = 0.0,
+    deviation: list[float] | float = 1.0,
+    multiple: Annotated[PositiveInt, Unit("pixels")] = 32,
+    scale: Positive = 1.0,
+    sign: Literal[1, -1] = 1,
+    part: NonNegativeInt = 0,
+    device: Literal["cpu", "cuda"] = "cpu",
+) -> Disparity:
+    """Match with a network in an ONNX file, run by onnxruntime.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255. The network sees (intensity / divide - mean) / deviation, (1, channels, rows, columns). Where the match frame lies to the left of
+        the reference frame both are mirrored, and so is what comes out.
+    search : Search
+        Without influence: the network has its own range.
+    model : str
+        The file; its path starts at the script's folder.
+    inputs : list or None
+        Names of the inputs that take the left and the right image; a single one takes both, one behind the other as channels. null: the model's own, in
+        their order.
+    output : str or None
+        Name of the output that holds disparities; null: the model's last, which is the finest of networks that refine.
+    channels : str
+        Order of colours, or "grey": one channel.
+    divide : float
+        Intensities are divided by this, in grey levels; 255 for networks that expect 0..1.
+    mean, deviation : float or list
+        Then subtracted, and divided by; one number, or one of each channel in the network's order.
+    multiple : int
+        Rows and columns that the network sees are multiples of this, in pixels; the images are continued to the right and below by copies of their outermost
+        pixels, and what belongs there is cut off again.
+    scale : float
+        Units of the output per pixel of disparity.
+    sign : int
+        -1 for networks whose output is the flow of the left image, the negative of disparity.
+    part : int
+        Which channel of an output that has several.
+    device : str
+        What onnxruntime computes on; "cuda" needs its build for that.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN where the output is not finite.
+
+    Raises
+    ------
+    MissingExtraError
+        onnxruntime is not installed.
+    ParameterError
+        Illegal values, or names that the model does not have.
+    StereoFrameworkError
+        The file is no model, or its inputs or output do not fit the images.
+    """
+    require(onnx, model=model, multiple=multiple, scale=scale, sign=sign, channels=channels, device=device)
+    session = _session(model, Path(model).stat().st_mtime_ns if Path(model).is_file() else 0, device, thread_count())
+    name = Path(model).name
+    ours = [_planes(i, channels, divide, mean, deviation) for i in left_and_right(reference, match, search)]
+    entries = _chosen("inputs", inputs, {one.name: one for one in session.get_inputs()}, name)
+    if len(entries) == 1:
+        ours = [np.concatenate(ours)]
+    if len(entries) != len(ours):
+        raise ParameterError(
+            f"onnx.inputs: {name} takes {len(entries)} inputs, {', '.join(e.name for e in entries)}; name those of the left and the right image"
+        )
+    rows, columns = reference.shape[:2]
+    fed = {entry.name: _padded(image, entry, multiple, name) for entry, image in zip(entries, ours, strict=True)}
+    [wanted] = _chosen(
+        "output", [output or session.get_outputs()[-1].name], {one.name: one for one in session.get_outputs()}, name
+    )
+    try:
+        [found] = session.run([wanted.name], fed)
+    except Exception as error:  # onnxruntime's own kinds
+        raise StereoFrameworkError(f"{name}: cannot be run on {columns}x{rows} pixels: {_line(error)}") from error
+    padded = next(iter(fed.values())).shape[-2:]
+    return taken(
+        name, _map(np.asarray(found), part, padded, wanted.name, name)[:rows, :columns], reference, search, scale=scale * sign
+    )
+
+
+@functools.lru_cache(maxsize=2)
+def _session(model: str, time: int, device: str, threads: int) -> Any:
+    """A model ready to run; `time` is that of its file, which may change."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtraError("onnx needs onnxruntime; install it with: pip install 'stereo-framework[onnx]'") from None
+    if _PROVIDERS[device] not in onnxruntime.get_available_providers():
+        raise ParameterError(
+            f"onnx.device: this build of onnxruntime has no {device}; legal here: {', '.join(d for d, p in _PROVIDERS.items() if p in onnxruntime.get_available_providers())}"
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4  # what is wrong is raised as well
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=[_PROVIDERS[device]])
+    except Exception as error:  # onnxruntime's own kinds
+        raise StereoFrameworkError(f"{model}: is no ONNX model that onnxruntime can run: {_line(error)}") from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _chosen(parameter: str, names: list[str] | None, there: dict[str, Any], model: str) -> list[Any]:
+    for name in names or []:
+        if name not in there:
+            raise ParameterError(f"onnx.{parameter}: {model} has no {name!r}; {nearest(name, there)}")
+    return list(there.values()) if names is None else [there[name] for name in names]
+
+
+def _planes(image: Image, channels: str, divide: float, mean: Any, deviation: Any) -> NDArray[np.float32]:
+    """An image as networks see it, (channels, rows, columns)."""
+    values = image.astype(np.float64)
+    if channels == "grey":
+        values = (values if values.ndim == 2 else values @ _GREY)[..., None]
+    elif values.ndim == 2:
+        values = np.repeat(values[..., None], 3, axis=2)
+    elif channels == "bgr":
+        values = values[..., ::-1]
+    for parameter, value in (("mean", mean), ("deviation", deviation)):
+        if np.size(value) not in (1, values.shape[2]):
+            raise ParameterError(f"onnx.{parameter}: {np.size(value)} numbers for {values.shape[2]} channels")
+    if np.any(np.asarray(deviation) <= 0):
+        raise ParameterError(f"onnx.deviation: {deviation!r} is not above 0")
+    return np.ascontiguousarray(((values / divide - np.asarray(mean)) / np.asarray(deviation)).transpose(2, 0, 1), np.float32)
+
+
+def _padded(planes: NDArray[np.float32], entry: Any, multiple: int, model: str) -> NDArray:
+    """What an input of the model is fed: a batch of one, continued to the size that the model wants."""
+    takes = f"{model} takes {entry.type[7:-1]} {'x'.join(map(str, entry.shape))} as {entry.name!r}"
+    if entry.type not in _TYPES or len(entry.shape) != 4:
+        raise StereoFrameworkError(f"{takes}; an image is 1 x channels x rows x columns")
+    sizes = [-(-size // multiple) * multiple for size in planes.shape[1:]]
+    given = [1, len(planes), *sizes]
+    for i, fixed in enumerate(entry.shape):
+        # A model of a fixed size sees the image in its upper left corner.
+        given[i] = fixed if isinstance(fixed, int) and i >= 2 and fixed >= planes.shape[i - 1] else given[i]
+        if isinstance(fixed, int) and fixed != given[i]:
+            raise StereoFrameworkError(f"{takes}; the pair gives {'x'.join(map(str, given))}")
+    below, right = (given[i + 1] - planes.shape[i] for i in (1, 2))
+    return np.pad(planes, ((0, 0), (0, below), (0, right)), mode="edge")[None].astype(_TYPES[entry.type])
+
+
+def _map(found: NDArray, part: int, size: tuple[int, ...], output: str, model: str) -> NDArray:
+    """The channel of an output that is as large as the input."""
+    planes = found.reshape(-1, *found.shape[-2:]) if found.ndim >= 2 else found[None, None]
+    if planes.shape[1:] != size:
+        raise StereoFrameworkError(
+            f"{model}: its output {output!r} is {'x'.join(map(str, found.shape))}; expected the {size[0]}x{size[1]} rows and columns of its input"
+        )
+    if part >= len(planes):
+        raise ParameterError(
+            f"onnx.part: {part}, but the output {output!r} of {model} has {len(planes)} channels, counted from 0"
+        )
+    return planes[part]

@@ -1,0 +1,125 @@
+"""Any Python function as a matcher."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
+from stereo_framework.parameters import Located
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import stage
+
+
+def _started(function: str, folder: Path) -> str:
+    """The same with a file's path from the folder on."""
+    module, colon, name = function.rpartition(":")
+    return f"{folder / Path(module).expanduser()}{colon}{name}" if module.endswith(".py") else function
+
+
+def _module_file(function: str) -> Path:
+    """The source of a function's module, which is not imported."""
+    module, colon, name = function.rpartition(":")
+    if not colon or not module or not name.isidentifier():
+        raise ParameterError(f"python.function: {function!r} is not PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION")
+    if module.endswith(".py"):
+        return existing("python.function", [module])[0]
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError, AttributeError):
+        found = None
+    if found is None or found.origin is None:
+        raise ParameterError(
+            f"python.function: no module {module!r} can be imported; legal: PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION"
+        )
+    return Path(found.origin)
+
+
+def _files(function: str, files: list[str] | None) -> list[Path]:
+    return [_module_file(function), *existing("python.files", files or [])]
+
+
+@stage("matcher", source="Whoever wrote the function; called as OpenCV's matchers are, Bradski 2000", files=_files)
+def python(
+    reference: Image,
+    match: Image,
+    search: Search,
+    *,
+    function: Annotated[str, Located(_started)] = "",
+    files: FilePaths | None = None,
+) -> Disparity:
+    """Match with a Python function: ``function(left, right, minimum, maximum)`` returns the disparities of the left image.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Given to the function as they are, intensities 0..255, colours in RGB order. Where the match frame lies to the left of the reference
+        frame both are mirrored, and so is what is returned.
+    search : Search
+        The function is given both ends, in pixels, both included.
+    function : str
+        The function as PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION; the path of a file starts at the script's folder. It returns numbers, (rows, columns),
+        in pixels; what is not finite is no estimate.
+    files : list or None
+        Further files that decide what the function does, such as a model's weights: their content is part of a run's identity, as the function's own
+        file is. Paths start at the script's folder.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+
+    Raises
+    ------
+    ParameterError
+        There is no such module, file or function.
+    StereoFrameworkError
+        The function raised something, or returned no map of the images' size.
+    """
+    call = _function(function)
+    try:
+        found = call(*left_and_right(reference, match, search), search.minimum, search.maximum)
+    except StereoFrameworkError:
+        raise
+    except Exception as error:  # whatever it raises is told as its own
+        text = next(iter(str(error).splitlines()), "")
+        # The first frame is this one; a function in C has none of its own.
+        frames = traceback.extract_tb(error.__traceback__)[1:]
+        place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+        raise StereoFrameworkError(f"{place}{function.rpartition(':')[2]}: {type(error).__name__}: {text}") from error
+    return taken(function, found, reference, search)
+
+
+def _function(function: str) -> Callable[..., Any]:
+    """The function itself; its module is imported once."""
+    _module_file(function)
+    module, _, name = function.rpartition(":")
+    try:
+        loaded = _loaded(module, Path(module).stat().st_mtime_ns) if module.endswith(".py") else importlib.import_module(module)
+    except Exception as error:  # whatever a module raises when it is imported
+        raise ParameterError(f"python.function: {module} cannot be imported: {type(error).__name__}: {error}") from error
+    found = getattr(loaded, name, None)
+    if not callable(found):
+        raise ParameterError(f"python.function: {module} has no function {name!r}")
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def _loaded(path: str, time: int) -> ModuleType:
+    """The module in a file; `time` is the file's, which may change."""
+    name = f"stereo_framework_function_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, "a .py file always has a loader"
+    assert spec.loader is not None
+    # Dataclasses and the like look their module up.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

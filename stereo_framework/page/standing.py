@@ -1,0 +1,80 @@
+"""The sections of a page that say who is how good: Middlebury's ranks with the A* groups, and ROC curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.figures.roc_plot import roc_figure
+from stereo_framework.figures.saving import svg_text
+from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
+from stereo_framework.sweep import Result
+from stereo_framework.tables.boundary import boundary
+from stereo_framework.tables.ranking import astar_verdict, rank_methods
+from stereo_framework.tables.score_tables import read_scores
+
+_MOST_METHODS = 60
+"""Rows of a table of ranks; of sweeps the best ones are listed elsewhere."""
+
+
+def rank_blocks(folder: Path, results: Sequence[Result]) -> list[Block]:
+    """A table of ranks for each protocol under which two methods or more have scores; empty where there is none.
+
+    Notes
+    -----
+    As `rank` gives them: by the average of the ranks in all columns, the A* groups of Cabezas et al. 2012 beside them.
+    """
+    blocks: list[Block] = []
+    for protocol in dict.fromkeys(r.protocol for r in results):
+        try:
+            scores, _ = read_scores([folder], protocol=protocol)
+            whole, incomplete = scores.complete()
+            if not 2 <= len(whole.methods) <= _MOST_METHODS:
+                continue
+            found = rank_methods(whole)
+        except StereoFrameworkError:
+            # Measures that have no direction, for example: nothing to be ranked by.
+            continue
+        order = [int(i) for i in found.ranks.argsort(kind="stable")]
+        rows = [
+            [
+                Cell(str(found.ranks[i]), float(found.ranks[i])),
+                Cell(whole.methods[i]),
+                Cell.number(float(found.average_ranks[i]), mark="best" if found.ranks[i] == 1 else ""),
+                Cell(str(found.groups[i]), float(found.groups[i])),
+            ]
+            for i in order
+        ]
+        measures = ", ".join(dict.fromkeys(column.measure for column in whole.columns))
+        notes = [f"Average of the ranks in {len(whole.columns)} columns: {measures}.", f"{astar_verdict(found.groups)}."]
+        if incomplete:
+            notes.append(f"Without a score in some column and therefore left out: {', '.join(incomplete)}.")
+        header = ["rank", "method", "average rank", "A* group"]
+        blocks.append(PageTable(f"Ranks, protocol {protocol}", header, rows, " ".join(notes)))
+    return blocks
+
+
+def roc_blocks(results: Sequence[Result]) -> list[Block]:
+    """Error rate against sparsity of the results that were measured so: the mean of the scenes, or the only one; empty where there are none."""
+    measured = [r for r in results if {"error_rate", "sparsity_rate"} <= r.statistics.keys()]
+    if not measured:
+        return []
+    try:
+        found = boundary(measured, drop_incomplete=True)
+        title = f"mean of {len(found.points)} scenes" if len(found.points) > 1 else next(iter(found.points))
+        picture = svg_text(roc_figure(found.mean, boundary=found.cases()["mean"], title=title))
+    except DataError as error:
+        return [Text(f"No ROC curves: {error}")]
+    rows = [
+        [Cell(method), *(Cell.number(row.get(name, np.nan), ".3f") for name in [*found.points, "Expected"])]
+        for method, row in found.efficiencies().items()
+    ]
+    header = ["method", *(name.rpartition("/")[2] for name in found.points), "expected"]
+    note = "Efficiency: 1 is ideal. Expected: of the mean curve."
+    return [
+        Picture(picture, f"ROC curves, {title}", f"Error rate against sparsity, {title}"),
+        PageTable("Efficiencies", header, rows, note),
+    ]

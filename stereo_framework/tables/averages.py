@@ -1,0 +1,87 @@
+"""The average over scenes that a protocol prescribes, as a row of its own below the scenes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from stereo_framework.datasets import load_scene
+from stereo_framework.errors import DataError
+from stereo_framework.evaluation import Protocol, resolve
+from stereo_framework.evaluation.averages import average
+from stereo_framework.evaluation.protocols import PRESETS
+from stereo_framework.io import PathLike
+from stereo_framework.tables.words import setting_name
+
+if TYPE_CHECKING:
+    from stereo_framework.sweep import Result
+
+_AVERAGE = re.compile(r"average of \d+( of \d+)?")
+
+
+def is_average(scene: str) -> bool:
+    """Whether what stands for a scene is an average over several.
+
+    Examples
+    --------
+    >>> is_average("average of 9 of 10"), is_average("middlebury2001/tsukuba")
+    (True, False)
+    """
+    return _AVERAGE.fullmatch(scene) is not None
+
+
+def averages(results: Sequence[Result], data: PathLike | None = None) -> list[Result]:
+    """The average over the scenes of each method and setting, as their protocol prescribes it.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of any protocols.
+    data : path-like, optional
+        Data root, for the weights of the scenes where the protocol weighs them.
+
+    Returns
+    -------
+    list of Result
+        Their scene is ``average of 10``, or ``average of 9 of 10`` where the method has no result on a scene that another one was measured on.
+        None where there is one scene alone, where a protocol is not known any more, or where the weights of scenes cannot be looked up.
+    """
+    found = []
+    for text in dict.fromkeys(r.protocol_text for r in results):
+        same = [r for r in results if r.protocol_text == text and not is_average(r.scene)]
+        scenes = dict.fromkeys(r.scene for r in same)
+        protocol = _protocol(same) if len(scenes) > 1 else None
+        weights = (
+            _weights(scenes, data) if protocol is not None and protocol.averaging == "weighted" else dict.fromkeys(scenes, 1.0)
+        )
+        if protocol is None or weights is None:
+            continue
+        settings: dict[str, list[Result]] = {}
+        for r in same:
+            settings.setdefault(setting_name(r), []).append(r)
+        for own in settings.values():
+            there = [r for r in own if r.statistics]
+            if there and len({r.scene for r in there}) == len(there):
+                mean = average([r.statistics for r in there], protocol, [weights[r.scene] for r in there])
+                of = f"average of {len(there)}" + (f" of {len(scenes)}" if len(there) < len(scenes) else "")
+                blank: dict[str, Any] = {"energy": None, "seconds": {}, "warnings": (), "error": None, "map": None, "id": ""}
+                found.append(replace(there[0], scene=of, statistics=mean, _disparity=None, **blank))
+    return found
+
+
+def _protocol(results: Sequence[Result]) -> Protocol | None:
+    """The protocol of results that have one in common: a preset, or as a script of theirs writes it."""
+    specs: list[Any] = list(PRESETS)
+    for r in results:
+        own = (r.script.get("evaluation") or {}).get("protocol") or []
+        specs += [spec for spec in (own if isinstance(own, list) else [own]) if spec not in specs]
+    return next((p for p in map(resolve, specs) if str(p) == results[0].protocol_text), None)
+
+
+def _weights(scenes: Iterable[str], data: PathLike | None) -> dict[str, float] | None:
+    try:
+        return {scene: load_scene(scene, data=data).weight for scene in scenes}
+    except DataError:
+        return None

@@ -1,0 +1,247 @@
+"""Maps of others beside our own results, on the command line: evaluate --out, and every verb that looks at the mixture."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
+from stereo_framework.cli.main import app
+from stereo_framework.io import write_disparity, write_image
+
+TRUTH = np.full((24, 32), 3, np.float32)
+V2 = ("middlebury-v2/teddy", "middlebury-v2/cones")
+
+
+@pytest.fixture
+def cli(monkeypatch, tmp_path):
+    monkeypatch.delenv("STEREO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # Drawing them takes longer than all the rest; others test it.
+    monkeypatch.setattr("stereo_framework.figures.result_pictures.write_pictures", lambda *_: None)
+
+    def call(*arguments, status=0):
+        result = CliRunner().invoke(app, [str(a) for a in arguments])
+        assert result.exit_code == status, result.output
+        return result
+
+    return call
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A data root with two small scenes of Middlebury 2003 and their v2 masks, and folders of maps of two programs."""
+    image = np.random.default_rng(0).integers(0, 256, (24, 35, 3), dtype=np.uint8)
+    for name in ("teddy", "cones"):
+        folder, masks = tmp_path / "root/middlebury2003" / name, tmp_path / "root/middlebury-v2/masks" / name
+        folder.mkdir(parents=True)
+        masks.mkdir(parents=True)
+        for view, first in ((2, 0), (6, 3)):
+            write_image(folder / f"im{view}.png", image[:, first : first + 32])
+            write_disparity(folder / f"disp{view}.png", TRUTH, scale=4)
+        for mask in ("nonocc", "all", "disc"):
+            write_image(masks / f"{mask}.png", np.full((24, 32), 255, np.uint8))
+    for method, errors in (("raft", (0, 2)), ("elas", (2, 2))):
+        (tmp_path / method).mkdir()
+        for name, error in zip(("teddy", "cones"), errors, strict=True):
+            write_disparity(tmp_path / method / f"{name}.pfm", TRUTH + error)
+    return tmp_path
+
+
+def _bad(records):
+    return {(r["method"], r["scene"]): r["statistics"].get("bad_pixels_all") for r in records}
+
+
+@pytest.mark.parametrize("run_first", [True, False])
+def test_maps_stand_beside_what_run_writes(cli, root, run_first):
+    data, out = ("--data", root / "root"), root / "out"
+    (root / "ours.yaml").write_text(yaml.safe_dump({"include": "ssd", "scenes": list(V2), "name": "ours"}))
+    calls = [
+        ("run", root / "ours.yaml", "--out", out, *data),
+        ("evaluate", root / "raft", "--protocol", "middlebury-v2", "--out", out, *data),
+        ("evaluate", root / "elas", "--protocol", "middlebury-v2", "--out", out, "--name", "ELAS", *data),
+    ]
+    for call in calls if run_first else [*calls[1:], calls[0]]:
+        cli(*call)
+    found = _bad(json.loads(cli("results", out, "--json").stdout))
+    assert {method for method, _ in found} == {"ours", "raft", "ELAS"}
+    assert (found["raft", V2[0]], found["raft", V2[1]], found["ELAS", V2[0]]) == (0, 100, 100)
+    # The table ends with the mean of both scenes, for each method.
+    rows = [line.split() for line in cli("results", out, "--columns", "bad_pixels_all").stdout.splitlines()]
+    assert [row[3:5] for row in rows if row[:3] == ["average", "of", "2"]][1:] == [["raft", "50.00"], ["ELAS", "100.00"]]
+    ranked = json.loads(cli("rank", out, "--columns", "bad_pixels_all", "--json").stdout)
+    assert {r["method"]: r["scores"][f"{V2[1]}:bad_pixels_all"] for r in ranked}["ELAS"] == 100
+    cli("report", out, *data)
+    page = (out / "report.html").read_text()
+    assert page.count("raft") > 3
+    assert "average of 2" in page
+
+
+def test_maps_added_again_replace_those_before(cli, root):
+    data, out = ("--data", root / "root"), root / "out"
+    arguments = ("evaluate", root / "elas", "--protocol", "middlebury-v2", "--out", out, *data)
+    cli(*arguments)
+    write_disparity(root / "elas/teddy.pfm", TRUTH)
+    cli(*arguments)
+    assert _bad(json.loads(cli("results", out, "--json").stdout)) == {("elas", V2[0]): 0, ("elas", V2[1]): 100}
+    # Another protocol stands beside the first.
+    cli(*arguments, "--threshold", 3)
+    records = json.loads(cli("results", out, "--json").stdout)
+    assert [r["statistics"]["bad_pixels_all"] for r in records] == [100, 0, 0, 0]
+    # Both have their average, the derived protocol's too.
+    assert cli("results", out).stdout.count("average of 2") == 2
+
+
+def test_a_name_that_a_script_s_method_has_is_refused(cli, root):
+    data, out = ("--data", root / "root"), root / "out"
+    cli("run", "ssd", "--scene", V2[0], "--out", out, *data)
+    single = ("evaluate", root / "raft/teddy.pfm", "--scene", V2[0], "--out", out, *data)
+    assert "is called 'ssd'; choose another name" in cli(*single, "--name", "ssd", status=2).stderr
+    cli(*single)
+    assert {r["method"] for r in json.loads(cli("results", out, "--json").stdout)} == {"ssd", "teddy"}
+    assert "one name for 2 maps" in cli("evaluate", root / "raft", root / "elas", "--name", "both", *data, status=2).stderr
+
+
+def test_formats_of_evaluate_and_what_rank_reads_of_them(cli, root):
+    arguments = ("evaluate", root / "raft", root / "elas", "--protocol", "middlebury-v2", "--data", root / "root")
+    texts = {kind: cli(*arguments, "--format", kind).stdout for kind in ("csv", "json", "md", "tex")}
+    assert "| average of 2 | raft |" in texts["md"]
+    assert "\\begin{tabular}" in texts["tex"]
+    standings = []
+    for kind in ("csv", "json"):
+        (root / f"scores.{kind}").write_text(texts[kind])
+        assert "average of 2" in texts[kind]
+        standings.append(json.loads(cli("rank", root / f"scores.{kind}", "--columns", "bad_pixels_all", "--json").stdout))
+    # Averages are no scenes; raft is first on one scene and shares the first place on the other.
+    assert standings[0] == standings[1]
+    assert {r["method"]: r["average_rank"] for r in standings[0]} == {"raft": 1, "elas": 1.5}
+    (root / "none.json").write_text('[{"method": 1}]')
+    assert "none.json: no results: expected a list of objects" in cli("rank", root / "none.json", status=2).stderr
+    (root / "none.json").write_text("[")
+    assert "none.json:1:2: is no JSON" in cli("rank", root / "none.json", status=2).stderr
+    assert "no format 'cvs'" in cli(*arguments, "--format", "cvs", status=2).stderr
+
+
+def test_a_missing_map_is_told_in_the_average(cli, root):
+    (root / "elas/cones.pfm").unlink()
+    script = {"scenes": list(V2), "methods": {name: {"maps": f"{name}/{{scene}}.pfm"} for name in ("raft", "elas")}}
+    (root / "networks.yaml").write_text(yaml.safe_dump(script))
+    result = cli("run", root / "networks.yaml", "--data", root / "root", "--columns", "bad_pixels_all", status=1)
+    rows = [line.split() for line in result.stdout.splitlines() if line.strip().startswith("average")]
+    assert rows == [["average", "of", "1", "of", "2", "elas", "100.00"], ["average", "of", "2", "raft", "50.00"]]
+    assert [line for line in result.stderr.splitlines() if line.startswith("error")] == [
+        f"error: middlebury-v2/cones elas: no map of middlebury-v2/cones: there is no {root}/elas/middlebury-v2/cones.pfm or "
+        f"{root}/elas/cones.pfm or {root}/elas/middlebury-v2-cones.pfm"
+    ]
+
+
+def test_data_sets_and_patterns_stand_for_their_scenes(cli, root):
+    data = ("--data", root / "root")
+    found = json.loads(cli("run", "ssd", "--scene", "middlebury-v2", *data, "--json").stdout)
+    assert [r["scene"] for r in found] == ["middlebury-v2/cones", "middlebury-v2/teddy"]
+    found = json.loads(cli("run", "ssd", "--scene", "middlebury-v2/c*", "--scene", "middlebury-v2/cones", *data, "--json").stdout)
+    assert [r["scene"] for r in found] == ["middlebury-v2/cones"]
+    (root / "tuned.yaml").write_text("include: ssd\nscenes: 'middlebury2003/*'\nsweep: {grid: {aggregation.box.size: [3, 5]}}\n")
+    best = json.loads(cli("tune", root / "tuned.yaml", "--trials", 1, *data, "--json").stdout)["best"]
+    assert list(best["scenes"]) == ["middlebury2003/cones", "middlebury2003/teddy"]
+    found = json.loads(cli("evaluate", root / "raft", "--scene", "middlebury2003/t*", *data, "--json").stdout)
+    assert [r["scene"] for r in found] == ["middlebury2003/teddy"]
+    wrong = cli("run", "ssd", "--scene", "middlebury-v3/*", *data, status=2).stderr
+    assert wrong.startswith("error: no scene fits 'middlebury-v3/*'; legal folders: middlebury-v2, middlebury2003, synthetic")
+
+
+def test_compare_of_folders_and_of_what_a_results_folder_holds(cli, root):
+    data, out = ("--data", root / "root"), root / "out"
+    cli("evaluate", root / "raft", "--protocol", "middlebury-v2", "--out", out, *data)
+    arguments = ("compare", out, root / "elas", "--scene", "middlebury-v2", *data)
+    found = {
+        (r["scene"], r["method"]): r["statistics"].get("mean_difference") for r in json.loads(cli(*arguments, "--json").stdout)
+    }
+    assert found == {(V2[1], "raft"): None, (V2[1], "elas"): 0, (V2[0], "raft"): None, (V2[0], "elas"): 2}
+    assert "average of 2" in cli(*arguments).stdout
+    (root / "elas/cones.pfm").unlink()
+    result = cli(*arguments, "--json")
+    assert {r["scene"] for r in json.loads(result.stdout)} == {V2[0]}
+    assert result.stderr.startswith("warning: no map of middlebury-v2/cones: none of the files in")
+    single = (root / "raft/teddy.pfm", "--scene", "middlebury-v2")
+    assert "one map for several scenes" in cli("compare", out, *single, *data, status=2).stderr
+
+
+@pytest.fixture
+def mine(root):
+    """A folder of one's own, named as Middlebury names its files."""
+    folder = root / "mine"
+    folder.mkdir()
+    for name, view in (("im0.png", 2), ("im1.png", 6)):
+        (root / f"root/middlebury2003/teddy/im{view}.png").rename(folder / name)
+    write_disparity(folder / "disp0.pfm", TRUTH)
+    half = np.zeros((24, 32), np.uint8)
+    half[:12] = 255
+    write_image(folder / "mask0nocc.png", half)
+    wrong_below = TRUTH.copy()
+    wrong_below[12:] += 5
+    write_disparity(root / "map.pfm", wrong_below)
+    write_disparity(root / "other.pfm", TRUTH)
+    return folder
+
+
+CALIB = "cam0=[100 0 16; 0 100 12; 0 0 1]\ncam1=[100 0 16; 0 100 12; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=32\nheight=24\nndisp=9\n"
+
+
+def test_own_pairs_without_a_scene_file(cli, root, mine):
+    pair = (
+        "--left",
+        mine / "im0.png",
+        "--right",
+        mine / "im1.png",
+        "--truth",
+        mine / "disp0.pfm",
+        "--mask",
+        mine / "mask0nocc.png",
+    )
+    [found] = json.loads(cli("evaluate", root / "map.pfm", *pair, "--protocol", "middlebury-v3", "--json").stdout)
+    assert (found["statistics"]["bad_pixels_nonocc"], found["statistics"]["bad_pixels_all"]) == (0, 50)
+    compared = json.loads(cli("compare", root / "map.pfm", root / "other.pfm", *pair, "--disparities", "0:8", "--json").stdout)
+    assert compared[1]["statistics"]["differing_pixels"] == 50
+    assert "--left and --right give the scene" in cli("evaluate", root / "raft", *pair, status=2).stderr
+    assert "--right missing" in cli("evaluate", root / "map.pfm", *pair[:2], status=2).stderr
+    assert "--mask belongs to your own pair" in cli("compare", root / "map.pfm", root / "map.pfm", *pair[-2:], status=2).stderr
+    assert "needs the scene" in cli("compare", root / "map.pfm", root / "other.pfm", status=2).stderr
+    # Without a range there is nothing to search, unless a calib.txt says so.
+    assert "--disparities missing" in cli("run", "ssd", *pair[:4], status=2).stderr
+    (mine / "calib.txt").write_text(CALIB)
+    record = json.loads(cli("run", "ssd", *pair[:6], "--json").stdout)[0]
+    assert record["statistics"]["bad_pixels_all"] < 50
+    assert not any("search range" in warning for warning in record["warnings"])
+
+
+@pytest.mark.parametrize("calibrated", [True, False])
+def test_a_new_scene_file(cli, mine, calibrated):
+    if calibrated:
+        (mine / "calib.txt").write_text(CALIB)
+    told = cli("scenes", "--new", mine).stdout
+    assert told.startswith(f"{mine}/scene.yaml: look through it")
+    [record] = json.loads(cli("scenes", mine, "--json").stdout)
+    # ndisp 9 means 0 to 8; else a quarter of 32 columns.
+    assert record["search"].startswith("0..8")
+    assert record["truth"].startswith("3..3 px")
+    assert record["masks"] == "nonocc"
+    text = (mine / "scene.yaml").read_text()
+    assert ("# CHECK: smallest" in text) != calibrated
+    # What stands in comments is legal as well.
+    (mine / "scene.yaml").write_text(
+        text.replace("# reference: 0 ", "reference: 0 ").replace("# calibration", "calibration").replace("# border", "border")
+    )
+    cli("scenes", mine)
+    assert "scene.yaml: is there already" in cli("scenes", "--new", mine, status=2).stderr
+
+
+def test_a_new_scene_needs_a_pair(cli, tmp_path, mine):
+    assert "no such folder" in cli("scenes", "--new", tmp_path / "none", status=2).stderr
+    (mine / "im1.png").unlink()
+    assert "holds 1 images that may be of a pair" in cli("scenes", "--new", mine, status=2).stderr
+    write_image(mine / "right.png", np.zeros((3, 3, 3), np.uint8))
+    assert "both images must be of one size" in cli("scenes", "--new", mine, status=2).stderr
+    assert not (mine / "scene.yaml").exists()

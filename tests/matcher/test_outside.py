@@ -1,0 +1,386 @@
+"""Matchers from outside: what reaches them, what is made of their maps, and what is said when they fail."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from networks import write_network
+from pipeline_parts import textured
+
+from stereo_framework import Bound, Pipeline, Search
+from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.io import read_image, read_pfm, write_disparity, write_image
+from stereo_framework.matcher import command, maps, onnx, python
+from stereo_framework.refinement import left_right_check
+from stereo_framework.told import hearing, stopped_by
+
+posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
+
+SEARCH = Search(-2, 5)
+LEFT = np.random.default_rng(1).integers(0, 256, (4, 6, 3), dtype=np.uint8)
+RIGHT = np.random.default_rng(2).integers(0, 256, (4, 6, 3), dtype=np.uint8)
+MIRRORED = Search(-2, 5, direction=-1)
+
+
+def _fails(match, *arguments, **parameters):
+    with pytest.raises(StereoFrameworkError) as caught:
+        match(*arguments, **parameters)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# --- maps -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", ["made.pfm", "made_mine.pfm", "made/disp0MINE.pfm", "deep/er/made/a.npy"])
+@pytest.mark.parametrize("place", ["", "{scene}"])
+def test_maps_are_found_in_folders_and_by_their_names(tmp_path, file, place):
+    expected = np.array([[1, np.nan, 2.5]] * 2, np.float32)
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    write_disparity(tmp_path / file, expected)
+    scene = textured(rows=2, columns=3)
+    found = maps(
+        scene.reference,
+        scene.match,
+        scene.search,
+        scene,
+        place=str(tmp_path / file.replace("made", place or "made")) if place else str(tmp_path),
+    )
+    np.testing.assert_array_equal(found, expected, strict=True)
+
+
+def test_maps_in_pictures_have_the_scene_s_scale_or_their_own(tmp_path):
+    scene = textured(rows=1, columns=3)
+    write_image(tmp_path / "made.png", np.array([[0, 8, 12]], np.uint8))
+    given = scene.reference, scene.match, scene.search
+    assert "scale" in _fails(maps, *given, scene, place=str(tmp_path))
+    # As in the 2002 paper's maps 0 is a disparity, unless told otherwise.
+    np.testing.assert_array_equal(maps(*given, scene, place=str(tmp_path), scale=4.0), [[0, 2, 3]])
+    np.testing.assert_array_equal(maps(*given, scene, place=str(tmp_path), scale=4.0, unknown=8), [[0, np.nan, 3]])
+
+
+def test_maps_that_do_not_fit_are_told(tmp_path):
+    scene = textured(rows=2, columns=3)
+    given = scene.reference, scene.match, scene.search, scene
+    assert "no map of made" in _fails(maps, *given, place=str(tmp_path))
+    assert f"there is no {tmp_path}/made.pfm" in _fails(maps, *given, place=str(tmp_path / "{scene}.pfm"))
+    write_disparity(tmp_path / "made.pfm", np.ones((3, 3), np.float32))
+    assert "is 3x3, the images of made are 3x2" in _fails(maps, *given, place=str(tmp_path))
+    write_disparity(tmp_path / "made.npy", np.ones((2, 3), np.float32))
+    assert "two maps for made" in _fails(maps, *given, place=str(tmp_path))
+
+
+def test_a_map_is_not_taken_for_that_of_the_other_view(tmp_path):
+    scene = textured(rows=2, columns=3)
+    write_disparity(tmp_path / "made.pfm", np.ones((2, 3), np.float32))
+    checked = Pipeline(matcher=Bound(maps, {"place": str(tmp_path)}), refinement=[left_right_check])
+    assert "no map of made (other view)" in _fails(checked, scene)
+
+
+def test_maps_take_no_time(tmp_path):
+    scene = textured(rows=2, columns=3)
+    write_disparity(tmp_path / "made.pfm", np.ones((2, 3), np.float32))
+    assert Pipeline(matcher=Bound(maps, {"place": str(tmp_path)}))(scene).seconds == {}
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def source(tmp_path):
+    file = tmp_path / "theirs.py"
+
+    def write(body):
+        file.write_text(f"import numpy as np\n\ndef go(left, right, minimum, maximum):\n    {body}\n")
+        # Within the resolution of file times.
+        os.utime(file, ns=(time.time_ns(), time.time_ns() + int(1e9 * np.random.default_rng().random())))
+        return {"function": f"{file}:go"}
+
+    return write
+
+
+def test_a_function_gets_the_pair_and_the_range(source):
+    found = python(LEFT, RIGHT, SEARCH, **source("return left[..., 0] - 1.0 * right[..., 1] + 100 * minimum + maximum"))
+    np.testing.assert_array_equal(found, np.float32(LEFT[..., 0] - 1.0 * RIGHT[..., 1] - 195), strict=True)
+
+
+def test_a_function_sees_mirrored_images_from_the_left(source):
+    parameters = source("return np.where(left[..., 0] > 99, left[..., 0] - 1.0 * right[:, :1, 0], np.inf)")
+    turned = python(LEFT[:, ::-1], RIGHT[:, ::-1], MIRRORED, **parameters)
+    expected = python(LEFT, RIGHT, SEARCH, **parameters)
+    assert np.isnan(expected).any()
+    np.testing.assert_array_equal(turned[:, ::-1], expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise ValueError('no such net\\nsecond')", r".*theirs\.py:4: go: ValueError: no such net"),
+        ("return None", r"go: gave NoneType; expected a map of numbers, \(4, 6\)"),
+        ("return left", r"go: gave uint8 \(4, 6, 3\); expected"),
+        ("return np.array('a')", r"go: gave <U1 \(\); expected"),
+        ("return left[1:, :, 0]", r"go: its map is 6x3 pixels, the images are 6x4"),
+    ],
+)
+def test_what_a_function_does_wrong_is_one_line(source, body, said):
+    assert re.search(said, _fails(python, LEFT, RIGHT, SEARCH, **source(body)))
+
+
+def test_a_function_that_is_not_there(source, tmp_path):
+    parameters = source("return left")
+    assert "no file" in _fails(python, LEFT, RIGHT, SEARCH, function=f"{tmp_path}/none.py:go")
+    assert "no function 'run'" in _fails(python, LEFT, RIGHT, SEARCH, function=parameters["function"].replace(":go", ":run"))
+    assert "is not PACKAGE.MODULE:FUNCTION" in _fails(python, LEFT, RIGHT, SEARCH, function="numpy")
+    assert "no module 'nump.y'" in _fails(python, LEFT, RIGHT, SEARCH, function="nump.y:go")
+    source("return left\n1/0")
+    assert "cannot be imported: ZeroDivisionError" in _fails(python, LEFT, RIGHT, SEARCH, **parameters)
+
+
+def test_a_function_of_a_package():
+    # hypot(left, right) would not take two more; the message is that of numpy, which has no frame of its own.
+    assert _fails(python, LEFT, RIGHT, SEARCH, function="numpy:rot90").startswith(("rot90: ", "/"))
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+PFM = "printf 'Pf\\n6 4\\n-1\\n' > {output} && head -c 96 /dev/zero >> {output}"
+
+
+@posix
+def test_a_program_gets_the_pair_and_the_range(tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    copy = f"cp {{left}} {{right}} {kept} && echo {{minimum}} {{maximum}} > {kept}/ends && pwd > {kept}/folder && {PFM}"
+    blurred = LEFT + np.float32(0.25)
+    found = command(blurred, RIGHT.astype(np.float32), SEARCH, run=copy, shell=True, images="pfm")
+    np.testing.assert_array_equal(found, np.zeros((4, 6), np.float32), strict=True)
+    np.testing.assert_array_equal(read_pfm(kept / "left.pfm"), blurred)
+    assert (kept / "ends").read_text() == "-2 5\n"
+    # Nothing is left behind.
+    assert not os.path.exists((kept / "folder").read_text().strip())
+    command(blurred, RIGHT, SEARCH, run=copy, shell=True)
+    np.testing.assert_array_equal(read_image(kept / "left.png"), LEFT)
+    np.testing.assert_array_equal(read_image(kept / "right.png"), RIGHT)
+    command(LEFT, RIGHT, SEARCH, run=copy, shell=True, images="pnm", grey=True)
+    # Half of the weights of ITU-R BT.601 is as far as rounding goes.
+    np.testing.assert_allclose(read_image(kept / "left.pgm"), LEFT @ [0.299, 0.587, 0.114], atol=0.51)
+    command(LEFT[:, ::-1], RIGHT[:, ::-1], MIRRORED, run=copy, shell=True)
+    np.testing.assert_array_equal(read_image(kept / "left.png"), LEFT)
+
+
+@posix
+@pytest.mark.parametrize("format", ["pfm", "tif", "npy", "png"])
+def test_a_program_s_map(tmp_path, format):
+    own = np.arange(24, dtype=np.float32).reshape(4, 6) / 2
+    own[0, 0] = np.nan
+    write_disparity(tmp_path / f"own.{format}", own)
+    found = command(LEFT, RIGHT, SEARCH, run=f"cp {tmp_path}/own.{format} {{output}}", format=format)
+    # 16 bits hold 256ths and mark what is unknown by 0, so that 0 becomes the smallest fraction.
+    np.testing.assert_allclose(found, own, atol=1 / 512 if format == "png" else 0)
+    turned = command(LEFT, RIGHT, MIRRORED, run=f"cp {tmp_path}/own.{format} {{output}}", format=format, sign=-1, scale=512.0)
+    np.testing.assert_allclose(-turned[:, ::-1] * (2 if format == "png" else 512), own, atol=1 / 128)
+    least = command(LEFT, RIGHT, SEARCH, run=f"cp {tmp_path}/own.{format} {{output}}", format=format, least=3.0)
+    np.testing.assert_array_equal(np.isnan(least), ~(own >= 3))
+
+
+@posix
+def test_time_memory_and_messages_of_a_program():
+    # 64 MiB are touched by the program alone; half a second is its own, whatever else the stage does.
+    run = f"{sys.executable} -S -c \"import sys,time; a=b'x'*(64<<20); time.sleep(0.3); sys.stderr.write('said so')\" && {PFM}"
+    with hearing() as heard:
+        command(LEFT, RIGHT, SEARCH, run=run, shell=True)
+    [told] = heard
+    assert told.messages == "said so"
+    # Python itself needs some 10 MiB; this process, with all that it has loaded, some hundreds.
+    assert 64 <= told.memory < 100
+    assert 0.3 <= told.seconds < 10
+    match = Pipeline(matcher=Bound(command, {"run": run, "shell": True}))(textured(rows=4, columns=6))
+    assert 64 <= match.memory < 100
+    assert 0.3 <= match.seconds["matcher"] < 10
+    assert match.messages == "said so"
+
+
+@posix
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("echo one >&2; echo no GPU >&2; echo {output}; exit 3", "sh: exit status 3: no GPU"),
+        ("echo only printed; exit 1 {output}", "sh: exit status 1: only printed"),
+        ("kill -SEGV $$ {output}", "sh: ended by SIGSEGV"),
+        ("echo garbage > {output}", "sh: what it wrote is no map: {output}: is no PFM file"),
+        ("printf 'Pf\\n6 4\\n-1\\n' > {output}", "sh: what it wrote is no map: {output}: is truncated"),
+        ("printf 'Pf\\n1 1\\n-1\\n0000' > {output}", "sh: its map is 1x1 pixels, the images are 6x4"),
+        ("true {output}", "sh: ended without an error and wrote no map to {output}, disparity.pfm"),
+        ("exec ./none {output}", "sh: exit status 127"),
+    ],
+)
+def test_what_a_program_does_wrong_is_one_line(run, said):
+    quoted = run.replace('"', '\\"')
+    told = _fails(command, LEFT, RIGHT, SEARCH, run=f'sh -c "{quoted}"'.replace("$$", "$$"))
+    assert said in told
+
+
+@posix
+def test_a_program_that_never_ends_is_ended_with_all_that_it_started(tmp_path):
+    start = time.monotonic()
+    run = f"sh -c 'sleep 60 & echo $! > {tmp_path}/child; echo waiting >&2; wait; cp {{output}} x'"
+    with pytest.raises(StereoFrameworkError, match=r"^sh: not done after 0\.3 seconds, ended") as caught:
+        command(LEFT, RIGHT, SEARCH, run=run, timeout=0.3)
+    assert time.monotonic() - start < 30
+    assert caught.value.__notes__ == ["waiting"]
+    _is_gone(int((tmp_path / "child").read_text()))
+
+
+def _is_gone(child):
+    """Fail if a process still runs."""
+    for _ in range(100):
+        # Who has died and was not asked for yet is a zombie, of which the system says Z.
+        status = Path(f"/proc/{child}/stat")
+        if not status.exists() or status.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.05)
+    pytest.fail("what the program has started still runs")
+
+
+@posix
+def test_nobody_waits_for_a_program_once_all_is_stopped():
+    stopped = threading.Event()
+    threading.Timer(0.3, stopped.set).start()
+    start = time.monotonic()
+    with stopped_by(stopped):
+        assert _fails(command, LEFT, RIGHT, SEARCH, run="sleep 60 && true {output}", shell=True) == "sleep: interrupted"
+    assert time.monotonic() - start < 30
+
+
+@posix
+@pytest.mark.slow
+def test_a_program_does_not_outlive_who_wanted_it(tmp_path):
+    wants = (
+        "import numpy as np\nfrom stereo_framework import Search\nfrom stereo_framework.matcher import command\nimage = np.zeros((4, 6), np.uint8)\n"
+        f"command(image, image, Search(0, 1), run='echo $$ > {tmp_path}/child; sleep 60; true {{output}}', shell=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", wants])
+    while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    _is_gone(int((tmp_path / "child").read_text()))
+
+
+@posix
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("", "command.run: is missing"),
+        (
+            "cp {left} {out}",
+            "command.run: no {out} to put in; legal: left, maximum, minimum, output, right; did you mean 'output'?",
+        ),
+        ("cp {left} {right}", "command.run: no {output}"),
+        ("none_of_this_name {output}", "no program of this name in PATH"),
+        ("/none/elas {output}", "/none/elas: no such program"),
+        ("cp '{output}", "cannot be split into words"),
+    ],
+)
+def test_commands_are_checked_before_they_run(run, said):
+    with pytest.raises(ParameterError, match=re.escape(said)):
+        Bound(command, {"run": run}).files()
+
+
+@posix
+def test_the_program_and_its_words_belong_to_it(tmp_path):
+    (tmp_path / "match.py").write_text("")
+    (tmp_path / "weights.pth").write_text("")
+    bound = Bound(command, {"run": f"sh {tmp_path}/match.py {{output}}", "files": [f"{tmp_path}/weights.pth"]})
+    program, *others = bound.files()
+    assert program.name == "sh"
+    assert others == [tmp_path / "match.py", tmp_path / "weights.pth"]
+
+
+# --- networks ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_network_s_output(tmp_path):
+    write_network(tmp_path / "net.onnx", factor=-3.0)
+    found = onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), sign=-1, scale=2.0)
+    expected = 3 * (LEFT.mean(axis=2) - RIGHT.mean(axis=2)) / 2
+    # The network computes in float32, with sums up to 765.
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert found.dtype == np.float32
+    turned = onnx(LEFT[:, ::-1], RIGHT[:, ::-1], MIRRORED, model=str(tmp_path / "net.onnx"), sign=-1, scale=2.0)
+    np.testing.assert_array_equal(turned[:, ::-1], found)
+
+
+def test_what_a_network_sees(tmp_path):
+    write_network(tmp_path / "net.onnx")
+    write_network(tmp_path / "grey.onnx", channels=1)
+
+    def match(model="net", **parameters):
+        return onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / f"{model}.onnx"), **parameters)
+
+    np.testing.assert_allclose(match(divide=255.0), match() / 255, rtol=1e-5, atol=1e-6)
+    # Means cancel out in a difference, deviations weigh the channels.
+    apart = LEFT.astype(float) - RIGHT
+    weighed = match(mean=[1.0, 2.0, 3.0], deviation=[1.0, 2.0, 4.0])
+    np.testing.assert_allclose(weighed, apart @ [1 / 3, 1 / 6, 1 / 12], atol=1e-3)
+    np.testing.assert_allclose(match(channels="bgr", deviation=[1.0, 2.0, 4.0]), apart @ [1 / 12, 1 / 6, 1 / 3], atol=1e-3)
+    np.testing.assert_allclose(match("grey", channels="grey"), apart @ [0.299, 0.587, 0.114], atol=1e-3)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"multiple": 1}, {"inputs": ["left", "right"], "output": "disparity"}])
+@pytest.mark.parametrize("network", [{}, {"joined": True}, {"size": (8, 16)}, {"output_channels": 2}])
+def test_sizes_inputs_and_outputs(tmp_path, network, parameters):
+    if network.get("joined"):
+        parameters = {**parameters, **({"inputs": ["pair"]} if "inputs" in parameters else {})}
+    write_network(tmp_path / "net.onnx", **network)
+    found = onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), **parameters)
+    np.testing.assert_allclose(found, LEFT.mean(axis=2) - RIGHT.mean(axis=2), atol=1e-3)
+
+
+def test_a_network_s_other_channel(tmp_path):
+    write_network(tmp_path / "net.onnx", output_channels=2)
+    found = [onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), part=part) for part in (0, 1)]
+    np.testing.assert_array_equal(found[0], -found[1])
+
+
+@pytest.mark.parametrize(
+    ("network", "parameters", "said"),
+    [
+        ({}, {"inputs": ["lft", "right"]}, "net.onnx has no 'lft'; legal: left, right; did you mean 'left'?"),
+        ({}, {"inputs": ["left"]}, "net.onnx takes float 1x3xrowsxcolumns as 'left'; the pair gives 1x6x32x32"),
+        ({}, {"output": "flow"}, "net.onnx has no 'flow'; legal: disparity"),
+        ({}, {"part": 1}, "'disparity' of net.onnx has 1 channels, counted from 0"),
+        ({}, {"channels": "grey"}, "takes float 1x3xrowsxcolumns as 'left'; the pair gives 1x1x32x32"),
+        ({}, {"mean": [1.0, 2.0]}, "onnx.mean: 2 numbers for 3 channels"),
+        ({}, {"deviation": 0.0}, "onnx.deviation: 0.0 is not above 0"),
+        ({"size": (2, 16)}, {}, "takes float 1x3x2x16 as 'left'; the pair gives 1x3x32x32"),
+        ({"halved": True}, {}, "'disparity' is 1x1x16x16; expected the 32x32 rows and columns of its input"),
+    ],
+)
+def test_what_does_not_fit_a_network_is_one_line(tmp_path, network, parameters, said):
+    write_network(tmp_path / "net.onnx", **network)
+    assert said in _fails(onnx, LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), **parameters)
+
+
+def test_a_file_that_is_no_network(tmp_path):
+    (tmp_path / "net.onnx").write_text("garbage")
+    assert "net.onnx: is no ONNX model that onnxruntime can run: " in _fails(
+        onnx, LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx")
+    )
+    with pytest.raises(ParameterError, match=r"onnx\.model: no file .*none\.onnx"):
+        Bound(onnx, {"model": str(tmp_path / "none.onnx")}).files()
+    with pytest.raises(ParameterError, match=r"onnx\.model: is missing"):
+        Bound(onnx).files()
+
+
+def test_what_lies_beside_a_network_belongs_to_it(tmp_path):
+    for name in ("net.onnx", "net.onnx.data", "other.onnx"):
+        (tmp_path / name).write_text("")
+    assert Bound(onnx, {"model": str(tmp_path / "net.onnx")}).files() == (tmp_path / "net.onnx", tmp_path / "net.onnx.data")

@@ -1,0 +1,119 @@
+"""Methods from outside in scripts: where their files lie, what maps stand instead of, what is checked before anything runs."""
+
+import json
+
+import jsonschema
+import pytest
+import yaml
+
+from stereo_framework.errors import ScriptError
+from stereo_framework.script import load
+from stereo_framework.script.schema import schema
+
+COMMAND = "matcher: {use: command, run: './match {left} {right} {output} {maximum}'}"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder below the working one, with a program, a function and maps."""
+    monkeypatch.chdir(tmp_path)
+    found = tmp_path / "scripts"
+    (found / "maps").mkdir(parents=True)
+    (found / "match").write_text("#!/bin/sh\necho started > started\n")
+    (found / "match").chmod(0o755)
+    (found / "theirs.py").write_text("")
+    return found
+
+
+def _faults(source, **options):
+    with pytest.raises(ScriptError) as caught:
+        load(source, **options)
+    return list(caught.value.faults)
+
+
+def _bounds(script):
+    return {run.method: run.pipeline.matcher.parameters for run in script.runs}
+
+
+def test_paths_start_at_the_script_s_folder(folder):
+    (folder / "a.yaml").write_text(
+        f"methods:\n  program: {{{COMMAND}}}\n  function: {{matcher: {{use: python, function: 'theirs.py:go', files: [match]}}}}\n"
+        "  flat: {maps: maps}\n  named: {maps: {place: 'maps/{scene}.png', scale: 4}}\n"
+    )
+    (folder.parent / "b.yaml").write_text("include: scripts/a.yaml\n")
+    for source in ("scripts/a.yaml", "b.yaml"):
+        script = load(source)
+        found = _bounds(script)
+        assert found["program"]["run"] == f"{folder}/match {{left}} {{right}} {{output}} {{maximum}}"
+        assert found["function"]["function"] == f"{folder}/theirs.py:go"
+        assert found["function"]["files"] == [f"{folder}/match"]
+        assert found["flat"]["place"] == f"{folder}/maps"
+        assert (found["named"]["place"], found["named"]["scale"]) == (f"{folder}/maps/{{scene}}.png", 4.0)
+        # From anywhere the resolved script means the same.
+        again = load(yaml.safe_load(yaml.safe_dump(script.resolved, sort_keys=False)))
+        assert [run.parameters for run in again.runs] == [run.parameters for run in script.runs]
+    # Nothing was started.
+    assert not list(folder.rglob("started"))
+
+
+def test_paths_of_axes_and_overrides(folder):
+    (folder / "other").mkdir()
+    (folder / "a.yaml").write_text(
+        f"{COMMAND}\nsweep: {{grid: {{matcher.run: ['./match {{output}}', 'cp match {{output}}']}}}}\n"
+    )
+    runs = [run.axes["matcher.run"] for run in load("scripts/a.yaml").runs]
+    assert runs == [f"{folder}/match {{output}}", f"cp {folder}/match {{output}}"]
+    [run] = load("scripts/a.yaml", overrides=["matcher.run=scripts/match {output}"]).runs
+    assert run.parameters["matcher.run"] == f"{folder}/match {{output}}"
+
+
+def test_maps_stand_instead_of_all_slots(folder):
+    (folder / "a.yaml").write_text(
+        "include: ssd\nrefinement: [median]\nconfidence: [left_right_consistency]\nscheme: pyramid\nalternatives: {other: {include: sgm}}\n"
+        "sweep: {grid: {refinement.median.size: [3, 5], aggregation.box.size: [3, 5]}}\n"
+        "methods:\n  theirs: {maps: maps}\n  ours: {confidence: []}\n  both: {matcher: {use: maps, place: maps}, confidence: [], scheme: []}\n"
+    )
+    script = load("scripts/a.yaml")
+    counts = {name: [run.method for run in script.runs].count(name) for name in ("theirs", "ours", "both")}
+    assert counts == {"theirs": 1, "ours": 4, "both": 2}
+    [theirs] = [run for run in script.runs if run.method == "theirs"]
+    assert [address for address, _ in theirs.pipeline.stages()] == ["matcher"]
+    again = load(script.resolved)
+    assert [(run.method, run.parameters) for run in again.runs] == [(run.method, run.parameters) for run in script.runs]
+    # What is set for all is nothing to it.
+    assert len(load("scripts/a.yaml", overrides=["refinement.median.size=7"]).runs) == 1 + 2 + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("maps: maps\nrefinement: [median]\n", "a.yaml:1:1: maps: maps stand instead of refinement (scripts/a.yaml:2:1)"),
+        ("maps: none\n", "script: maps: no folder"),
+        ("maps: 'none/{scene}.pfm'\n", "maps: no folder"),
+        ("maps: 3\n", "a.yaml:1:7: maps: 3 is no place; write a folder, PATH/{scene}.pfm, or {place: PATH, scale: 4}"),
+        (
+            "maps: {place: maps, scal: 4}\n",
+            "no such parameter 'scal' of maps; legal parameters: place, scale, unknown; did you mean 'scale'?",
+        ),
+        ("maps: {scale: 4}\n", "maps: is missing"),
+        ("methods:\n  a: {matcher: {use: command}}\n", "a.yaml:2:3: methods.a: command.run: is missing"),
+        ("matcher: {use: command, run: './none {output}'}\n", "/scripts/none: no such program"),
+        ("matcher: {use: command, run: './theirs.py {output}'}\n", "/scripts/theirs.py: is not executable"),
+        ("matcher: {use: command, run: './match {output}', timeout: 0}\n", "matcher.timeout: 0 is not a number > 0"),
+        ("matcher: {use: onnx}\n", "onnx.model: is missing"),
+        ("matcher: {use: onnx, model: net.onnx}\n", "/scripts/net.onnx"),
+        ("matcher: {use: python, function: none.py:go}\n", "/scripts/none.py"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_runs(folder, text, said):
+    (folder / "a.yaml").write_text(text)
+    [fault] = _faults("scripts/a.yaml")
+    assert said.removeprefix("script: ") in fault
+
+
+def test_the_schema_knows_maps():
+    check = jsonschema.Draft202012Validator(json.loads(json.dumps(schema())))
+    for good in ("maps/{scene}.pfm", {"place": "maps", "scale": 4}):
+        assert check.is_valid({"methods": {"theirs": {"maps": good}}})
+    for bad in (3, {}, {"place": "maps", "scal": 4}):
+        assert not check.is_valid({"methods": {"theirs": {"maps": bad}}})

@@ -1,0 +1,93 @@
+"""Methods from outside in runs: what identifies them, and that none harms another."""
+
+import os
+import time
+
+import numpy as np
+import pytest
+
+from stereo_framework import run
+from stereo_framework.io import write_disparity
+from stereo_framework.scene import Scene
+
+posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
+TRUTH = np.full((24, 32), 3, np.float32)
+
+
+def _scene(name):
+    texture = np.random.default_rng(0).integers(0, 256, (24, 40), dtype=np.uint8)
+    return Scene.from_images(texture[:, :32], texture[:, 3:35], (0, 8), name=name, truth=TRUTH)
+
+
+SCENES = [_scene(f"set/{name}") for name in "abcd"]
+
+
+@pytest.fixture
+def maps(tmp_path):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    for name in "abd":
+        write_disparity(folder / f"{name}.pfm", TRUTH + (2 if name == "d" else 0))
+    return folder
+
+
+def test_a_scene_without_a_map_costs_the_others_nothing(tmp_path, maps):
+    script = {"methods": {"theirs": {"maps": str(maps)}, "ours": {"include": "window"}}}
+    found = {(r.scene, r.method): r for r in run(script, SCENES, out=tmp_path / "out")}
+    assert found["set/c", "theirs"].error.startswith("no map of set/c")
+    errors = {scene: found[f"set/{scene}", "theirs"].statistics["bad_pixels_all"] for scene in "abd"}
+    assert errors == {"a": 0, "b": 0, "d": 100}
+    assert not any(r.error for (_, method), r in found.items() if method == "ours")
+    # Every map is kept, as those of our own methods are.
+    np.testing.assert_array_equal(found["set/d", "theirs"].disparity, TRUTH + 2)
+
+
+def test_the_content_of_files_is_part_of_the_identity(tmp_path, maps):
+    theirs = tmp_path / "theirs.py"
+    theirs.write_text("import numpy as np\ndef go(left, *_):\n    return np.full(left.shape, 3)\n")
+    script = {
+        "methods": {
+            "maps": {"maps": str(maps / "{scene}.pfm")},
+            "function": {"matcher": {"use": "python", "function": f"{theirs}:go", "files": [str(maps / "a.pfm")]}},
+        }
+    }
+
+    def ids():
+        return {
+            (r.method, r.scene): (r.id, r.statistics.get("bad_pixels_all")) for r in run(script, SCENES[:2], out=tmp_path / "out")
+        }
+
+    first = ids()
+    assert ids() == first
+    # The map of one scene changes one result, and what names its file.
+    write_disparity(maps / "a.pfm", TRUTH + 2)
+    second = ids()
+    changed = {key for key in first if first[key][0] != second[key][0]}
+    assert changed == {("maps", "set/a"), ("function", "set/a"), ("function", "set/b")}
+    assert second["maps", "set/a"][1] == 100
+    theirs.write_text("import numpy as np\ndef go(left, *_):\n    return np.full(left.shape, 5.0)\n")
+    os.utime(theirs, ns=(0, time.time_ns()))
+    third = ids()
+    assert {key for key in first if second[key] != third[key]} == {("function", "set/a"), ("function", "set/b")}
+    assert third["function", "set/a"][1] == 100
+
+
+@posix
+def test_one_program_that_fails_does_not_end_another(tmp_path):
+    failing = {"matcher": {"use": "command", "run": "sh -c 'echo no licence >&2; exit 1' {output}"}}
+    good = tmp_path / "good.pfm"
+    write_disparity(good, TRUTH)
+    works = {"matcher": {"use": "command", "run": f"cp {good} {{output}}"}}
+    found = run({"methods": {"bad": failing, "good": works}}, SCENES, workers=1)
+    assert [r.error for r in found if r.method == "bad"] == ["sh: exit status 1: no licence"] * 4
+    [one, *others] = [r for r in found if r.method == "good"]
+    assert [r.statistics["bad_pixels_all"] for r in (one, *others)] == [0] * 4
+    # What the program needed stands among the statistics, in MiB; cp needs a few.
+    assert 0 < one.statistics["peak_memory"] < 64
+
+
+@pytest.mark.parametrize(("factor", "said"), [(4, "wrong scale"), (-1, "wrong sign")])
+def test_a_map_in_the_wrong_scale_or_sign_is_noticed(maps, factor, said):
+    write_disparity(maps / "a.pfm", TRUTH * factor)
+    [found] = run({"maps": str(maps)}, SCENES[:1])
+    assert any(said in warning for warning in found.warnings)
