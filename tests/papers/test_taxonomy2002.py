@@ -212,7 +212,8 @@ def test_foreground_fattening(data, tmp_path):
     outcome = reproduce(PAPER, tmp_path, item="figure12", data=data).outcomes["figure12"]
     [statement] = outcome.statements
     assert statement.holds
-    assert [block.title for block in outcome.blocks[1:]] == ["middlebury2001/map, box", "middlebury2001/map, shiftable"]
+    [shown] = outcome.blocks[1:]
+    assert shown.columns == ["image", "truth", "box", "shiftable"]
 
 
 def test_what_each_step_does():
