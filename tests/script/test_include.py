@@ -129,9 +129,7 @@ def test_including_a_file_twice_is_no_loop(write):
 
 def test_a_missing_include_is_the_only_fault(write):
     write(mine="include: windw\n")
-    with pytest.raises(
-        ScriptError, match=r"^mine\.yaml:1:10: include: script 'windw': .*did you mean 'window'"
-    ) as caught:
+    with pytest.raises(ScriptError, match=r"^mine\.yaml:1:10: include: script 'windw': .*did you mean 'window'") as caught:
         load("mine.yaml")
     assert len(caught.value.faults) == 1
 
