@@ -90,8 +90,10 @@ def match(
         scene = pair_scene(left, right, None if disparities is None else Search(*disparities), **masks)  # type: ignore[arg-type]
     found, levels = _calibration(calibration, focal_length, baseline, colour=scene.reference.ndim == 3)
     origin = "given"
-    if scene.search is None and levels is not None:
-        scene, origin = replace(scene, search=Search(0, levels - 1)), "of the calibration"
+    if disparities is None:
+        scene = scene if levels is None else replace(scene, search=Search(0, levels - 1))
+        # A calib.txt beside the images may have given one too.
+        origin = "of the calibration" if scene.search is not None else origin
     return match_scene(replace(scene, calibration=found), method, origin=origin, plugins=plugins, watch=watch)
 
 

@@ -210,6 +210,7 @@ def test_images_that_do_not_fit_are_refused():
         cross_based(volume, good.astype(float), good)
 
 
+@pytest.mark.slow
 def test_better_than_a_window_on_real_scenes(data):
     scene = load_scene("tsukuba", data=data)
     [plain, crossed] = (

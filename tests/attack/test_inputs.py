@@ -78,7 +78,8 @@ def test_one_line(folder, case):
     with within(SECONDS):
         result = CliRunner().invoke(app, shlex.split(case.command))
     print(result.output[-3000:])
-    lines = result.stderr.splitlines()
+    # How far it is may be told between; kernels that are compiled take their time.
+    lines = [line for line in result.stderr.splitlines() if not line.endswith(" so far") and "compiling kernels" not in line]
     assert result.exit_code == case.status, result.exception
     assert len(lines) == case.lines
     assert "Traceback" not in result.output

@@ -91,7 +91,7 @@ def test_what_smoothing_takes_below_zero_is_zero_in_16_bits(found, tmp_path):
 def test_files_and_ranges(scene, tmp_path):
     write_image(tmp_path / "l.png", scene.reference)
     write_image(tmp_path / "r.png", scene.match)
-    calibration = tmp_path / "calib.txt"
+    calibration = tmp_path / "of_the_pair.txt"
     calibration.write_text(
         "cam0=[400 0 150; 0 400 110; 0 0 1]\ncam1=[400 0 152; 0 400 110; 0 0 1]\ndoffs=2\nbaseline=100\nwidth=320\nheight=240\nndisp=33\n"
     )
@@ -105,6 +105,10 @@ def test_files_and_ranges(scene, tmp_path):
     estimated = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
     assert estimated.origin.startswith("estimated from ")
     assert estimated.scene.search is None
+    # A calib.txt beside the left image is found.
+    calibration.rename(tmp_path / "calib.txt")
+    beside = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
+    assert (beside.search.maximum, beside.origin) == (32, "of the calibration")
     truth = scene.truth[np.isfinite(scene.truth)]
     assert np.mean((truth >= estimated.search.minimum) & (truth <= estimated.search.maximum)) > 0.99
 

@@ -225,7 +225,7 @@ def test_what_an_alternative_cannot_include(write, content, key):
         ),
         (
             "alternatives: {a: {matcher: falt}}\n",
-            r"2:29: alternatives.a.matcher: no stage 'falt'; legal stages: command, dice, flat, maps, onnx, opencv_bm, opencv_sgbm, python, scenic; did",
+            r"2:29: alternatives.a.matcher: no stage 'falt'; legal stages: command, dice, flat, maps, onnx, opencv_bm, opencv_sgbm, patch_match, python, scenic; did",
         ),
         (
             "alternatives: {a: {matcher: flat, optimization: winner_take_all}}\n",

@@ -206,7 +206,7 @@ def test_the_scene_is_not_to_be_had_under_a_scheme(write):
 def test_a_typing_error_in_a_matcher_is_one_fault():
     [fault] = _faults({**MIXED, "methods": {"plain": {}, "whole": {"matcher": "flatt"}}})
     assert fault.endswith(
-        "no stage 'flatt'; legal stages: command, dice, flat, maps, onnx, opencv_bm, opencv_sgbm, python, scenic; did you mean 'flat'?"
+        "no stage 'flatt'; legal stages: command, dice, flat, maps, onnx, opencv_bm, opencv_sgbm, patch_match, python, scenic; did you mean 'flat'?"
     )
     [fault] = _faults({"matcher": {"use": "flat", "hight": 3}})
     assert "did you mean 'height'" in fault

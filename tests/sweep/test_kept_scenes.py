@@ -15,10 +15,10 @@ def _pair(kind, seed=0):
     images = [random.uniform(0, 255, (6, 8)).astype(kind) for _ in range(2)]
     if kind is np.float32:
         images[0][1, 2] = np.nan
-    truth = random.uniform(0, 4, (6, 8)).astype(np.float32)
+    truth = random.uniform(0, 3, (6, 8)).astype(np.float32)
     truth[0, 0] = np.nan
     mask = random.uniform(size=(6, 8)) < 0.8
-    scene = Scene.from_images(*images, (0, 4), name="my pair/a", truth=truth, right_mask=mask)
+    scene = Scene.from_images(*images, (0, 3), name="my pair/a", truth=truth, right_mask=mask)
     return replace(scene, masks={"nonocc": lambda: mask}, border=1)
 
 
