@@ -18,7 +18,7 @@ from stereo_framework.datasets import ready_made
 # Few examples at every push, the same ones, so that no change is blamed for another's mistake; before a release many, and new ones:
 # --hypothesis-profile=full. Kernels without the JIT are some hundred times slower. The first call of a kernel may compile it: no deadline.
 settings.register_profile("push", max_examples=30, deadline=None, derandomize=True)
-settings.register_profile("interpreted", settings.get_profile("push"), max_examples=5)
+settings.register_profile("interpreted", settings.get_profile("push"), max_examples=3)
 settings.register_profile("planted", settings.get_profile("push"), phases=(Phase.explicit, Phase.generate))  # found is enough
 settings.register_profile("full", max_examples=300, deadline=None)
 settings.load_profile("push" if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" else "interpreted")

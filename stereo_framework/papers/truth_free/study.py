@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from stereo_framework.datasets import load_scene
+from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.truth_free import distance
 from stereo_framework.everyday.choosing import Judged, is_kin, judge
 from stereo_framework.figures.saving import svg_text
@@ -29,10 +30,14 @@ MEASURES = {
     "reference": "distance to the reference map",
     "sgbm": "distance to OpenCV's SGBM where both views agree",
     "fine": "distance to the chain `fine` where both views agree",
+    "both": "distance to both, where our reference and SGBM's agree",
     "median": "distance to the median of all maps",
     "prediction": "prediction error of the match frame",
     "third": "prediction error of a third frame",
 }
+
+_PREDICTED = {"prediction": ("match",), "third": ("near", "middle", "far")}
+"""Frames of which the measure takes the mean prediction error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +71,7 @@ def regret(measured: Measured, measure: str, names: Sequence[str]) -> float:
 
 def ranking(context: Context) -> Outcome:
     """All maps of all scenes."""
-    scenes = _measured(context)
+    scenes = [_with_median(m) for m in _measured(context)]
     if not scenes:
         return Outcome([Text("None of the scenes is there.")], statements=[c.unasked("no scene is there") for c in _RANKING])
     judged = {m.scene.name: _judged(m) for m in scenes}
@@ -135,9 +140,16 @@ def better(context: Context) -> Outcome:
         best = _map(m.maps[min(m.truth, key=lambda n: m.truth[n])])
         blends = {f"{share:g}": _blend(best, m.scene.truth, share) for share in (0, 0.25, 0.5, 0.75, 1)}
         order = list(range(len(blends)))
-        for name, reference in _references(context, m).items():
-            distances = [distance(blend, reference) for blend in blends.values()]
-            found[name].append(float(spearmanr(distances, order[::-1]).statistic) if len(set(distances)) > 1 else 0.0)
+        references = _references(context, m)
+        alike = np.abs(references["reference"] - references["sgbm"]) <= 1
+        references["both"] = np.where(alike, references["reference"], np.float32(np.nan))
+        values = {name: [distance(blend, map_) for blend in blends.values()] for name, map_ in references.items()}
+        predicted = [evaluate(blend, m.scene, "truthfree-1") for blend in blends.values()]
+        for name, places in _PREDICTED.items():
+            if seen := [f"predict_err_{p}" for p in places if f"predict_err_{p}" in predicted[0]]:
+                values[name] = [float(np.mean([p[s] for s in seen])) for p in predicted]
+        for name, of_blends in values.items():
+            found[name].append(float(spearmanr(of_blends, order[::-1]).statistic) if len(set(of_blends)) > 1 else 0.0)
     rows = [
         [Cell(MEASURES[name]), Cell.number(float(np.mean(rho)), ".2f"), Cell.number(min(rho), ".2f"), Cell.number(len(rho), "d")]
         for name, rho in found.items()
@@ -167,15 +179,18 @@ def _of_scene(scene: Scene, results: Sequence[Result], references: Mapping[str, 
     values = {"reference": {n: r.statistics[_DISTANCE] for n, r in free.items()}}
     for name, reference in references.items():
         values[name] = {n: distance(_map(r), reference) for n, r in free.items()}
-    if references:
-        middle = np.nanmedian(np.stack([_map(r) for r in free.values()]), axis=0)
-        values["median"] = {n: distance(_map(r), middle) for n, r in free.items()}
-    for measure, places in (("prediction", ("match",)), ("third", ("near", "middle", "far"))):
+    for measure, places in _PREDICTED.items():
         seen = [f"predict_err_{p}" for p in places if all(f"predict_err_{p}" in r.statistics for r in free.values())]
         if seen:
             values[measure] = {n: float(np.mean([r.statistics[s] for s in seen])) for n, r in free.items()}
     kin = frozenset(n for n, r in free.items() if is_kin(r.parameters))
     return Measured(scene, truth, values, kin, free)
+
+
+def _with_median(m: Measured) -> Measured:
+    maps = {n: _map(r) for n, r in m.maps.items()}
+    middle = np.median(np.stack([np.nan_to_num(d, nan=np.inf) for d in maps.values()]), axis=0)
+    return replace(m, values={**m.values, "median": {n: distance(d, middle) for n, d in maps.items()}})
 
 
 def _name(result: Result) -> str:
