@@ -48,9 +48,14 @@ class Judged:
 
     @property
     def best(self) -> str | None:
-        """The map that is better than all others; None if that cannot be told."""
+        """The map that is better than all others; None if that cannot be told. Kin of the reference are not said to be better than others."""
         undecided = [s for s in self.standings if s.undecided]
-        return undecided[0].name if len(undecided) == 1 and not self.doubts else None
+        favoured = self.standings and self.standings[0].name in self.kin and self._others
+        return undecided[0].name if len(undecided) == 1 and not favoured and not self.doubts else None
+
+    @property
+    def _others(self) -> tuple[Standing, ...]:
+        return tuple(s for s in self.standings if s.name not in self.kin)
 
     @property
     def answer(self) -> str:
@@ -61,6 +66,12 @@ class Judged:
         if self.best is not None:
             return f"{first.name} is better: {first.distance:.1f} % of the reference's pixels are off it, of {others[0].name}'s {others[0].distance:.1f} %"
         alike = [s.name for s in self.standings if s.undecided]
+        if len(alike) == 1:
+            best = self._others[0]
+            return (
+                f"cannot tell {first.name} and {best.name} apart: {first.name} is made as the reference is, so that its {first.distance:.1f} % are too low; "
+                f"{best.name}, {best.distance:.1f} %, is the first of the others"
+            )
         more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
         return (
             f"cannot tell {', '.join(alike[:_NAMED])}{more} apart: within the intervals, or below {2 * self.reference.floor:.1f} % (twice the floor), "

@@ -24,7 +24,19 @@ from stereo_framework.kernels.threads import available_cores
 from stereo_framework.scene import Frame, Scene
 
 _PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
-_NOT_COMPUTING = {"cli", "configs", "stage_examples", "papers", "page", "figures", "tables", "submission.py", "sweep", "script"}
+_NOT_COMPUTING = {
+    "cli",
+    "configs",
+    "everyday",
+    "stage_examples",
+    "papers",
+    "page",
+    "figures",
+    "tables",
+    "submission.py",
+    "sweep",
+    "script",
+}
 
 
 @functools.cache

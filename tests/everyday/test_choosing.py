@@ -81,6 +81,13 @@ def test_no_ranking_of_a_doubtful_pair(scene, chosen, spoil, told):
     assert told in found.answer
 
 
+def test_kin_are_not_called_better(scene, chosen):
+    found = judge(scene, chosen.maps, kin=["sgbm"])
+    assert found.best is None
+    assert found.answer.startswith("cannot tell sgbm and window apart: sgbm is made as the reference is")
+    assert judge(scene, chosen.maps, kin=["sgbm", "window"]).best == "sgbm"
+
+
 def test_ones_own_reference(scene, chosen):
     found = judge(scene, chosen.maps, given=chosen.maps["window"])
     assert found.standings[0].name == "window"

@@ -92,8 +92,6 @@ def tuning(context: Context) -> Outcome:
     for method, default, measure in _TUNED:
         for m in scenes:
             names = [n for n in m.truth if n.split(",")[0] == method]
-            if default not in names:
-                continue
             values = m.values[measure]
             chosen, best = min(names, key=lambda n: values[n]), min(names, key=lambda n: m.truth[n])
             told[method, measure].append((m.scene.name, m.truth[chosen] - m.truth[default]))
@@ -105,7 +103,7 @@ def tuning(context: Context) -> Outcome:
 
 
 _TUNED = (
-    ("sgbm", "sgbm, mode=sgbm, window=3, large_change=288.0", "reference"),
+    ("sgbm", "sgbm, mode=sgbm, window=3, large_change=288", "reference"),
     ("sgm", "sgm, p1=20.0, p2=100.0", "reference"),
     ("sgm", "sgm, p1=20.0, p2=100.0", "sgbm"),
 )
@@ -396,5 +394,7 @@ KEPT = Claim("kept", "Both hold on the scenes that the measure was not made on."
 SETS = Claim("sets", "The best map is among the undecided ones on 89 % of the scenes.", _sets)
 TUNING = Claim("tuning", "Tuned without truth, methods lose at most .1 points on 14 of 17 scenes and gain in the mean.", _tuned)
 DEGRADED = Claim("degraded", "No answer about a spoilt pair costs more than a point: it is right, or withheld.", _never_wrong)
+"""Two of 21 answers were wrong when it was first run, both for a map of the reference's kin; since then kin are never called better than others."""
+
 _RANKING = (RHO, EVERY, REGRET, KEPT)
 CLAIMS = (*_RANKING, SETS, TUNING, DEGRADED)
