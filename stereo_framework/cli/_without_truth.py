@@ -26,6 +26,8 @@ def judge_files(scene: Scene, maps: Mapping[str, Disparity], kin: Any = (), own:
 
 def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None = None) -> None:
     """The table of standings, with further columns by name, the answer, and how to read it."""
+    from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
+
     further = further or {}
     if not judged.doubts:
         header = ["map", "distance %", "95 %", "undecided", "kin", *further]
@@ -45,14 +47,16 @@ def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None
     reference = judged.reference
     smoothed = ", of smoothed images, since they are noisy" if reference.smoothed else ""
     floor = "" if judged.doubts else f", floor {reference.floor:.1f} %"
-    print(f"truthfree-1: reference map at {reference.consistent:.0f} % of the pixels{smoothed}{floor}; {NOTE}")
+    print(f"{WITHOUT_TRUTH}: reference map at {reference.consistent:.0f} % of the pixels{smoothed}{floor}; {NOTE}")
 
 
 def record(judged: Judged) -> dict[str, Any]:
     """The same for ``--json``."""
+    from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
+
     return {
         "scene": judged.scene.name,
-        "protocol": "truthfree-1",
+        "protocol": WITHOUT_TRUTH,
         "best": judged.best,
         "answer": judged.answer,
         "doubts": list(judged.doubts),
@@ -65,44 +69,47 @@ def record(judged: Judged) -> dict[str, Any]:
 
 def rank_without_truth(given: list[Path], scene: str | None, own: Path | None, data: Path | None, *, json: bool) -> int:
     """Rank map files of a scene, or the maps that results folders keep, scene by scene."""
-    from stereo_framework.datasets import load_scene
-
     maps, kin = _maps(given, scene, data)
     if own is not None and len(maps) > 1:
-        raise ParameterError(f"--reference is a map of one scene, and there are {len(maps)}: {', '.join(maps)}")
-    judged = {name: judge_files(load_scene(name, data=data), found, kin & found.keys(), own) for name, found in maps.items()}
+        raise ParameterError(f"--reference is a map of one scene, and there are {len(maps)}: {', '.join(s.name for s in maps)}")
+    judged = [judge_files(one, found, kin & found.keys(), own) for one, found in maps.items()]
     if json:
-        _output.print_json([record(one) for one in judged.values()])
+        _output.print_json([record(one) for one in judged])
         return 0
-    for name, one in judged.items():
-        print(f"{name}:")
+    for one in judged:
+        print(f"{one.scene.name}:")
         print_judged(one)
     return 0
 
 
-def _maps(given: list[Path], scene: str | None, data: Path | None) -> tuple[dict[str, dict[str, Disparity]], set[str]]:
+def _maps(given: list[Path], scene: str | None, data: Path | None) -> tuple[dict[Scene, dict[str, Disparity]], set[str]]:
     """Maps by scene and name, and the names of the reference's kin."""
     from stereo_framework.cli.evaluate import map_names
+    from stereo_framework.datasets import load_scene
     from stereo_framework.everyday.choosing import is_kin
     from stereo_framework.submission import measure_map
+    from stereo_framework.sweep.kept_scenes import scene_of
     from stereo_framework.tables.results import results
+    from stereo_framework.tables.words import setting_name
 
-    folders = [path for path in given if path.is_dir()]
     files = [path for path in given if not path.is_dir()]
     if files and scene is None:
         raise ParameterError(f"{files[0]}: say which scene the map belongs to: --scene NAME")
+    known = {} if scene is None else {(loaded := load_scene(scene, data=data)).name: loaded}
     found: dict[str, dict[str, Disparity]] = {}
     kin = set()
-    for folder in folders:
+    for folder in (path for path in given if path.is_dir()):
         for result in results(folder):
-            disparity = result.disparity if result.error is None and scene in (None, result.scene) else None
+            disparity = result.disparity if result.error is None and (scene is None or result.scene in known) else None
             if disparity is not None:
-                name = ", ".join([result.method, *(f"{key.rpartition('.')[2]}={value}" for key, value in result.axes.items())])
-                found.setdefault(result.scene, {})[name] = disparity
-                kin |= {name} if is_kin(result.parameters) else set()
-    if folders and not found:
-        raise DataError(f"{folders[0]}: keeps no disparity map; let 'run' write them with --maps")
-    if scene is not None and files:
-        names = map_names(files)
-        found.setdefault(scene, {}).update({names[path]: measure_map(path, scene, data=data).disparity for path in files})
-    return found, kin
+                if result.scene not in known:
+                    known[result.scene] = scene_of(folder, result.scene, data)
+                found.setdefault(result.scene, {})[setting_name(result)] = disparity
+                kin |= {setting_name(result)} if is_kin(result.parameters) else set()
+    names = map_names(files)
+    for path in files:
+        [one] = known.values()
+        found.setdefault(one.name, {})[names[path]] = measure_map(path, one, data=data).disparity
+    if not found:
+        raise DataError(f"{given[0]}: keeps no disparity map; let 'run' write them with --maps")
+    return {known[name]: maps for name, maps in found.items()}, kin

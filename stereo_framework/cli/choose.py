@@ -125,10 +125,11 @@ def _third(text: str) -> tuple[Frame]:
 def _further(chosen: Chosen, scene: Scene) -> dict[str, dict[str, str]]:
     """Prediction errors of the other frames by statistic and map."""
     from stereo_framework.evaluation import evaluate
+    from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 
     found: dict[str, dict[str, str]] = {}
     for name, disparity in chosen.maps.items():
-        for statistic, value in evaluate(disparity, scene, "truthfree-1").items():
+        for statistic, value in evaluate(disparity, scene, WITHOUT_TRUTH).items():
             if statistic.startswith("predict_err") and not statistic.endswith("_match"):
                 found.setdefault(statistic, {})[name] = f"{value:.2f}"
     return found
@@ -165,7 +166,6 @@ def _print(chosen: Chosen, folder: Path, further: dict[str, dict[str, Any]]) -> 
     if judged.doubts:
         return
     if chosen.name in judged.kin:
-        others = [s for s in judged.standings if s.name not in judged.kin]
-        best = f"; best of the others: {others[0].name}, {others[0].distance:.1f} %" if others else ""
+        best = f"; best of the others: {judged.others[0].name}, {judged.others[0].distance:.1f} %" if judged.others else ""
         print(f"{chosen.name} is made with the reference's costs and optimizer, so that its distance is too low{best}")
     print(f"chosen: {chosen.name}, {chosen.seconds[chosen.name]:.2f} s; best.yaml, best.pfm, comparison.png in {folder}")

@@ -67,7 +67,9 @@ def tune(
     from stereo_framework.sweep.tune import Tuner
 
     if without_truth:
-        statistic, settings = "reference_distance", [*(settings or []), "evaluation.protocol=truthfree-1"]
+        from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
+
+        statistic, settings = "reference_distance", [*(settings or []), f"evaluation.protocol={WITHOUT_TRUTH}"]
     count = 0
     with Tuner(
         script,

@@ -14,6 +14,7 @@ from stereo_framework.everyday.sparse import sparse_matches
 from stereo_framework.scene import Disparity, Scene
 from stereo_framework.script import Run, load
 from stereo_framework.sweep.reference import Reference, reference
+from stereo_framework.tables.words import name_of
 
 _CANDIDATES = "truth_free/candidates"
 
@@ -50,11 +51,12 @@ class Judged:
     def best(self) -> str | None:
         """The map that is better than all others; None if that cannot be told. Kin of the reference are not said to be better than others."""
         undecided = [s for s in self.standings if s.undecided]
-        favoured = self.standings and self.standings[0].name in self.kin and self._others
+        favoured = self.standings and self.standings[0].name in self.kin and self.others
         return undecided[0].name if len(undecided) == 1 and not favoured and not self.doubts else None
 
     @property
-    def _others(self) -> tuple[Standing, ...]:
+    def others(self) -> tuple[Standing, ...]:
+        """The standings of all that are not kin."""
         return tuple(s for s in self.standings if s.name not in self.kin)
 
     @property
@@ -67,7 +69,7 @@ class Judged:
             return f"{first.name} is better: {first.distance:.1f} % of the reference's pixels are off it, of {others[0].name}'s {others[0].distance:.1f} %"
         alike = [s.name for s in self.standings if s.undecided]
         if len(alike) == 1:
-            best = self._others[0]
+            best = self.others[0]
             return (
                 f"cannot tell {first.name} and {best.name} apart: {first.name} is made as the reference is, so that its {first.distance:.1f} % are too low; "
                 f"{best.name}, {best.distance:.1f} %, is the first of the others"
@@ -203,7 +205,8 @@ def choose(
     'sgbm'
     """
     begun = time.monotonic()
-    runs = {_name(run): run for script in methods or [_CANDIDATES] for run in load(script).runs}
+    found = [run for script in methods or [_CANDIDATES] for run in load(script).runs]
+    runs = {name_of(run.method.removesuffix("_settings"), run.axes): run for run in found}
     if len(runs) < 2:
         raise ParameterError(f"{', '.join(runs)}: one method; a choice needs two or more; {nearest('', runs)}")
     maps: dict[str, Disparity] = {}
@@ -228,8 +231,3 @@ def choose(
         watch("the reference map")
     kin = [name for name in maps if is_kin(runs[name].parameters)]
     return Chosen(judge(scene, maps, kin=kin, given=given), maps, runs, spent, failed, tuple(left_out))
-
-
-def _name(run: Run) -> str:
-    axes = ", ".join(f"{address.rpartition('.')[2]}={value}" for address, value in run.axes.items())
-    return f"{run.method.removesuffix('_settings')}, {axes}" if axes else run.method

@@ -10,7 +10,6 @@ from statistics import fmean
 import yaml
 
 from stereo_framework import limits
-from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes
@@ -21,7 +20,7 @@ from stereo_framework.page.report_files import reports
 from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
-from stereo_framework.sweep.kept_scenes import kept_scene
+from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
 from stereo_framework.tables.averages import averages
 from stereo_framework.tables.environment import environment_text
@@ -223,7 +222,7 @@ def _row(folder: Path, name: str, results: Sequence[tuple[str, Result]], data: P
         return None
     full, size = results[0][1].scene, next(iter(pictures.values())).size
     try:
-        scene = kept_scene(folder, full) or load_scene(full, data=data)
+        scene = scene_of(folder, full, data)
         if scene.reference.shape[1::-1] == size:
             return scene_row(scene, pictures, of_scene(scene), name=name)
         reason = "the scene of this name has another size"

@@ -12,7 +12,7 @@ import yaml
 
 from stereo_framework.datasets import load_scene, scene_names
 from stereo_framework.errors import DataError
-from stereo_framework.io import write_disparity, write_image
+from stereo_framework.io import PathLike, write_disparity, write_image
 from stereo_framework.scene import Scene
 from stereo_framework.sweep.identity import scene_digest
 
@@ -61,6 +61,17 @@ def kept_scene(out: Path, name: str) -> Scene | None:
     pattern = re.compile(re.escape(_file_name(name)) + "-[0-9a-f]{8}")
     copies = [path.parent for path in (out / FOLDER).glob("*/scene.yaml") if pattern.fullmatch(path.parent.name)]
     return replace(load_scene(copies[0] / "scene.yaml"), name=name) if len(copies) == 1 else None
+
+
+def scene_of(out: Path, name: str, data: PathLike | None = None) -> Scene:
+    """The scene of results in an output folder: its copy there, else the one of that name.
+
+    Raises
+    ------
+    DataError
+        There is neither, or it is damaged.
+    """
+    return kept_scene(out, name) or load_scene(name, data=data)
 
 
 def _outline(scene: Scene) -> tuple[Any, ...]:

@@ -51,12 +51,15 @@ class Reference:
         return distance(_map(_SECOND, self.scene, self.search, self.smoothed), self.disparity)
 
 
-_KEPT: dict[tuple[str, str], Reference] = {}
+_MADE: dict[tuple[str, str], Reference] = {}
+_KEPT = 4
+"""So many of them are kept, with their scenes: results come scene by scene."""
+
 _LOCK = threading.Lock()
 
 
 def reference(scene: Scene, search: Search | None = None) -> Reference:
-    """The reference map of a scene's pair; made once a process and kept.
+    """The reference map of a scene's pair; made once a process and kept for a while.
 
     Parameters
     ----------
@@ -84,12 +87,14 @@ def reference(scene: Scene, search: Search | None = None) -> Reference:
     pair_search = scene.search or search
     key = (scene_digest(scene), str(pair_search))
     with _LOCK:
-        if key not in _KEPT:
+        if key not in _MADE:
             plain, smooth = (_map(_SCRIPT, scene, pair_search, smoothed) for smoothed in (False, True))
             smoothed = np.isfinite(smooth).mean() > np.isfinite(plain).mean() + _GAIN
             assert pair_search is not None, "matching refuses a scene without a range"
-            _KEPT[key] = Reference(smooth if smoothed else plain, bool(smoothed), scene, pair_search)
-        return _KEPT[key]
+            _MADE[key] = Reference(smooth if smoothed else plain, bool(smoothed), scene, pair_search)
+            for old in list(_MADE)[:-_KEPT]:
+                del _MADE[old]
+        return _MADE[key]
 
 
 def _map(script: str, scene: Scene, search: Search | None, smoothed: bool) -> Disparity:
