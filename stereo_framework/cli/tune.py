@@ -68,7 +68,7 @@ def tune(
     json
         Print one JSON object instead of a table.
     """
-    from stereo_framework.cli._without_truth import with_reference
+    from stereo_framework.cli._without_truth import NOTE, with_reference
     from stereo_framework.script import load
     from stereo_framework.sweep.runs import scenes_of
     from stereo_framework.sweep.tune import Tuner
@@ -112,7 +112,8 @@ def tune(
         records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
         _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
-        _print(tuned, out, protocol)
+        whose = "our reference map" if reference is None else "your own reference map"
+        _print(tuned, out, protocol, f"distances are to {whose}; {NOTE}" if without_truth else "")
     for trial in tuned.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
@@ -124,7 +125,7 @@ def tune(
     return 1 if any(trial.error for trial in tuned.trials) else 0
 
 
-def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
+def _print(tuned: Tuned, out: Path | None, protocol: bool, note: str) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
@@ -141,7 +142,7 @@ def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
     _output.say(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
-    _output.say(_output.said_protocol(str(tuned.protocol), protocol))
+    _output.say(_output.said_protocol(str(tuned.protocol), protocol), note)
     if tuned.importance:
         _output.say(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:

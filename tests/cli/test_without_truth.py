@@ -87,6 +87,8 @@ def test_ones_own_reference(folder, tmp_path):
     )
     # With the truth for a reference a distance is the share of bad pixels.
     assert found["value"] == wanted["value"] > 0
+    said = _call(*tune[:-1], "--without-truth", "--reference", own).stdout
+    assert "distances are to your own reference map; a distance is no error rate" in said
     assert "add --without-truth" in _call(*tune, "--reference", own, status=2).stderr
     two = [*tune, "--scene", "synthetic/slanted", "--without-truth", "--reference", own]
     assert "a map of one scene, and there are 2: " in _call(*two, status=2).stderr
