@@ -108,6 +108,9 @@ class Scene(Shown):
     ranges : mapping of (int, int) to callable
         Loaders of disparity ranges of each pixel's own by frame pair, as for `truths`: smallest and largest disparity, two float32 maps in
         pixels, NaN = no limit.
+    stand_in : callable, optional
+        Loader of one's own reference map of the pair, which stands in for the truth in measures without truth: pixels, NaN = not to be relied upon.
+        None: `sweep.reference` makes one.
     """
 
     name: str
@@ -126,6 +129,7 @@ class Scene(Shown):
     whole_truth: bool = False
     weight: float = 1.0
     ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(default_factory=dict)
+    stand_in: Callable[[], Disparity] | None = None
 
     def __post_init__(self) -> None:
         for what in ("reference_index", "match_index"):
@@ -328,7 +332,7 @@ class Scene(Shown):
         return mask
 
     def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
-        """The same sequence with another frame pair. Truth goes with its own pair, masks only with the present one; the border stays.
+        """The same sequence with another frame pair. Truth goes with its own pair, masks and the stand-in only with the present one; the border stays.
 
         Parameters
         ----------
@@ -339,7 +343,12 @@ class Scene(Shown):
         """
         same = (reference_index, match_index) == (self.reference_index, self.match_index)
         pair = replace(
-            self, reference_index=reference_index, match_index=match_index, search=search, masks=self.masks if same else {}
+            self,
+            reference_index=reference_index,
+            match_index=match_index,
+            search=search,
+            masks=self.masks if same else {},
+            stand_in=self.stand_in if same else None,
         )
         if search is None and self.search is not None:
             pair = replace(pair, search=self.search.scaled(pair._distance / self._distance))

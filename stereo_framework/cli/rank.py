@@ -85,6 +85,10 @@ def rank(
     """
     if without_truth:
         return rank_without_truth(tables, scene, reference, data, json=json)
+    if reference is not None or scene is not None:
+        raise ParameterError(
+            f"{'--scene' if reference is None else '--reference'} is for a ranking without truth; add --without-truth"
+        )
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores
 
