@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from stereo_framework.kernels.compiling import told
-from stereo_framework.kernels.counting import is_heard, listening
+from stereo_framework.kernels.compiling import compiling_announced_to
+from stereo_framework.kernels.counting import rounds_are_counted, rounds_counted_by
 
 COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
 EVERY_SECONDS = 5.0
@@ -52,8 +52,8 @@ class Progress:
         self._teller = threading.Thread(target=self._tell, daemon=True)
 
     def __enter__(self) -> Progress:
-        self._listening.enter_context(told(self._compiling))
-        self._listening.enter_context(listening(self._loop))
+        self._listening.enter_context(compiling_announced_to(self._compiling))
+        self._listening.enter_context(rounds_counted_by(self._loop))
         if self._notebook:
             return self
         if sys.stderr.isatty():
@@ -197,7 +197,7 @@ class Progress:
 def in_notebook(total: int, things: str = "runs") -> Iterator[Progress | None]:
     """A bar where the call came from a notebook and nobody watches it already; None elsewhere."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if is_heard() or getattr(shell, "kernel", None) is None:
+    if rounds_are_counted() or getattr(shell, "kernel", None) is None:
         yield None
         return
     with Progress(total, things, notebook=True) as progress:

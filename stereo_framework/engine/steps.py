@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from stereo_framework.call_reports import CallReport, collecting_reports
 from stereo_framework.engine.costs import CostSum
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, VOLUMES, Link
 from stereo_framework.engine.returned import check_returned
@@ -20,7 +21,6 @@ from stereo_framework.kernels.compiling import working_time
 from stereo_framework.per_image import keeping
 from stereo_framework.scene import Image, Scene, Search
 from stereo_framework.stage import Bound
-from stereo_framework.told import Told, hearing
 from stereo_framework.view import View, Views
 from stereo_framework.volume import (
     CostVolume,
@@ -87,14 +87,14 @@ class Clock:
         Called with a step before it runs, for each slab again; what it raises ends the chain.
     artefacts : dict
         What stages keep of single images as long as the walk lasts, see `per_image`.
-    told : dict of Step to Told
-        By those that had their work done elsewhere; their seconds are told with it.
+    reports : dict of Step to CallReport
+        Of the steps that had their work done elsewhere; their seconds stand there.
     """
 
     seconds: dict[Step, float] = field(default_factory=dict)
     notify: Callable[[Step], None] | None = None
     artefacts: dict[Hashable, Any] = field(default_factory=dict)
-    told: dict[Step, Told] = field(default_factory=dict)
+    reports: dict[Step, CallReport] = field(default_factory=dict)
 
     def __call__(self, step: Step, state: Any) -> None:
         """Run a step."""
@@ -102,10 +102,10 @@ class Clock:
             self.notify(step)
         start = working_time()
         try:
-            with keeping(self.artefacts), hearing() as heard:
+            with keeping(self.artefacts), collecting_reports() as reports:
                 step.run(state)
-            if heard:
-                self.told[step] = heard[-1]
+            if reports:
+                self.reports[step] = reports[-1]
         except MemoryError as error:
             raise OutOfMemory(step, error) from error
         finally:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from stereo_framework.call_reports import CallReport
 from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
 from stereo_framework.engine.match import Match, warnings
@@ -25,7 +26,6 @@ from stereo_framework.pair import Pair
 from stereo_framework.per_image import kept_here
 from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import Bound
-from stereo_framework.told import Told
 from stereo_framework.view import View
 from stereo_framework.volume import CostVolume, Labeling, Status, fill_labels
 
@@ -210,7 +210,7 @@ class Tree:
                 advance(steps, own, keep, clock)
             except Exception as error:
                 own[:] = [None, None]
-                yield from ((leaf, self._told(leaf, error, chain)) for leaf in child.all_leaves())
+                yield from ((leaf, self._readable(leaf, error, chain)) for leaf in child.all_leaves())
                 shorter = None
                 continue
             if shorter is not None and child.more is not None and child.step is not None and shorter[0].step is not None:
@@ -218,7 +218,7 @@ class Tree:
             shorter = (child, view_of(own, child.step.view)["volume"]) if child.next and child.step else None
             yield from self._visit(chain[-1], (*path, *chain), _shared(own) if child.next else own, clock)
 
-    def _told(self, leaf: int, error: Exception, chain: Sequence[Node]) -> Exception:
+    def _readable(self, leaf: int, error: Exception, chain: Sequence[Node]) -> Exception:
         """What a step raised, in the words of a pipeline."""
         if not isinstance(error, OutOfMemory):
             return error
@@ -227,22 +227,25 @@ class Tree:
 
     def _outcome(self, leaf: int, path: Sequence[Node], views: list[State | None], clock: Clock) -> Any:
         seconds: dict[str, float] = {}
-        told: list[Told] = []
+        reports: list[CallReport] = []
         for node, link in zip(path, self.links[leaf], strict=True):
             if node.step is None:
                 continue
             taken: float | None = clock.seconds[node.step]
-            if node.step in clock.told:
-                told.append(clock.told[node.step])
-                taken = told[-1].seconds
+            if node.step in clock.reports:
+                reports.append(clock.reports[node.step])
+                taken = reports[-1].seconds
             if taken is not None:
                 seconds[link.address] = seconds.get(link.address, 0.0) + taken
         found = [
-            self._match(path, view, view_of(views, view), seconds, told) for view in (REFERENCE, MATCH)[: 2 if self.both else 1]
+            self._match(path, view, view_of(views, view), seconds, reports)
+            for view in (REFERENCE, MATCH)[: 2 if self.both else 1]
         ]
         return tuple(found) if self.both else found[0]
 
-    def _match(self, path: Sequence[Node], view: int, state: State, seconds: dict[str, float], told: Sequence[Told]) -> Match:
+    def _match(
+        self, path: Sequence[Node], view: int, state: State, seconds: dict[str, float], reports: Sequence[CallReport]
+    ) -> Match:
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
             return Match(**{**vars(found), "seconds": seconds})
@@ -268,8 +271,8 @@ class Tree:
             warnings=warnings(labels, disparity, state["search"]),
             volume=state.get("volume") if self.keep_volume else None,
             confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
-            memory=max((one.memory for one in told if one.memory is not None), default=None),
-            messages="\n".join(filter(None, (one.messages for one in told))),
+            memory=max((one.memory for one in reports if one.memory is not None), default=None),
+            messages="\n".join(filter(None, (one.messages for one in reports))),
         )
 
 

@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 import cv2
 import numpy as np
 
+from stereo_framework.call_reports import CallReport, is_stopped, report_call
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.matcher import _measured
@@ -26,7 +27,6 @@ from stereo_framework.matcher._outside import FilePaths, existing, left_and_righ
 from stereo_framework.parameters import Located, require
 from stereo_framework.scene import Disparity, Image, Search
 from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
-from stereo_framework.told import Told, is_stopped, tell
 
 _WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s'\"]+")
 _PLACE = re.compile(r"(?<!\$)\{(\w+)\}")
@@ -217,7 +217,7 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
         said = (_last(folder / "messages.txt") or _last(folder / "printed.txt")).strip().splitlines()
         how = f"exit status {status}" if status > 0 else f"ended by {_signal(-status)}"
         raise _with_note(StereoFrameworkError(f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"), folder)
-    tell(Told(seconds, memory, _last(folder / "messages.txt")))
+    report_call(CallReport(seconds, memory, _last(folder / "messages.txt")))
 
 
 def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
