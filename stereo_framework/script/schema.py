@@ -10,11 +10,10 @@ from typing import Any
 from stereo_framework.docstrings import parameter_texts, summary
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.costs import Factors
-from stereo_framework.parameters import parameters_of
+from stereo_framework.parameters import checkers_of, parameters_of
 from stereo_framework.script.addresses import NAME
 from stereo_framework.script.axes import BetweenKeys
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
-from stereo_framework.script.reading import adapter
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
 from stereo_framework.script.specs import FACTORS
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, find, stages
@@ -163,7 +162,7 @@ def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
     texts = parameter_texts(function)
     found = {}
     for name, parameter in parameters_of(function).items():
-        found[name] = adapter(parameter.annotation).json_schema()
+        found[name] = checkers_of(function)[name].json_schema()
         if inspect.isfunction(function):
             found[name]["default"] = parameter.default
         if name in texts:
