@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from stereo_framework.docstrings import summary
@@ -309,12 +310,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
         name = f"stereo_framework_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
         if name in sys.modules:
             return str(path)
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None, "a .py file always has a loader"
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        load: Callable[[], Any] = functools.partial(spec.loader.exec_module, module)
+        load: Callable[[], Any] = functools.partial(import_file, name, path)
     else:
         name, load = reference, functools.partial(importlib.import_module, reference)
     try:
@@ -329,6 +325,17 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     if file is None:
         raise ParameterError(f"plugins: {reference} is a folder or built in, not a module with a source file")
     return str(file)
+
+
+def import_file(name: str, path: str | Path) -> ModuleType:
+    """Import a ``.py`` file anew, as a module of this name."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, "a .py file always has a loader"
+    assert spec.loader is not None
+    # Dataclasses and the like look their module up.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Bound(Shown):

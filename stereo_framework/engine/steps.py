@@ -200,46 +200,47 @@ def confidences(state: State) -> dict[str, Any]:
 # --- what the steps do -------------------------------------------------------------------------------------------------
 
 
+def _returned(bound: Bound | CostSum, state: State) -> Any:
+    """What a stage returns when it is given the data of a state, checked. Parts of a sum of costs are checked where they are added."""
+    result = bound(given(bound, state))
+    if isinstance(bound, Bound):
+        check_returned(bound.stage, result, state)
+    return result
+
+
+def _corrected(state: State) -> State:
+    """The state with the images as the stages that preprocess pairs have left them, which matching costs and matchers see."""
+    reference, match = state["corrected"]
+    return {**state, "reference": reference, "match": match}
+
+
 def _preprocess(bound: Bound, views: list[State | None]) -> None:
     """Change both images, of which each view has its own turn to be the reference; see `exchanged`."""
     state = view_of(views, REFERENCE)
-    stage = bound.stage
-    if stage.data[0] == "reference":
-        reference, match = state["corrected"]
-        result = bound(given(bound, {**state, "reference": reference, "match": match}))
-        check_returned(stage, result, state)
-        state["corrected"] = tuple(map(frozen, result))
+    if bound.stage.data[0] == "reference":
+        state["corrected"] = tuple(map(frozen, _returned(bound, _corrected(state))))
         return
     changed: dict[int, Any] = {}
     for image in (state["reference"], state["match"], *state["corrected"]):
         if id(image) not in changed:
-            result = bound({**state, "image": image})
-            check_returned(stage, result, {**state, "image": image})
-            changed[id(image)] = frozen(result)
+            changed[id(image)] = frozen(_returned(bound, {**state, "image": image}))
     state["corrected"] = tuple(changed[id(image)] for image in state["corrected"])
     state["reference"], state["match"] = changed[id(state["reference"])], changed[id(state["match"])]
 
 
 def _smoothness(bound: Bound, state: State) -> None:
-    result = bound(given(bound, state))
-    check_returned(bound.stage, result, state)
-    state["smoothness"] = result
+    state["smoothness"] = _returned(bound, state)
 
 
 def _cost(bound: Bound | CostSum, state: State) -> None:
-    reference, match = state["corrected"]
-    volume: CostVolume = bound({**given(bound, state), "reference": reference, "match": match})
-    if isinstance(bound, Bound):
-        check_returned(bound.stage, volume, state)
+    volume: CostVolume = _returned(bound, _corrected(state))
     if state["domain"] is not None:
         state["domain"].close(volume, volume.outside)
     state["volume"] = state["raw"] = volume
 
 
 def _aggregate(bound: Bound, state: State) -> None:
-    result = bound(given(bound, state))
-    check_returned(bound.stage, result, state)
-    state["volume"] = result
+    state["volume"] = _returned(bound, state)
     # It was meant for this stage alone.
     state.pop("partial", None)
 
@@ -276,10 +277,7 @@ def _optimize(bound: Bound, state: State) -> None:
     if state["domain"] is not None and (closed := state["domain"].closed(labels, state["search"])).any():
         labels = np.where(closed, np.int16(-1), labels)
     filled = fill_labels(labels)
-    if filled is labeling.labels:
-        state["data_costs"] = labeling.costs
-    else:
-        state["data_costs"] = volume.chosen(filled)
+    state["data_costs"] = labeling.costs if filled is labeling.labels else volume.chosen(filled)
     state["labels"] = labels
     unassigned = labels < 0
     disparity = state["search"].disparities[np.maximum(labels, 0)]
@@ -294,9 +292,7 @@ def _match(bound: Bound, view: int, views: list[State | None]) -> None:
     state = view_of(views, view)
     result = state.pop("matched", None)
     if result is None:
-        reference, match = state["corrected"]
-        result = bound({**given(bound, state), "reference": reference, "match": match})
-        check_returned(bound.stage, result, state)
+        result = _returned(bound, _corrected(state))
         if isinstance(result, Views):
             view_of(views, 1 - view)["matched"] = result.match
             result = result.reference
@@ -318,14 +314,11 @@ def _take(state: State, disparity: Any, status: Any) -> None:
 
 
 def _confidence(bound: Bound, state: State) -> None:
-    result = bound(given(bound, state))
-    check_returned(bound.stage, result, state)
-    state[CONFIDENCE + bound.stage.name] = result
+    state[CONFIDENCE + bound.stage.name] = _returned(bound, state)
 
 
 def _refine(bound: Bound, state: State) -> None:
-    before, result = state["disparity"], bound(given(bound, state))
-    check_returned(bound.stage, result, state)
+    before, result = state["disparity"], _returned(bound, state)
     if isinstance(result, tuple):
         _take(state, *result)
         return
