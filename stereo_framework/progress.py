@@ -139,7 +139,7 @@ class Progress:
             if self._bar:
                 self._bar.console.print(COMPILING)
             else:
-                say_compiling(kernel)
+                _say(COMPILING)
         self._draw()
 
     def _share(self) -> tuple[int | None, int]:
@@ -183,31 +183,29 @@ class Progress:
         while not self._ended.wait(EVERY_SECONDS):
             doing = ", ".join(filter(None, [self.doing, self.left]))
             if self.total == 1 and doing and self._began is not None:
-                text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far\n"
+                text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far"
             elif self.total > 1 and self.count < self.total:
                 parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
-                text = ", ".join(parts) + (f" ({doing})" if doing else "") + "\n"
+                text = ", ".join(parts) + (f" ({doing})" if doing else "")
             else:
                 continue
-            # In one piece with its end: others write too.
-            print(text, end="", file=sys.stderr, flush=True)
+            _say(text)
 
 
 @contextlib.contextmanager
-def in_notebook(total: int, things: str = "runs") -> Iterator[Progress | None]:
+def in_notebook(total: int) -> Iterator[Progress | None]:
     """A bar where the call came from a notebook and nobody watches it already; None elsewhere."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if rounds_are_counted() or getattr(shell, "kernel", None) is None:
         yield None
         return
-    with Progress(total, things, notebook=True) as progress:
+    with Progress(total, notebook=True) as progress:
         yield progress
 
 
-def say_compiling(kernel: str = "") -> None:
-    """Say on the error stream why this takes long."""
-    # In one piece with its end: others write too.
-    print(COMPILING + "\n", end="", file=sys.stderr, flush=True)
+def _say(line: str) -> None:
+    """Write a line to the error stream in one piece with its end, since others write there too."""
+    print(f"{line}\n", end="", file=sys.stderr, flush=True)
 
 
 def bar(*columns: Any) -> Any:

@@ -257,7 +257,7 @@ class Scene(Shown):
             raise DataError(
                 f"scene {self.name}: the smallest disparity at row {y}, column {x} is {low[y, x]:g}, above the largest, {high[y, x]:g}"
             )
-        return _read_only(low), _read_only(high)
+        return read_only(low), read_only(high)
 
     def _loaded(self, index: int) -> tuple[Image, Mask | None]:
         if index not in self._images:
@@ -272,12 +272,12 @@ class Scene(Shown):
             if valid is not None and not valid.any():
                 raise DataError(f"scene {self.name}: {self.frames[index].name} has no valid pixel")
             if valid is None or valid.all():
-                self._images[index] = _read_only(image), None
+                self._images[index] = read_only(image), None
             else:
                 # On use: it brings numba, which shells that complete names of scenes do not wait for.
                 from stereo_framework.kernels.filling import fill_invalid
 
-                self._images[index] = _read_only(fill_invalid(image, valid)), _read_only(valid)
+                self._images[index] = read_only(fill_invalid(image, valid)), read_only(valid)
         return self._images[index]
 
     @cached_property
@@ -358,7 +358,7 @@ class Scene(Shown):
         self._same_size(truth, f"truth of {self.frames[a].name}")
         if not np.isfinite(truth).any():
             raise DataError(f"scene {self.name}: truth of {self.frames[a].name} holds no known disparity")
-        return _read_only(truth)
+        return read_only(truth)
 
     def _same_size(self, array: NDArray, what: str) -> None:
         if array.shape != self.reference.shape[:2]:
@@ -373,7 +373,7 @@ def inside_border(shape: tuple[int, ...], border: int) -> Mask:
     return inside
 
 
-def _read_only(array: NDArray) -> NDArray:
+def read_only(array: NDArray) -> NDArray:
     """A read-only view: the loader's own array stays as it is."""
     view = array.view()
     view.flags.writeable = False

@@ -11,7 +11,7 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json
 from stereo_framework.cli._without_truth import rank_without_truth
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,10 +133,10 @@ def _complete(scores: Scores, drop: bool) -> Scores:
         return scores
     holes = np.isnan(scores.values)
     told = []
-    for name in incomplete[:_NAMED]:
+    for name in incomplete:
         absent = [scores.columns[k].name for k in np.flatnonzero(holes[scores.methods.index(name)])]
         told.append(f"{name} ({_listed(absent)})")
-    listed = ", ".join(told) + (f" and {len(incomplete) - _NAMED} more" if len(incomplete) > _NAMED else "")
+    listed = few(told, _NAMED)
     if not drop:
         raise DataError(
             f"methods without a score in some column: {listed}; --drop-incomplete leaves them out, --columns chooses others"
@@ -214,5 +214,4 @@ def _some(methods: tuple[str, ...], chosen: NDArray[np.bool_]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return (", ".join(names[:_NAMED]) + more) or "-"
+    return few(names, _NAMED) or "-"

@@ -19,7 +19,7 @@ from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, VOLUM
 from stereo_framework.engine.returned import check_returned
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.per_image import keeping
-from stereo_framework.scene import Image, Scene, Search
+from stereo_framework.scene import Image, Scene, Search, read_only
 from stereo_framework.stage import Bound
 from stereo_framework.view import View, Views
 from stereo_framework.volume import (
@@ -156,9 +156,7 @@ def _other_view(scene: Scene, search: Search) -> Scene:
 
 def frozen(image: Image) -> Image:
     """An image as stages get it: in C order, as their kernels expect it, and read-only, so that what is kept of it stays true."""
-    view: Any = np.ascontiguousarray(image).view()
-    view.flags.writeable = False
-    return view
+    return read_only(np.ascontiguousarray(image))
 
 
 def view_of(views: list[State | None], view: int) -> State:

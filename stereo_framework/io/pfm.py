@@ -40,7 +40,9 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     data = read_bytes(path)
     header = _HEADER.match(data)
     if header is None:
-        raise DataError(f"{path}: is no PFM file: expected 'Pf' or 'PF', width, height and scale, found {_start(data)}")
+        raise DataError(
+            f"{path}: is no PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}"
+        )
     try:
         scale = float(header[4])
     except ValueError:
@@ -61,10 +63,6 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
         )
     values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=start).astype(np.float32)
     return np.ascontiguousarray(values.reshape(rows, columns, *(3,) * (channels == 3))[::-1])
-
-
-def _start(data: bytes) -> str:
-    return repr(data[:16].decode("latin-1"))
 
 
 def write_pfm(path: PathLike, array: NDArray) -> None:

@@ -120,7 +120,8 @@ def _line(state: _State, tokens: list[str], tell: Callable[[str], None]) -> None
     if "input_params" in once:
         _parameter_file(state, state.folder / once["input_params"], tell)
     if "input_data" in once:
-        state.scene = _scene_name(state, once["input_data"])
+        # The conventional tree calls the folder of the frame list after its data set.
+        state.scene = Path(os.path.normpath(state.folder / once["input_data"])).parent.name or "scene"
         tell(
             f"input_data {once['input_data']}: taken for the scene {state.scene!r}; name its frames in a scene.yaml if it is not one of ours"
         )
@@ -160,8 +161,3 @@ def _assign(state: _State, name: str, value: str, tell: Callable[[str], None]) -
         tell(f"{name}: no parameter of the original program, which ignores it too")
         return
     state.parameters[name] = int(number) if float(number).is_integer() else number
-
-
-def _scene_name(state: _State, listing: str) -> str:
-    """The folder of the frame list, which the conventional tree calls after its data set."""
-    return Path(os.path.normpath(state.folder / listing)).parent.name or "scene"

@@ -210,7 +210,7 @@ def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complet
                 faults.add(axis.place, wrong)
             elif word in SLOTS and rest:
                 _check_parameter_axis(method, axis, faults)
-            elif word == "seed" and not any(map(_is_seeded, _possible_specs(method))):
+            elif word == "seed" and not _draws(method):
                 faults.add(axis.place, f"addresses nothing: no stage of method {method.name!r} draws random numbers")
     _check_search(method, search, faults)
 
@@ -223,17 +223,12 @@ def count_runs(found: Sequence[Method], faults: Faults) -> None:
     ScriptError
         With all faults so far: what comes later takes its time by the number of runs.
     """
-    counts = [number_of_runs(method) for method in found]
+    counts = [math.prod(len(group[0].values) for group in method.groups) for method in found]
     if sum(counts) > limits.SETTINGS:
         most = found[max(range(len(found)), key=counts.__getitem__)]
         whose = f"of method {most.name!r}" if len(found) == 1 else f"of {len(found)} methods"
         faults.add(most.place, f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible")
         faults.raise_if_any()
-
-
-def number_of_runs(method: Method) -> int:
-    """Product of the lengths of all groups of axes."""
-    return math.prod(len(group[0].values) for group in method.groups)
 
 
 def _no_home(method: Method, home: str) -> str | None:
@@ -273,12 +268,10 @@ def _check_company(method: Method, home: str, faults: Faults) -> None:
                     faults.add(spec.place, f"{wrong} (method {method.name!r})")
 
 
-def _is_seeded(specs: Specs) -> bool:
-    return specs is None or any(map(takes_seed, specs))
-
-
-def _possible_specs(method: Method) -> Iterable[Specs]:
-    return itertools.chain.from_iterable(method.possible(home + slot) for home in method.homes for slot in SLOTS)
+def _draws(method: Method) -> bool:
+    """Whether any stage that may stand in a method draws random numbers; of stages with a fault nobody knows."""
+    slots = [home + slot for home in method.homes for slot in SLOTS]
+    return any(specs is None or any(map(takes_seed, specs)) for slot in slots for specs in method.possible(slot))
 
 
 def _check_lengths(group: list[Axis], faults: Faults) -> None:

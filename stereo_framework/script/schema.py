@@ -172,8 +172,7 @@ def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
 
 def _slot(slot: str) -> Schema:
     names = [stage.name for stage in stages(slot)]
-    one: list[Schema] = [{"$ref": f"#/$defs/{slot}.{name}"} for name in names]
-    one.insert(0, {"enum": names})
+    one: list[Schema] = [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}"} for name in names)]
     if SLOTS[slot].many:
         one.append({"type": "array", "items": {"anyOf": list(one)}})
     if SLOTS[slot].added:
@@ -184,11 +183,9 @@ def _slot(slot: str) -> Schema:
     return {"description": _SLOT_TEXTS[slot], "anyOf": one}
 
 
-def _axis(value: Schema, *, generated: bool = True, continuous: bool = False) -> Schema:
-    """An axis whose values fit `value`."""
+def _axis(value: Schema, *, continuous: bool = False) -> Schema:
+    """An axis whose values fit `value`, listed or generated between two ends."""
     plain: Schema = {"type": "array", "minItems": 1, "items": value}
-    if not generated:
-        return plain
     three: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
     kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
     if continuous:
@@ -200,7 +197,7 @@ def _axes(values: dict[str, Schema]) -> Schema:
     axes = {name: _axis(about) for name, about in values.items()}
     patterns: dict[str, Schema] = {}
     for slot, about in SLOTS.items():
-        own = {slot: _axis({"$ref": f"#/$defs/{slot}"}, generated=False)}
+        own: dict[str, Schema] = {slot: {"type": "array", "minItems": 1, "items": {"$ref": f"#/$defs/{slot}"}}}
         for stage in stages(slot):
             for name in (*stage.parameters, *(FACTORS if about.added else ())):
                 value = {"$ref": f"#/$defs/{slot}.{stage.name}{'.added' * about.added}/properties/{name}"}

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, few
 from stereo_framework.evaluation.averages import mean
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.values import check_name, is_number, one_protocol, setting, value
@@ -157,8 +157,7 @@ def means(
     averaged = _averaged(rows.values(), left)
     for names, why in ((incomplete, "where a run failed or is missing on some scene"), (without, "which has none")):
         if names:
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            partial.append(f"not given: {names[0]}{more}, {why}")
+            partial.append(f"not given: {few(names, 1)}, {why}")
     return Means(cells, averaged, tuple(partial))
 
 

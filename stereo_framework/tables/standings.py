@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.errors import ParameterError, few, nearest
 from stereo_framework.evaluation.averages import over_scenes
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.script.report import spelled_weights
@@ -217,8 +217,7 @@ def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[s
         if lacking.any()
     ]
     if told:
-        more = f" and {len(told) - 3} more" if len(told) > 3 else ""
-        notes.append(f"missing scores count as the worst: {', '.join(told[:3])}{more}")
+        notes.append(f"missing scores count as the worst: {few(told, 3)}")
     return notes
 
 
@@ -238,5 +237,4 @@ def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str])
         if known:
             least[method] = min([*known, least.get(method, 1.0)])
     told = [f"{method} (down to {share:.0%})" for method, share in sorted(least.items(), key=lambda item: item[1])]
-    more = f" and {len(told) - 3} more" if len(told) > 3 else ""
-    return [f"measured on a part of the subsets, where there is an estimate: {', '.join(told[:3])}{more}"] if told else []
+    return [f"measured on a part of the subsets, where there is an estimate: {few(told, 3)}"] if told else []
