@@ -11,7 +11,7 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -93,11 +93,17 @@ class Located:
 
 def located(annotation: Any, value: Any, folder: Path) -> Any:
     """A legal value with the files that it names, if its annotation says that it names some, found from a folder."""
-    if isinstance(annotation, Located):
-        return value if value is None else annotation.start(value, folder)
-    for part in typing.get_args(annotation):
-        value = located(part, value, folder)
+    for part in _parts(annotation):
+        if isinstance(part, Located) and value is not None:
+            value = part.start(value, folder)
     return value
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """An annotation and all that it is made of: its type, alternatives, elements, bounds, units."""
+    yield annotation
+    for part in typing.get_args(annotation):
+        yield from _parts(part)
 
 
 @functools.cache
@@ -200,10 +206,8 @@ def plain(value: Any) -> Any:
 
 def _choices(annotation: Any) -> list[str]:
     """The texts that an annotation lists, itself or as one of its alternatives."""
-    arguments = typing.get_args(annotation)
-    if typing.get_origin(annotation) is Literal:
-        return [value for value in arguments if isinstance(value, str)]
-    return [choice for argument in arguments for choice in _choices(argument)]
+    lists = (typing.get_args(part) for part in _parts(annotation) if typing.get_origin(part) is Literal)
+    return [value for values in lists for value in values if isinstance(value, str)]
 
 
 def describe(annotation: Any) -> str:
@@ -213,9 +217,9 @@ def describe(annotation: Any) -> str:
         told = [extra.text for extra in arguments[1:] if isinstance(extra, Words)]
         if told:
             return told[-1]
-        bounds = {Gt: "gt", Ge: "ge", Lt: "lt", Le: "le"}
-        signs = {Gt: ">", Ge: ">=", Lt: "<", Le: "<="}
-        limits = [f"{signs[type(b)]} {getattr(b, bounds[type(b)]):g}" for b in arguments[1:] if type(b) in bounds]
+        signs = {Gt: (">", "gt"), Ge: (">=", "ge"), Lt: ("<", "lt"), Le: ("<=", "le")}
+        bounds = [(b, *signs[type(b)]) for b in arguments[1:] if type(b) in signs]
+        limits = [f"{sign} {getattr(bound, field):g}" for bound, sign, field in bounds]
         return " ".join([describe(arguments[0]), " and ".join(limits)]).strip()
     if origin in (typing.Union, types.UnionType):
         return " or ".join(describe(a) for a in arguments)
@@ -229,9 +233,7 @@ def describe(annotation: Any) -> str:
 
 def unit(annotation: Any) -> str:
     """Unit in an annotation or one of its alternatives; empty where there is none."""
-    if isinstance(annotation, Unit):
-        return annotation.text
-    return next(filter(None, map(unit, typing.get_args(annotation))), "")
+    return next((part.text for part in _parts(annotation) if isinstance(part, Unit)), "")
 
 
 def spelled(value: Any) -> str:

@@ -67,11 +67,8 @@ class Weighted:
         return self.bound.parameters | {"weight": self.weight, "scale": self.scale}
 
     def __str__(self) -> str:
-        return (
-            f"{self.weight:g} * {self.bound}"
-            if self.scale is None
-            else f"{self.weight:g} * (1 - exp(-{self.bound} / {self.scale:g}))"
-        )
+        costs = str(self.bound) if self.scale is None else f"(1 - exp(-{self.bound} / {self.scale:g}))"
+        return f"{self.weight:g} * {costs}"
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,7 @@ from stereo_framework.per_image import keeping
 from stereo_framework.scene import Image, Scene, Search, read_only
 from stereo_framework.stage import Bound
 from stereo_framework.view import View, Views
-from stereo_framework.volume import (
-    CostVolume,
-    Energy,
-    Labeling,
-    Status,
-    fill_labels,
-    restore_outside_inplace,
-)
+from stereo_framework.volume import CostVolume, Energy, Labeling, Status, fill_labels, restore_outside_inplace
 
 State = dict[str, Any]
 """Data of a view by name; every array in it covers the same rows."""

@@ -45,8 +45,8 @@ class Node:
 
     Attributes
     ----------
-    step : Step or None
-        None at the root.
+    step : Step
+        The root, before which and in which nothing runs, has none.
     depth : int
         Number of steps up to this one.
     leaves : list of int
@@ -63,7 +63,7 @@ class Node:
 
     __slots__ = ("children", "depth", "leaves", "more", "needs", "next", "step")
 
-    def __init__(self, step: Step | None, depth: int):
+    def __init__(self, step: Step, depth: int):
         self.step, self.depth = step, depth
         self.leaves: list[int] = []
         self.children: list[Node] = []
@@ -88,7 +88,7 @@ class Node:
         found = [self]
         while not (end := found[-1]).leaves and end.next is None and len(end.children) == 1 and end.children[0].next is None:
             found.append(end.children[0])
-        return found, end.needs | ({(end.step.view, "volume")} if end.next and end.step else set())
+        return found, end.needs | ({(end.step.view, "volume")} if end.next else set())
 
 
 class Tree:
@@ -106,7 +106,7 @@ class Tree:
 
     def __init__(self, pipelines: Sequence[Method], *, keep_volume: bool = False, both: bool = False):
         self.keep_volume, self.both = keep_volume, both
-        self.root = Node(None, 0)
+        self.root = Node(None, 0)  # type: ignore[arg-type]
         self.links: list[Sequence[Link]] = []
         numbers: dict[Hashable, int] = {}
         # Settings of a sweep share most of their stages; comparing those by value would take longer than all the rest.
@@ -128,7 +128,7 @@ class Tree:
             node.leaves.append(index)
         # A node comes before those below it.
         for node in (*reversed(found.values()), self.root):
-            wanted = [needed_before(child.step, child.needs) for child in node.children if child.step]
+            wanted = [needed_before(child.step, child.needs) for child in node.children]
             kept = {(view, "volume") for view in ((REFERENCE, MATCH) if both else (REFERENCE,))}
             node.needs = frozenset(kept if keep_volume and node.leaves else ()).union(*wanted)
             self._continue(node)
@@ -137,19 +137,17 @@ class Tree:
         """Join children that differ in nothing but how often their stage iterates."""
         alike: dict[Hashable, list[tuple[int, Node, Bound]]] = {}
         for child in node.children:
-            bound = child.step.bound if child.step else None
+            bound = child.step.bound
             if bound is not None and (count := bound.stage.resume) is not None:
                 others = [(k, type(v), repr(v)) for k, v in bound.parameters.items() if k != count]
-                view = child.step.view if child.step else REFERENCE
-                alike.setdefault((bound.stage.name, view, *others), []).append((bound.parameters[count], child, bound))
+                about = (bound.stage.name, child.step.view, *others)
+                alike.setdefault(about, []).append((bound.parameters[count], child, bound))
         for line in alike.values():
             line.sort(key=lambda item: item[0])
             for (few, one, _), (many, other, bound) in itertools.pairwise(line):
                 rest = Bound(bound.stage.function, bound.parameters | {str(bound.stage.resume): many - few})
-                step = other.step
-                assert step is not None, "it runs a stage"
                 one.next = other
-                other.more = make_step(Link(step.link.address, rest, step.view), integer=step.converts)
+                other.more = make_step(Link(other.step.link.address, rest, other.step.view), integer=other.step.converts)
                 node.children.remove(other)
 
     def walk(
@@ -198,12 +196,13 @@ class Tree:
                 outcome = error
             yield leaf, outcome
         nodes = list(node.lines())
+        # The node that the next one continues, with fewer iterations of the same stage, and the volume that it left.
         shorter: tuple[Node, CostVolume] | None = None
         for child in nodes:
             # The last one takes the states over, so that no volume outlives its use.
             own = views if child is nodes[-1] else _shared(views)
             chain, keep = child.chain()
-            steps = [n.step for n in chain if n.step]
+            steps = [node.step for node in chain]
             if shorter is not None and child.more is not None:
                 view_of(own, child.more.view)["partial"], steps[0] = shorter[1], child.more
             try:
@@ -213,9 +212,9 @@ class Tree:
                 yield from ((leaf, self._readable(leaf, error, chain)) for leaf in child.all_leaves())
                 shorter = None
                 continue
-            if shorter is not None and child.more is not None and child.step is not None and shorter[0].step is not None:
+            if shorter is not None and child.more is not None:
                 clock.seconds[child.step] = clock.seconds[shorter[0].step] + clock.seconds[child.more]
-            shorter = (child, view_of(own, child.step.view)["volume"]) if child.next and child.step else None
+            shorter = (child, view_of(own, child.step.view)["volume"]) if child.next else None
             yield from self._visit(chain[-1], (*path, *chain), _shared(own) if child.next else own, clock)
 
     def _readable(self, leaf: int, error: Exception, chain: Sequence[Node]) -> Exception:
@@ -229,8 +228,6 @@ class Tree:
         seconds: dict[str, float] = {}
         reports: list[CallReport] = []
         for node, link in zip(path, self.links[leaf], strict=True):
-            if node.step is None:
-                continue
             taken: float | None = clock.seconds[node.step]
             if node.step in clock.reports:
                 reports.append(clock.reports[node.step])
@@ -264,7 +261,7 @@ class Tree:
             labels=labels,
             search=state["search"],
             energy=energy,
-            objective=_objective(labelings, [node.step for node in path if node.step and node.step.view == view]),
+            objective=_objective(labelings, [node.step for node in path if node.step.view == view]),
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
@@ -308,16 +305,11 @@ def _start(pair: Pair) -> State:
     }
 
 
-def _pair_of(state: State) -> Pair:
-    """The pair that a state started from."""
-    return Pair(state["reference"], state["match"], state["search"], state["domain"], state["scene"])
-
-
 def _run_alternatives(alternatives: Sequence[tuple[str, Method]], both: bool, views: list[State | None]) -> None:
     """Match the pair, or both its views, by other methods; what stays are maps, status and confidence."""
     state, kept = view_of(views, REFERENCE), kept_here()
     assert kept is not None, "every step runs under a clock"
-    pair = _pair_of(state)
+    pair = Pair(state["reference"], state["match"], state["search"], state["domain"], state["scene"])
     about = pair.reference.ctypes.data, pair.match.ctypes.data, pair.shape, pair.search, id(pair.domain), both
     # An alternative of an alternative may be one already.
     missing = [method for _, method in alternatives if (method, about) not in kept]

@@ -19,10 +19,17 @@ def must_be(
     words: str, test: Callable[[Any], bool], schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
 ) -> Checked:
     """A check that a value passes `test`; `words` say what it is then."""
+    return without_fault(lambda value: None if test(value) else f"{spelled(value)} is not {words}", schema)
+
+
+def without_fault(
+    fault: Callable[[Any], str | None], schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
+) -> Checked:
+    """A check by a function that says what is wrong with a value; None: nothing is."""
 
     def check(value: Any) -> Any:
-        if not test(value):
-            raise ValueError(f"{spelled(value)} is not {words}")
+        if wrong := fault(value):
+            raise ValueError(wrong)
         return value
 
     return Checked(check, schema)

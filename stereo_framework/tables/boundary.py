@@ -143,14 +143,8 @@ def _of_confidence(result: Result, scene: Scene) -> Iterator[roc.Point]:
     for name, confidence in result.confidence.items():
         for share, errors in zip(_SHARES, roc.errors_of_the_sure(disparity, confidence, table, _SHARES), strict=True):
             parameters = {**result.parameters, f"{_UNSURE}measure": name, f"{_UNSURE}share": share}
-            yield roc.Point(
-                errors.sparsity_rate,
-                errors.error_rate,
-                f"{result.method}{_OF}{name}",
-                parameters,
-                result.scene,
-                result.map,
-            )
+            method = f"{result.method}{_OF}{name}"
+            yield roc.Point(errors.sparsity_rate, errors.error_rate, method, parameters, result.scene, result.map)
 
 
 def _end_radius(result: Result) -> int:
