@@ -167,40 +167,34 @@ _VOLUMES = frozenset({"volume", "raw"})
 
 def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:
     """The data that a stage names, its signature checked."""
-    name = function.__name__
-    where = f"stage {slot}.{name}"
+    name, parameters = function.__name__, inspect.signature(function).parameters
+
+    def wrong(said: str) -> StereoFrameworkError:
+        return StereoFrameworkError(f"stage {slot}.{name}: {said}")
+
     if name in _REGISTRY[slot] and _origin(_REGISTRY[slot][name].function) != _origin(function):
-        raise StereoFrameworkError(
-            f"{where}: already registered by {_REGISTRY[slot][name].function.__module__}; choose another name"
-        )
+        raise wrong(f"already registered by {_REGISTRY[slot][name].function.__module__}; choose another name")
     data = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters.values():
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             data.append(parameter.name)
         elif parameter.kind is not parameter.KEYWORD_ONLY:
-            raise StereoFrameworkError(f"{where}: {parameter} is neither a data argument nor keyword-only")
+            raise wrong(f"{parameter} is neither a data argument nor keyword-only")
         elif parameter.annotation is parameter.empty or parameter.default is parameter.empty:
-            raise StereoFrameworkError(f"{where}: parameter {parameter.name!r} needs an annotation and a default")
+            raise wrong(f"parameter {parameter.name!r} needs an annotation and a default")
     first = next((first for first in SLOTS[slot].first if tuple(data[: len(first)]) == first), None)
     if first is None:
         legal = " or ".join(f"({', '.join(first)})" for first in SLOTS[slot].first)
-        raise StereoFrameworkError(f"{where}: takes ({', '.join(data)}); stages of {slot} start with {legal}")
+        raise wrong(f"takes ({', '.join(data)}); stages of {slot} start with {legal}")
     allowed = SLOTS[slot].data - ({"alternatives"} if first == ("image",) else set())
     for extra in data[len(first) :]:
         if extra not in allowed:
-            raise StereoFrameworkError(
-                f"{where}: there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'"
-            )
-    reserved = [name for name in ("weight", "scale") if name in inspect.signature(function).parameters]
+            raise wrong(f"there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'")
+    reserved = [name for name in ("weight", "scale") if name in parameters]
     if SLOTS[slot].added and reserved:
-        raise StereoFrameworkError(
-            f"{where}: {reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise"
-        )
-    counts = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
-    if (resume is not None) != ("partial" in data) or (resume is not None and resume not in counts):
-        raise StereoFrameworkError(
-            f"{where}: a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"
-        )
+        raise wrong(f"{reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise")
+    if (resume is not None) != ("partial" in data) or (resume is not None and resume not in parameters.keys() - set(data)):
+        raise wrong("a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)")
     return tuple(data)
 
 

@@ -131,11 +131,9 @@ def _warnings_in_one_line() -> Iterator[None]:
         else:
             usual(message, category, *place, **more)
 
-    warnings.showwarning = show
-    try:
+    with warnings.catch_warnings():
+        warnings.showwarning = show
         yield
-    finally:
-        warnings.showwarning = usual
 
 
 def _documented(verb: Callable[..., Any]) -> inspect.Signature:

@@ -149,6 +149,7 @@ def _complete(scores: Scores, drop: bool) -> Scores:
 
 def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | None) -> tuple[list[str], list[list[str]]]:
     from stereo_framework.tables.tables import show
+    from stereo_framework.tables.words import short_names
 
     header = ["rank", "method", "average rank"]
     rows = [[str(found.ranks[i]), found.scores.methods[i], f"{found.average_ranks[i]:.2f}"] for i in order]
@@ -160,8 +161,7 @@ def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | No
         for i, row in zip(order, rows, strict=True):
             shares = [f"{100 * share[i]:.0f} %" for share in (drawn.first, drawn.in_astar)]
             row += [f"{drawn.rank_low[i]}..{drawn.rank_high[i]}", *shares]
-    short = [scene.rpartition("/")[2] for scene in found.scores.scenes]
-    shown = dict(zip(found.scores.scenes, short if len(set(short)) == len(short) else found.scores.scenes, strict=True))
+    shown = short_names(found.scores.scenes)
     for k, column in enumerate(found.scores.columns):
         header.append(f"{shown[column.scene]}:{column.measure}" if column.scene else column.measure)
         cells = [(show(float(found.scores.values[i, k])), str(found.column_ranks[i, k])) for i in order]

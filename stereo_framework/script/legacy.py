@@ -22,9 +22,7 @@ SURVIVE_RESET: Container[str] = _TABLES["survive_reset"]
 """Parameters that the command ``reset`` leaves alone."""
 
 
-def translate(
-    parameters: Mapping[str, Any], *, scene: str | None = None, report: Callable[[str], None] | None = None
-) -> dict[str, Any]:
+def translate(parameters: Mapping[str, Any], *, report: Callable[[str], None] | None = None) -> dict[str, Any]:
     """A mapping of the original program's parameter names as one of our scripts.
 
     Parameters
@@ -32,8 +30,6 @@ def translate(
     parameters : mapping
         Values by the original's names; the rest keep the original's defaults, but the disparity range, border and gap are then the
         scene's and the protocol's own.
-    scene : str, optional
-        Name of the scene to run on.
     report : callable, optional
         Gets one line for everything that cannot be carried over. Without it that is an error.
 
@@ -54,7 +50,7 @@ def translate(
 
     Examples
     --------
-    >>> translate({"match_fn": 2, "aggr_window_size": 21, "aggr_minfilter": 21}, scene="tsukuba")["aggregation"]
+    >>> translate({"match_fn": 2, "aggr_window_size": 21, "aggr_minfilter": 21})["aggregation"]
     [{'use': 'box', 'size': 21, 'iterations': 1}, {'use': 'min_filter', 'size': 21}]
     """
     tell = report or _refuse
@@ -67,8 +63,6 @@ def translate(
             tell(f"{name}={value[name]:g}: {what}")
     value = _chosen(value)
     script: dict[str, Any] = {}
-    if scene is not None:
-        script["scenes"] = [scene]
     if search := _given(parameters, "search"):
         script["search"] = search
     if value["preproc_blur_iter"]:
