@@ -131,9 +131,11 @@ def _warnings_in_one_line() -> Iterator[None]:
         else:
             usual(message, category, *place, **more)
 
-    with warnings.catch_warnings():
-        warnings.showwarning = show
+    warnings.showwarning = show
+    try:
         yield
+    finally:
+        warnings.showwarning = usual
 
 
 def _documented(verb: Callable[..., Any]) -> inspect.Signature:

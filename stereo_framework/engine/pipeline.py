@@ -98,17 +98,14 @@ class Pipeline(Shown):
 
     def faults(self) -> list[tuple[str, str]]:
         """(address, message) of what does not go together."""
-        stages = self.own_stages()
-        if self.matcher is None:
+        matcher, scheme = (self.matcher and self.matcher.stage.name), (self.scheme[0].stage.name if self.scheme else None)
+        if matcher is None:
             missing = [slot for slot in VOLUME_SLOTS if not SLOTS[slot].optional and getattr(self, slot) is None]
             found = [(slot, "missing; a method needs one, or a matcher") for slot in missing]
         else:
-            present = [slot for slot in VOLUME_SLOTS if getattr(self, slot)]
-            found = [
-                (slot, f"the matcher {self.matcher.stage.name} stands instead of it; remove one of both") for slot in present
-            ]
-        matcher, scheme = (self.matcher and self.matcher.stage.name), (self.scheme[0].stage.name if self.scheme else None)
-        own = dict(stages)
+            instead = f"the matcher {matcher} stands instead of it; remove one of both"
+            found = [(slot, instead) for slot in VOLUME_SLOTS if getattr(self, slot)]
+        own = dict(self.own_stages())
         for address, bound in self.stages():
             # Those of alternatives run on the same pairs.
             others = {"matcher": matcher, "alternatives": bool(self.alternatives)} if address in own else {}

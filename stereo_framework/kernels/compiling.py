@@ -25,14 +25,14 @@ class Account:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """A thread begins to compile, or a kernel that another one calls."""
+        """Note that a thread begins to compile a kernel, perhaps within another one that calls it."""
         with self._lock:
             if self._busy == 0:
                 self._since = time.perf_counter()
             self._busy += 1
 
     def end(self) -> None:
-        """It has."""
+        """Note that a thread has compiled what it began."""
         with self._lock:
             # Who was compiling when listening began was not seen to begin.
             if self._busy == 0:
@@ -58,7 +58,7 @@ def working_time() -> float:
 
 
 def account() -> Account:
-    """That of this thread, for others that work for it."""
+    """The account of this thread, for other threads that work for it."""
     _listen()
     return _OWN.account
 

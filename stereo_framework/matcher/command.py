@@ -67,12 +67,10 @@ def _files(run: str, shell: bool, files: list[str] | None) -> list[Path]:
         raise ParameterError("command.run: no {output}, the file that the program writes the map to")
     program = shutil.which(words[0])
     if program is None and not shell:
-        where = (
-            "no such program"
-            if os.sep in words[0]
-            else "no program of this name in PATH; one in the script's folder begins with ./"
-        )
-        raise ParameterError(f"command.run: {words[0]}: {'is not executable' if Path(words[0]).is_file() else where}")
+        wrong = "is not executable" if Path(words[0]).is_file() else "no such program"
+        if os.sep not in words[0] and not Path(words[0]).is_file():
+            wrong = "no program of this name in PATH; one in the script's folder begins with ./"
+        raise ParameterError(f"command.run: {words[0]}: {wrong}")
     named = [Path(word) for word in words[program is not None :] if os.path.isabs(word) and Path(word).is_file()]
     return [*([Path(program)] if program else []), *named, *existing("command.files", files or [])]
 

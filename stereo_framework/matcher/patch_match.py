@@ -153,7 +153,10 @@ def _pixels(image: Image) -> NDArray[np.float32]:
 
 
 def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.uint64]:
-    """The same with a column more on either side, and `NOTHING` there and where pixels do not count; two values in each number."""
+    """The pixels with one more column on either side. In these columns, and where a pixel does not count, all values are `NOTHING`.
+
+    Two float32 values stand in each uint64, so that the kernel loads both at once.
+    """
     found = np.full((pixels.shape[0], pixels.shape[1] + 2, 4), NOTHING)
     found[:, 1:-1] = np.where(valid[..., None], pixels, NOTHING)
     return found.view(np.uint64)

@@ -19,7 +19,7 @@ from stereo_framework.stage import import_file, stage
 
 
 def _started(function: str, folder: Path) -> str:
-    """The same with a file's path from the folder on."""
+    """The function with the path of its file, if a file is named, starting at the folder."""
     module, colon, name = function.rpartition(":")
     return f"{folder / Path(module).expanduser()}{colon}{name}" if module.endswith(".py") else function
 

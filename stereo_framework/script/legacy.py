@@ -102,7 +102,7 @@ def _filled(template: Any, value: Mapping[str, Any]) -> Any:
 
 
 def _given(parameters: Mapping[str, Any], table: str) -> dict[str, Any]:
-    """Those of a table's parameters that were given, by our names."""
+    """The parameters of a table that were given: their values under our names."""
     return {ours: parameters[theirs] for ours, theirs in _TABLES[table].items() if theirs in parameters}
 
 

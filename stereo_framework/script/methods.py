@@ -58,7 +58,7 @@ class Method:
 
     @property
     def groups(self) -> list[list[Axis]]:
-        """All axes, the script's outside."""
+        """All groups of axes; those of the whole script vary slower than the method's own."""
         return self.top + self.own
 
     def axis(self, name: str) -> Axis | None:

@@ -275,9 +275,8 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
         faults.add(node.place, f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}")
     for name, one in node.entries.items():
         if not re.fullmatch(FILE_NAME, name) or name_fault(name):
-            faults.add(
-                node.keys[name], f"{short(name, 80)!r} cannot be the name of a file; legal: up to 100 letters, digits and _ . -"
-            )
+            said = f"{short(name, 80)!r} cannot be the name of a file"
+            faults.add(node.keys[name], f"{said}; legal: up to 100 letters, digits and _ . -")
         yield name, one
 
 

@@ -17,7 +17,7 @@ from stereo_framework.sweep import Result
 from stereo_framework.tables.values import one_protocol
 
 _ROUNDING = 1e-12
-"""Of means of rates, which may miss a wish of just their size."""
+"""By how much a mean rate may miss a wish: rates that are equal but for rounding meet it."""
 
 
 @dataclass(frozen=True)
