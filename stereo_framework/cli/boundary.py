@@ -11,7 +11,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, key_value
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
     from stereo_framework.evaluation.roc import Point
@@ -103,8 +103,6 @@ def boundary(
 
 
 def _weights(given: list[str], scenes: list[str]) -> dict[str, float] | None:
-    from stereo_framework.errors import nearest
-
     if not given:
         return None
     weights = dict.fromkeys(scenes, 1.0)

@@ -162,10 +162,9 @@ class _Parser:
         for item in given.items:
             wrong = protocols.faults(item.data())
             for path, message in wrong.items():
-                at = item.entries[path].place if path in item.entries else item.place
-                self.fault(at, message)
-            if not wrong and names.setdefault(protocols.resolve(item.data()).name, item) is not item:
-                name = protocols.resolve(item.data()).name
+                self.fault(item.entries.get(path, item).place, message)
+            name = "" if wrong else protocols.resolve(item.data()).name
+            if name and names.setdefault(name, item) is not item:
                 self.fault(item.place, f"a second protocol named {name!r}; results are told apart by this name")
 
     def methods(self, node: Node, found: Document) -> None:

@@ -62,20 +62,19 @@ def translate(parameters: Mapping[str, Any], *, report: Callable[[str], None] | 
         if value[name]:
             tell(f"{name}={value[name]:g}: {what}")
     value = _chosen(value)
-    script: dict[str, Any] = {}
-    if search := _given(parameters, "search"):
-        script["search"] = search
-    if value["preproc_blur_iter"]:
-        script["preprocessing"] = [{"use": "binomial_blur", "iterations": value["preproc_blur_iter"]}]
-    script["matching_cost"] = _matching_cost(value)
-    script["aggregation"] = _aggregation(value)
-    if value["opt_fn"]["use"] != "winner_take_all":
-        script["smoothness"] = _filled(_TABLES["smoothness"], value)
-    script["optimization"] = value["opt_fn"]
-    script["refinement"] = _refinement(value)
-    if protocol := _protocol(parameters, value):
-        script["evaluation"] = {"protocol": {"base": "taxonomy2002", **protocol}}
-    return {key: item for key, item in script.items() if item != []}
+    blur, protocol = value["preproc_blur_iter"], _protocol(parameters, value)
+    local = value["opt_fn"]["use"] == "winner_take_all"
+    script = {
+        "search": _given(parameters, "search"),
+        "preprocessing": [{"use": "binomial_blur", "iterations": blur}] if blur else [],
+        "matching_cost": _matching_cost(value),
+        "aggregation": _aggregation(value),
+        "smoothness": None if local else _filled(_TABLES["smoothness"], value),
+        "optimization": value["opt_fn"],
+        "refinement": _refinement(value),
+        "evaluation": {"protocol": {"base": "taxonomy2002", **protocol}} if protocol else None,
+    }
+    return {key: item for key, item in script.items() if item}
 
 
 def _refuse(line: str) -> None:

@@ -20,7 +20,7 @@ from stereo_framework.script.document import Document
 from stereo_framework.script.include import distinct, merge
 from stereo_framework.script.overrides import Assignment
 from stereo_framework.script.places import Faults, Node, Place, join
-from stereo_framework.script.specs import Specs, no_parameter, parameter, takes_seed
+from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, takes_seed
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS
 
 
@@ -253,19 +253,23 @@ def _check_complete(method: Method, home: str, place: Place, faults: Faults) -> 
 
 
 def _check_company(method: Method, home: str, faults: Faults) -> None:
-    """Report stages that need what a method, or an alternative of it, does not have, and what keeps them from it."""
-    some = bool(alternatives_of(home, method.homes))
+    """Report stages of a method, or of an alternative of it, that need what they cannot have there: alternatives where none is named, volumes
+    beside a matcher, the scene under a scheme.
+    """
+
+    def check(spec: Spec, **company: Any) -> None:
+        for wrong in misfits(spec.stage, **company):
+            faults.add(spec.place, f"{wrong} (method {method.name!r})")
+
+    named = bool(alternatives_of(home, method.homes))
+    # A matcher stands in the method itself; schemes may also stand in the methods that it is an alternative of.
     around = [f"{home}matcher", *(f"{outer}scheme" for outer in homes_around(home))]
     for slot in (home + slot for slot in SLOTS):
         for spec in itertools.chain.from_iterable(filter(None, method.possible(slot))):
-            for wrong in misfits(spec.stage, alternatives=some):
-                faults.add(spec.place, f"{wrong} (method {method.name!r})")
+            check(spec, alternatives=named)
         for other, specs in itertools.chain.from_iterable(_meetings(method, one, slot) for one in around):
             for spec in specs or () if other else ():
-                about = f"{other[0].stage.name}{other[0].place.told()}"
-                kinds = {other[0].stage.slot: about}
-                for wrong in misfits(spec.stage, matcher=kinds.get("matcher"), scheme=kinds.get("scheme")):
-                    faults.add(spec.place, f"{wrong} (method {method.name!r})")
+                check(spec, **{other[0].stage.slot: f"{other[0].stage.name}{other[0].place.told()}"})
 
 
 def _draws(method: Method) -> bool:
