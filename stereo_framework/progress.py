@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from stereo_framework.kernels.compiling import told
-from stereo_framework.kernels.counting import is_heard, listening
+from stereo_framework.kernels.compiling import compiling_announced_to
+from stereo_framework.kernels.counting import rounds_are_counted, rounds_counted_by
 
 COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
 EVERY_SECONDS = 5.0
@@ -52,8 +52,8 @@ class Progress:
         self._teller = threading.Thread(target=self._tell, daemon=True)
 
     def __enter__(self) -> Progress:
-        self._listening.enter_context(told(self._compiling))
-        self._listening.enter_context(listening(self._loop))
+        self._listening.enter_context(compiling_announced_to(self._compiling))
+        self._listening.enter_context(rounds_counted_by(self._loop))
         if self._notebook:
             return self
         if sys.stderr.isatty():
@@ -139,7 +139,7 @@ class Progress:
             if self._bar:
                 self._bar.console.print(COMPILING)
             else:
-                say_compiling(kernel)
+                _say(COMPILING)
         self._draw()
 
     def _share(self) -> tuple[int | None, int]:
@@ -183,31 +183,29 @@ class Progress:
         while not self._ended.wait(EVERY_SECONDS):
             doing = ", ".join(filter(None, [self.doing, self.left]))
             if self.total == 1 and doing and self._began is not None:
-                text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far\n"
+                text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far"
             elif self.total > 1 and self.count < self.total:
                 parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
-                text = ", ".join(parts) + (f" ({doing})" if doing else "") + "\n"
+                text = ", ".join(parts) + (f" ({doing})" if doing else "")
             else:
                 continue
-            # In one piece with its end: others write too.
-            print(text, end="", file=sys.stderr, flush=True)
+            _say(text)
 
 
 @contextlib.contextmanager
-def in_notebook(total: int, things: str = "runs") -> Iterator[Progress | None]:
+def in_notebook(total: int) -> Iterator[Progress | None]:
     """A bar where the call came from a notebook and nobody watches it already; None elsewhere."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if is_heard() or getattr(shell, "kernel", None) is None:
+    if rounds_are_counted() or getattr(shell, "kernel", None) is None:
         yield None
         return
-    with Progress(total, things, notebook=True) as progress:
+    with Progress(total, notebook=True) as progress:
         yield progress
 
 
-def say_compiling(kernel: str = "") -> None:
-    """Say on the error stream why this takes long."""
-    # In one piece with its end: others write too.
-    print(COMPILING + "\n", end="", file=sys.stderr, flush=True)
+def _say(line: str) -> None:
+    """Write a line to the error stream in one piece with its end, since others write there too."""
+    print(f"{line}\n", end="", file=sys.stderr, flush=True)
 
 
 def bar(*columns: Any) -> Any:

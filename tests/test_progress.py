@@ -13,7 +13,7 @@ from numba.core import event
 from stereo_framework import Bound, Pipeline, progress
 from stereo_framework.aggregation import diffusion
 from stereo_framework.engine import slabs
-from stereo_framework.kernels.counting import counted, is_heard, listening
+from stereo_framework.kernels.counting import counted, rounds_are_counted, rounds_counted_by
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import belief_propagation, graph_cut, graph_cut_occlusion, simulated_annealing, winner_take_all
 from stereo_framework.progress import Progress, in_notebook
@@ -77,7 +77,7 @@ def _first_words(capsys):
 )
 def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
     heard = []
-    with listening(lambda thread, done, total, what: heard.append((done, total, what))):
+    with rounds_counted_by(lambda thread, done, total, what: heard.append((done, total, what))):
         Pipeline(**{"matching_cost": absolute_difference, "optimization": winner_take_all, **parts})(SCENE)
     assert [one for one in heard if one[2] == what] == [(i, count, what) for i in range(count + 1)]
 
@@ -85,7 +85,7 @@ def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
 def test_slabs_are_told(monkeypatch):
     monkeypatch.setattr(slabs, "SLAB_ROWS", 10)
     heard = []
-    with listening(lambda thread, *told: heard.append(told)):
+    with rounds_counted_by(lambda thread, *told: heard.append(told)):
         Pipeline(absolute_difference, winner_take_all)(SCENE)
     assert heard == [(i, 3, "slab") for i in range(4)]
 
@@ -119,7 +119,7 @@ def test_a_notebook_shows_a_bar_that_goes_away(monkeypatch):
     assert shown[0] == '<progress value="0" max="3"></progress> 0 of 3, a &lt; b: box'
     assert shown[1].startswith('<progress value="1" max="3"></progress> 1 of 3, ')
     assert shown[-1] == ""
-    assert not is_heard()
+    assert not rounds_are_counted()
 
 
 def test_elsewhere_there_is_no_bar():

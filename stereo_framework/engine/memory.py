@@ -42,7 +42,7 @@ def peak_memory(node: Node, shape: tuple[int, ...], levels: int, held: int = 0, 
         kept = own if child is not nodes[-1] else 0
         # What is continued stays until the continuation is there.
         there = own + (volume if child.more else 0)
-        for steps, in_slabs, outlive in groups([n.step for n in chain if n.step], keep):
+        for steps, in_slabs, outlive in groups([one.step for one in chain], keep):
             after = volume * len(outlive[-1])
             if in_slabs:
                 rows = min(shape[0], slab_rows(shape[1], levels) + 2 * sum(step.halo or 0 for step in steps))
@@ -75,7 +75,7 @@ def holds_volume(node: Node) -> bool:
     """Whether some volume exists whole while a node's descendants are computed."""
     for child in node.lines():
         chain, keep = child.chain()
-        found = groups([n.step for n in chain if n.step], keep)
+        found = groups([one.step for one in chain], keep)
         if keep or any(not in_slabs and _may_hold(steps[0]) for steps, in_slabs, _ in found) or holds_volume(chain[-1]):
             return True
     return False

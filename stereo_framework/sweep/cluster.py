@@ -151,7 +151,7 @@ class ClusterTeam(Team):
     def _note(self, message: bytes) -> None:
         number, index, outcome = pickle.loads(message)
         if index is None:
-            compiling.tell(outcome)
+            compiling.announce_compiling(outcome)
         elif (sheet := self.sheets.get(number)) is not None:
             sheet.note(index, outcome)
 
@@ -199,7 +199,7 @@ def _work(name: str, number: int, plugins: tuple[str, ...], packed: bytes, sent:
             get_worker().log_event(name, message)
 
     count = 0
-    with compiling.told(lambda name: say(None, name)):
+    with compiling.compiling_announced_to(lambda name: say(None, name)):
         for index, outcome in work(plugins, packed, sent):
             say(index, outcome)
             count += 1

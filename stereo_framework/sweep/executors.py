@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+from stereo_framework.call_reports import stopped_by
 from stereo_framework.engine.blame import blame
 from stereo_framework.engine.steps import Step
 from stereo_framework.errors import StereoFrameworkError
@@ -23,7 +24,6 @@ from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import Sending
 from stereo_framework.sweep.work import Outcome, failed, measure, pack, whole_work
-from stereo_framework.told import stopped_by
 
 _TRIES = 2
 """How often a run that is alone with its worker may lose it."""

@@ -58,7 +58,7 @@ class ProcessTeam(Team):
             while (message := worker.connection.recv()) is not None:
                 what, about = message
                 if what == _COMPILING:
-                    compiling.tell(about)
+                    compiling.announce_compiling(about)
                 elif what == _SCENE:
                     worker.connection.send(sent)
                 elif what == _FAULT:
@@ -119,7 +119,10 @@ def _serve(connection: multiprocessing.connection.Connection[Any, Any]) -> None:
     # Interrupts are the parent's to handle, and without a parent there is nothing to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with contextlib.suppress(EOFError, OSError), compiling.told(lambda name: connection.send((_COMPILING, name))):
+    with (
+        contextlib.suppress(EOFError, OSError),
+        compiling.compiling_announced_to(lambda name: connection.send((_COMPILING, name))),
+    ):
         while True:
             plugins, packed, sent = connection.recv()
             if sent.is_lacking:
