@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.engine.blame import WrongReturn
-from stereo_framework.engine.kept_parts import kept_match
+from stereo_framework.engine.kept_parts import Method, kept_match
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
 from stereo_framework.engine.match import Match, warnings
 from stereo_framework.engine.returned import spelled
