@@ -72,6 +72,7 @@ class Stage:
     integer: bool = False
     other_needs: frozenset[str] = frozenset()
     files: Callable[..., Iterable[Path]] | None = None
+    largest: Callable[..., tuple[int, int]] | None = None
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -113,6 +114,7 @@ def stage(
     integer: bool = False,
     other_needs: Collection[str] | None = None,
     files: Callable[..., Iterable[Path]] | None = None,
+    largest: Callable[..., tuple[int, int]] | None = None,
 ) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned unchanged.
 
@@ -141,6 +143,9 @@ def stage(
         Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
         the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
         raises a ParameterError where something is missing.
+    largest : callable, optional
+        Of a scheme: takes rows and columns of a pair, its levels, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
+        makes of it; for the estimate of memory. Default: the whole pair.
 
     Raises
     ------
@@ -153,7 +158,7 @@ def stage(
         # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
         named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
         needs = frozenset(named if other_needs is None else other_needs)
-        found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs, files)
+        found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs, files, largest)
         _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = found
         return function
 

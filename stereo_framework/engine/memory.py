@@ -63,8 +63,9 @@ def _working(step: Step, shape: tuple[int, ...], levels: int) -> int:
     if step.link.slot == "alternatives":
         return peak_memory(Tree([method for _, method in step.link.work], both=step.view == BOTH).root, shape, levels)
     if step.link.slot == "scheme":
-        # A scheme may hand the whole pair on.
-        return peak_memory(Tree([step.link.work[1]]).root, shape, levels)
+        scheme, method = step.link.work
+        largest = scheme.stage.largest
+        return peak_memory(Tree([method]).root, largest(shape, levels, **scheme.parameters) if largest else shape, levels)
     if not step.link.touches_volume:
         return 0
     declared = step.bound.stage.volumes if step.bound else None

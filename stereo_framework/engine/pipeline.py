@@ -268,7 +268,7 @@ class Pipeline(Shown):
         if free is not None and need > free:
             raise StereoFrameworkError(
                 f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
-                f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels or smaller images"
+                f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels, smaller images or the scheme tiles"
             )
 
 

@@ -10,12 +10,15 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from stereo_framework.call_reports import CallReport
 from stereo_framework.engine.blame import WrongReturn
+from stereo_framework.engine.kept_parts import Method, kept_match
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
 from stereo_framework.engine.match import Match, warnings
 from stereo_framework.engine.returned import spelled
@@ -28,16 +31,6 @@ from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import Bound
 from stereo_framework.view import View
 from stereo_framework.volume import CostVolume, Labeling, Status, fill_labels
-
-
-class Method(Protocol):
-    """What a tree is made of."""
-
-    def links(self, *, both: bool = False) -> Sequence[Link]:
-        """Its steps in running order, for one view or for both."""
-
-    def __call__(self, scene: Pair, /) -> Match:
-        """Match a pair."""
 
 
 class Node:
@@ -157,6 +150,7 @@ class Tree:
         *,
         notify: Callable[[Step], None] | None = None,
         artefacts: dict[Hashable, Any] | None = None,
+        parts: Path | None = None,
     ) -> Iterator[tuple[int, Any]]:
         """Run the pipelines on a pair.
 
@@ -170,6 +164,8 @@ class Tree:
 
         artefacts : dict, optional
             What another walk over the same images keeps of them, see `per_image`.
+        parts : Path, optional
+            Where matches of the pairs that a scheme makes are kept, see `kept_match`.
 
         Yields
         ------
@@ -179,7 +175,7 @@ class Tree:
         """
         try:
             pair = scene if isinstance(scene, Pair) else Pair.of(scene, search)
-            state = _start(pair)
+            state = _start(pair) | {"parts": parts}
         except Exception as error:
             yield from ((leaf, error) for leaf in self.root.all_leaves())
             return
@@ -245,7 +241,7 @@ class Tree:
     ) -> Match:
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
-            return Match(**{**vars(found), "seconds": seconds})
+            return replace(found, seconds=seconds, warnings=warnings(found.labels, found.disparity, found.search))
         labels: Any = state.get("labels")
         labelings: list[Labeling] = state.get("labelings", [])
         whole = labelings[0] if len(labelings) == 1 else None
@@ -326,7 +322,9 @@ def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]
     scheme, method = work
     state = view_of(views, view)
     pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
-    match = scheme({"solve": method, "pair": pair})
+    parts = state["parts"]
+    solve = method if parts is None else functools.partial(kept_match, method, folder=parts)
+    match = scheme({"solve": solve, "pair": pair})
     if not isinstance(match, Match) or match.disparity.shape != pair.shape:
         found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
         raise WrongReturn(scheme.stage, f"{found}; expected a Match of {pair.shape}")

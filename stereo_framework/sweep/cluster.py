@@ -97,7 +97,9 @@ class ClusterTeam(Team):
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
         """Hand a unit out."""
         sheet = _Sheet([position for position, _ in unit.tasks], emit)
-        return self.pool.submit(self._compute, next(self.numbers), sheet, *pack(unit, self.options.keep), self._sent(unit.scene))
+        return self.pool.submit(
+            self._compute, next(self.numbers), sheet, *pack(unit, self.options.keep, self.options.parts), self._sent(unit.scene)
+        )
 
     def _sent(self, scene: Scene) -> Any:
         """A scene for the workers: a small name, or arrays that lie on each of them already."""

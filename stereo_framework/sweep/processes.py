@@ -46,7 +46,9 @@ class ProcessTeam(Team):
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
         """Hand a unit out."""
         positions = [position for position, _ in unit.tasks]
-        return self.pool.submit(self._compute, positions, *pack(unit, self.options.keep), self.sending(unit.scene), emit)
+        return self.pool.submit(
+            self._compute, positions, *pack(unit, self.options.keep, self.options.parts), self.sending(unit.scene), emit
+        )
 
     def _compute(
         self, positions: list[int], plugins: tuple[str, ...], packed: bytes, sent: SentScene, emit: Callable[[Found], None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -19,8 +20,10 @@ from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.script.library import RESOLVED
+from stereo_framework.stage import typed_stages
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_file
@@ -156,7 +159,10 @@ def execute(
     """
     check_workers(workers)
     keep = (out is None or not any(task.run.axes for task in tasks)) if maps is None else maps
-    crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch), executor, dask)
+    # Parts of one version of the code and of all plug-ins are no other's.
+    plugins = tuple(dict.fromkeys(plugin for script in scripts for plugin in script.plugins))
+    parts = None if out is None else out / "parts" / code_digest(plugins, typed_stages())
+    crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch, parts=parts), executor, dask)
     with contextlib.ExitStack() as stack:
         stack.enter_context(crew)
         store = None if out is None else stack.enter_context(Store(out, create=True))
@@ -164,7 +170,15 @@ def execute(
             for script in scripts:
                 write_script(store.folder, script)
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
-        yield from fill(store, tasks, crew, give_up=True)
+        failed = False
+        for place, result in fill(store, tasks, crew, give_up=True):
+            failed |= result.error is not None
+            yield place, result
+        if parts is not None and parts.is_dir() and not failed:
+            shutil.rmtree(parts)
+            # Those of other versions may be there.
+            with contextlib.suppress(OSError):
+                parts.parent.rmdir()
 
 
 class Hopeless(StereoFrameworkError):
