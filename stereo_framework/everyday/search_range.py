@@ -65,7 +65,7 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches) -> tup
     columns = reference.shape[1]
     factor = max(1, round(columns / _COARSE))
     wide = [share * columns for share in _WIDEST]
-    points = sparse.along_rows if sparse.along_rows.size >= _ENOUGH else np.empty(0)
+    points: NDArray[np.floating] = sparse.along_rows if sparse.along_rows.size >= _ENOUGH else np.empty(0)
     if points.size:
         low, high = float(points[0]), float(points[-1])
         # Matched points lie on texture; what is near or far may have none.
@@ -84,7 +84,7 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches) -> tup
 
 
 def _found(
-    reference: Image, match: Image, factor: int, wide: Sequence[float], points: NDArray[np.float64]
+    reference: Image, match: Image, factor: int, wide: Sequence[float], points: NDArray[np.floating]
 ) -> tuple[float, float]:
     """The range of what both views agree about at a fraction of the size, and of sparse matches."""
     coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1]))).reduced(factor)
