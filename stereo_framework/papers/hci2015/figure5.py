@@ -9,7 +9,7 @@ import numpy as np
 from stereo_framework.evaluation.hci import Subsets, extract_subsets, porosity
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import Claim, Verdict
+from stereo_framework.papers.claim import Verdict, claims
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, on, results
 from stereo_framework.papers.paper import Context, Outcome
@@ -92,11 +92,7 @@ def _decides(published: PublishedTable) -> Verdict:
     return Verdict(all(rows[name][lowest] > value for name, value in best.items()), f"{lowest}: {told}")
 
 
-LOWEST_RMS = Claim(
-    "lowest_rms_in_print",
-    "In the printed numbers of Figure 5 the method with the lowest RMS is the best neither in porosity nor in fattening",
-    _decides,
-)
+(LOWEST_RMS,) = claims("hci2015", {"lowest_rms_in_print": _decides})
 
 
 def _beside(context: Context, published: PublishedTable) -> PageTable:

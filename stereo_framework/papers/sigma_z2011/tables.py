@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from stereo_framework.evaluation import evaluate
 from stereo_framework.figures.layers import disparity_colours
 from stereo_framework.page.page import Block, Cell, PageTable, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Verdict, by_cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
@@ -183,28 +183,28 @@ def _shown(published: PublishedTable, columns: Sequence[str], reason: str, rows:
     ]
 
 
-def _identical(published: PublishedTable, found: Found) -> Verdict:
+@by_cases
+def _identical(published: PublishedTable, found: Found) -> Iterator[tuple[str, bool]]:
     """Numbers that follow from what was measured, as printed."""
-    printed = {place: published.rows[place[0]][place[1]] for place in found}
-    return cases([(f"{' '.join(at)} {v:.4f}, printed {printed[at]:g}", abs(v - printed[at]) < 0.0005) for at, v in found.items()])
+    for (row, column), value in found.items():
+        printed = published.rows[row][column]
+        yield f"{row} {column} {value:.4f}, printed {printed:g}", abs(value - printed) < 0.0005
 
 
-def _psnr(published: PublishedTable) -> Verdict:
+@by_cases
+def _psnr(published: PublishedTable) -> Iterator[tuple[str, bool]]:
     """10 log10(255^2 / MSE), from the printed MSE."""
-    told = []
     for name, row in published.rows.items():
         value = 10 * math.log10(255**2 / row["MSE_rendered"])
-        told.append((f"{name} {value:.3f}, printed {row['PSNR_rendered']:g}", abs(value - row["PSNR_rendered"]) < 0.0006))
-    return cases(told)
+        yield f"{name} {value:.3f}, printed {row['PSNR_rendered']:g}", abs(value - row["PSNR_rendered"]) < 0.0006
 
 
-def _printed_ranks(published: PublishedTable) -> Verdict:
-    told = []
+@by_cases
+def _printed_ranks(published: PublishedTable) -> Iterator[tuple[str, bool]]:
     for measure in ("SZE", "BMP"):
         averages = [row[f"{measure}_avg_rank"] for row in published.rows.values()]
         same = competition_ranks(averages).tolist() == [row[f"{measure}_rank"] for row in published.rows.values()]
-        told.append((f"{measure}: averages sum to {sum(averages):.2f}", same))
-    return cases(told)
+        yield f"{measure}: averages sum to {sum(averages):.2f}", same
 
 
 def _ordered(published: PublishedTable, column: str) -> list[str]:
@@ -218,12 +218,12 @@ def _order(published: PublishedTable, column: str) -> dict[str, int]:
     return dict(zip(published.rows, ranks, strict=True))
 
 
-def _agrees(published: PublishedTable) -> Verdict:
+@by_cases
+def _agrees(published: PublishedTable) -> Iterator[tuple[str, bool]]:
     """SZE orders methods as MAE, MSE and MAPE do, and not as BMP does."""
     of = {column: _order(published, column) for column in ("SZE", "MAE", "MSE", "MAPE", "BMP")}
-    return cases(
-        [(f"{c}: {' < '.join(_ordered(published, c))}", (ranks == of["SZE"]) == (c != "BMP")) for c, ranks in of.items()]
-    )
+    for column, ranks in of.items():
+        yield f"{column}: {' < '.join(_ordered(published, column))}", (ranks == of["SZE"]) == (column != "BMP")
 
 
 def _different_ranks(ranks: Mapping[str, Mapping[str, int]]) -> Verdict:
@@ -231,21 +231,14 @@ def _different_ranks(ranks: Mapping[str, Mapping[str, int]]) -> Verdict:
     return Verdict(bool(moved), "; ".join(moved) or "the same ranks")
 
 
-SHIFTED = Claim(
-    "one_pixel_off", "Maps one pixel off have no bad pixels and a mean squared error of 1, as printed in Table 1", _identical
+CLAIMS = SHIFTED, PSNR, TRUTH, RANKS, AGREES, DIFFERENT_RANKS = claims(
+    "sigma_z2011",
+    {
+        "one_pixel_off": _identical,
+        "psnr": _psnr,
+        "truth_against_itself": _identical,
+        "printed_ranks": _printed_ranks,
+        "agrees_with_averages": _agrees,
+        "different_ranks": _different_ranks,
+    },
 )
-PSNR = Claim("psnr", "The printed PSNR of Table 1 are those of the printed MSE", _psnr)
-TRUTH = Claim(
-    "truth_against_itself",
-    "The truth has no error against itself, and no pixel of the map one pixel off is bad, as printed in Table 2",
-    _identical,
-)
-RANKS = Claim("printed_ranks", "The printed ranks of Table 5 are those of the printed averages", _printed_ranks)
-AGREES = Claim(
-    "agrees_with_averages",
-    "SZE agrees with MAE, MSE and MAPE on which map is better, and contradicts BMP (asked of the printed numbers of Table 4)",
-    _agrees,
-    "Table 4",
-)
-DIFFERENT_RANKS = Claim("different_ranks", "SZE and BMP rank methods differently", _different_ranks, "Table 5")
-CLAIMS = (SHIFTED, PSNR, TRUTH, RANKS, AGREES, DIFFERENT_RANKS)

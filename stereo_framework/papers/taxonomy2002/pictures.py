@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from stereo_framework.io.images import encode_png
 from stereo_framework.matching_cost.absolute_difference import absolute_difference
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.readings import told
 from stereo_framework.papers.taxonomy2002.table5 import METHODS, SCENES
@@ -128,7 +128,7 @@ def figure17(context: Context) -> Outcome:
             changes.setdefault(scene.name, {})[method] = row_changes(disparity)
         rows.append(scene_row(scene, shown, resolve("taxonomy2002")))
     text = Text("Below each map the percentage of non-occluded pixels that are bad.")
-    return Outcome([text, Scenes(rows)], statements=[_STREAKS.asked(changes)])
+    return Outcome([text, Scenes(rows)], statements=[c.asked(changes) for c in CLAIMS])
 
 
 def row_changes(disparity: NDArray) -> float:
@@ -136,15 +136,10 @@ def row_changes(disparity: NDArray) -> float:
     return 100 * float(np.mean(disparity[1:] != disparity[:-1]))
 
 
-def _streaks(changes: Mapping[str, Mapping[str, float]]) -> Verdict:
-    return cases([(f"{scene}: {told(own.items())}", min(own["dp"], own["so"]) > own["gc"]) for scene, own in changes.items()])
+@by_cases
+def _streaks(changes: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, bool]]:
+    for scene, own in changes.items():
+        yield f"{scene}: {told(own.items())}", min(own["dp"], own["so"]) > own["gc"]
 
 
-_STREAKS = Claim(
-    "streaks",
-    "Dynamic programming and scanline optimization leave streaks, for their rows are not linked (judged: disparities change from row to row at more pixels "
-    "than those of graph cuts)",
-    _streaks,
-    "section 6.3, Figures 17 and 18",
-)
-CLAIMS = (_STREAKS,)
+CLAIMS = claims("taxonomy2002", {"streaks": _streaks})
