@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 from stereo_framework import __version__
@@ -47,18 +47,18 @@ class Cell:
     value : float, optional
         What a column is sorted by, where it is a number.
     mark : str
-        ``"best"``, ``"bad"`` or nothing.
+        ``"best"``; nothing; or what is wrong with it, in words that are told with the cell.
     hint : str
         Told when the pointer rests on the cell, and to screen readers.
     """
 
     text: str
     value: float | None = None
-    mark: Literal["", "best", "bad"] = ""
+    mark: str = ""
     hint: str = ""
 
     @classmethod
-    def number(cls, value: float | None, form: str = ".2f", *, mark: Literal["", "best", "bad"] = "", hint: str = "") -> Cell:
+    def number(cls, value: float | None, form: str = ".2f", *, mark: str = "", hint: str = "") -> Cell:
         """A number as `format` writes it; a dash for None and NaN."""
         known = value is not None and not math.isnan(value)
         return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)

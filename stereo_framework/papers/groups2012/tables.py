@@ -71,7 +71,7 @@ def groups(context: Context) -> Outcome:
     """Non-dominated sorting of the printed rows, and whether the printed tables agree with each other."""
     printed, computed = _printed_groups(), _groups(_printed_rows())
     rows = [
-        [Cell(n), Cell.number(printed[n], "d"), Cell.number(group, "d", mark="" if printed[n] == group else "bad")]
+        [Cell(n), Cell.number(printed[n], "d"), Cell.number(group, "d", mark="" if printed[n] == group else "not as printed")]
         for n, group in computed.items()
     ]
     table6 = raw_table("groups2012", "table6")["rows"]

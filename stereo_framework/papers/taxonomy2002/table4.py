@@ -29,7 +29,9 @@ def table4(context: Context) -> Outcome:
             ours = _ours(name, load(method).runs[0].parameters, ours_of)
             wanted = values[column]
             same = wanted is None or ours == wanted
-            cells.append(Cell("-" if wanted is None else str(ours), mark="" if same else "bad", hint=f"printed: {wanted}"))
+            cells.append(
+                Cell("-" if wanted is None else str(ours), mark="" if same else "not as printed", hint=f"printed: {wanted}")
+            )
             if not same:
                 different.append(f"{column} {name}: printed {wanted}, ours {ours}")
         rows.append(cells)
