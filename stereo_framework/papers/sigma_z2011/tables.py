@@ -91,23 +91,18 @@ def figure1(context: Context) -> Outcome:
 
 def tables3_and_4(context: Context) -> Outcome:
     """Printed errors of seven maps, and how the measures order them."""
-    blocks: list[Block] = [
-        Text(
-            "The maps of these algorithms are not to be had: the numbers are the paper's, and what is asked of them is their order."
-        )
-    ]
+    text = (
+        "The maps of these algorithms are not to be had: the numbers are the paper's, and what is asked of them is their order."
+    )
+    blocks: list[Block] = [Text(text)]
     comparisons = []
     for name, caption in (("table3", "Table 3: venus, all pixels"), ("table4", "Table 4: tsukuba, non-occluded pixels")):
-        published = published_table("sigma_z2011", name)
+        published, table = published_table("sigma_z2011", name), caption.partition(":")[0]
         # Both tables have a row CoopRegion.
-        comparisons += [
-            replace(c, row=f"{c.row} ({caption.partition(':')[0]})") for c in _shown(published, published.columns, _LOST)
-        ]
+        comparisons += [replace(c, row=f"{c.row} ({table})") for c in _shown(published, published.columns, _LOST)]
+        ranks = {c: _order(published, c) for c in published.columns}
         rows = [
-            [
-                Cell(method),
-                *(Cell.number(values[c], ".3f", hint=f"rank {_order(published, c)[method]}") for c in published.columns),
-            ]
+            [Cell(method), *(Cell.number(values[c], ".3f", hint=f"rank {of[method]}") for c, of in ranks.items())]
             for method, values in published.rows.items()
         ]
         orders = "; ".join(f"{c} {' < '.join(_ordered(published, c))}" for c in published.columns if c != "MSSIM")
@@ -132,9 +127,8 @@ def own_methods(context: Context) -> Outcome:
     by_measure = {"SZE": scores(context, "sigma_z_error"), "BMP": scores(context, "bad_pixels")}
     names = list(by_measure["SZE"])
     if not names:
-        return Outcome(
-            [Text("None of the benchmark's scenes is there.")], statements=[DIFFERENT_RANKS.unasked("no scene is there")]
-        )
+        untold = DIFFERENT_RANKS.unasked("no scene is there")
+        return Outcome([Text("None of the benchmark's scenes is there.")], statements=[untold])
     columns = list(by_measure["SZE"][names[0]])
     values = {m: np.array([[rows[n][c] for c in columns] for n in names]) for m, rows in by_measure.items()}
     average = {m: average_ranks(table) for m, table in values.items()}
@@ -151,12 +145,8 @@ def own_methods(context: Context) -> Outcome:
     header = ["method", *(f"{m} {what}" for m in by_measure for what in ("average rank", "rank", "in A*"))]
     ranks = {m: dict(zip(names, places, strict=True)) for m, places in rank.items()}
     told = DIFFERENT_RANKS.unasked("one scene only") if context.quick else DIFFERENT_RANKS.asked(ranks)
-    blocks: list[Block] = [
-        Text(text),
-        PageTable("Ranks by either measure", header, cells),
-        results_details(context.run("own_methods")),
-    ]
-    return Outcome(blocks, statements=[told])
+    table = PageTable("Ranks by either measure", header, cells)
+    return Outcome([Text(text), table, results_details(context.run("own_methods"))], statements=[told])
 
 
 def _scenes(context: Context, names: Sequence[str]) -> list[Scene]:
