@@ -233,11 +233,8 @@ class Page:
 
     def _rendered(self, pictures: _Inside | _Beside) -> str:
         template = _environment().get_template("page.html")
-        colours = (
-            {name: base64.b64encode(colour_table(name).tobytes()).decode() for name in ("viridis", "RdBu_r")}
-            if self.has(Scenes)
-            else {}
-        )
+        tables = ("viridis", "RdBu_r") if self.has(Scenes) else ()
+        colours = {name: base64.b64encode(colour_table(name).tobytes()).decode() for name in tables}
         return template.render(
             page=self,
             version=__version__,
@@ -253,19 +250,9 @@ def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, 
     """What the viewer must know of scenes, row by row, as plain data; `key` says under which it finds a picture."""
     rows = []
     for row in scenes.rows:
-        cells = {
-            name: {"name": name, "source": key(one.content), "caption": one.caption, **one.about}
-            for name, one in row.pictures.items()
-        }
-        width, height = next(iter(row.pictures.values())).size
-        own = {
-            "name": row.name,
-            "note": row.note,
-            "width": width,
-            "height": height,
-            "limits": row.limits,
-            "threshold": row.threshold,
-        }
+        own = {name: getattr(row, name) for name in ("name", "note", "limits", "threshold")}
+        own["width"], own["height"] = next(iter(row.pictures.values())).size
+        cells = {n: {"name": n, "source": key(p.content), "caption": p.caption, **p.about} for n, p in row.pictures.items()}
         rows.append(own | {"cells": [cells.get(name) for name in scenes.columns]})
     return rows
 

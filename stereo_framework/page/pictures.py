@@ -126,12 +126,9 @@ def scene_row(
             masks = region_masks(scene, protocol)
             regions = np.where(masks["all"], np.where(masks.get("nonocc", masks["all"]), _VISIBLE, _OCCLUDED), _OUTSIDE)
         before["truth"] = _levels(scene.truth, regions.astype(np.uint8), {"truth": True})
-    limits = (
-        (scene.search.minimum, scene.search.maximum)
-        if scene.search is not None
-        else usual_limits([*before.values(), *pictures.values()])
-    )
-    return SceneRow(name or scene.name, before | dict(pictures), limits, threshold, note)
+    every, search = before | dict(pictures), scene.search
+    limits = usual_limits(list(every.values())) if search is None else (search.minimum, search.maximum)
+    return SceneRow(name or scene.name, every, limits, threshold, note)
 
 
 def usual_limits(pictures: Sequence[Stored]) -> tuple[float, float]:
