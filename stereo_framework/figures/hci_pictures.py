@@ -173,18 +173,10 @@ def _show_values(sheet: Sheet, axes: Axes, grey: NDArray, values: NDArray, high:
 def _legend(axes: Axes, entries: Sequence[tuple[tuple[int, ...], str]]) -> None:
     from matplotlib.patches import Patch
 
-    patches = [
-        Patch(facecolor=f"#{bytes(colour).hex()}", edgecolor="0.4", linewidth=0.5, label=label) for colour, label in entries
-    ]
-    axes.legend(
-        handles=patches,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=len(patches),
-        frameon=False,
-        fontsize=FONT,
-        handlelength=1.4,
-    )
+    look = {"edgecolor": "0.4", "linewidth": 0.5}
+    patches = [Patch(facecolor=f"#{bytes(colour).hex()}", label=label, **look) for colour, label in entries]
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": len(patches)}
+    axes.legend(handles=patches, frameon=False, fontsize=FONT, handlelength=1.4, **below)
 
 
 def _dimmed(image: Image) -> NDArray[np.uint8]:

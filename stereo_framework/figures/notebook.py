@@ -161,11 +161,8 @@ def _picture(title: str, thing: Any) -> tuple[NDArray, bool]:
 
 
 def _common_range(things: Iterable[Any], maps: Sequence[Disparity]) -> tuple[float, float]:
-    for thing in things:
-        if getattr(thing, "search", None) is not None:
-            return thing.search.minimum, thing.search.maximum
-    known = np.concatenate([values[np.isfinite(values)] for values in maps]) if maps else np.empty(0)
-    return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    searched = (_range(thing) for thing in things if getattr(thing, "search", None) is not None)
+    return next(searched, None) or _ends(np.concatenate([np.empty(0), *(values.ravel() for values in maps)]))
 
 
 def _range(thing: Scene | Match) -> tuple[float, float] | None:
