@@ -83,8 +83,8 @@ def load(path: PathLike) -> Scene:
             search = _range_beside(folder / entry.frames[entry.reference].file)
         frames = []
         for i, f in enumerate(entry.frames):
-            position, mask = i if f.position is None else f.position, folder / f.mask if f.mask else None
-            frames.append(_frame(folder / f.file, position, mask, search if i == entry.reference else None))
+            position, shown = i if f.position is None else f.position, folder / f.mask if f.mask else None
+            frames.append(_frame(folder / f.file, position, shown, search if i == entry.reference else None))
         return Scene(
             _name(folder if file.name == FILE_NAME else file.with_suffix("")),
             tuple(frames),

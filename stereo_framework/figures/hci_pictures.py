@@ -6,7 +6,7 @@ Subsets in the manner of figure 3 of Honauer et al. 2015, metrics in that of its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
@@ -173,9 +173,10 @@ def _show_values(sheet: Sheet, axes: Axes, grey: NDArray, values: NDArray, high:
 def _legend(axes: Axes, entries: Sequence[tuple[tuple[int, ...], str]]) -> None:
     from matplotlib.patches import Patch
 
-    look = {"edgecolor": "0.4", "linewidth": 0.5}
-    patches = [Patch(facecolor=f"#{bytes(colour).hex()}", label=label, **look) for colour, label in entries]
-    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": len(patches)}
+    patches = [
+        Patch(facecolor=f"#{bytes(colour).hex()}", edgecolor="0.4", linewidth=0.5, label=label) for colour, label in entries
+    ]
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": len(patches)}
     axes.legend(handles=patches, frameon=False, fontsize=FONT, handlelength=1.4, **below)
 
 

@@ -130,13 +130,12 @@ def _drawing(kind: str, chart: Chart, found: Standings) -> str:
     # Several drawings on a page may not have the same identifiers. Those of clip paths, hatches and markers are digests of what they stand for.
     text = re.sub(r' id="((?:method|bar|total|name)-[\d-]+|frame)"', r' data-part="\1"', text)
     text = re.sub(r' id="[a-z0-9.]+_\d+"', "", text[text.index("<svg") :])
+
+    def widest(size: re.Match[str]) -> str:
+        return f'style="max-width: {_ENLARGED * float(size[1]):.0f}px"'
+
     # Letters of all charts are of one size, whatever their width.
-    return re.sub(
-        r'width="([\d.]+)pt" height="[\d.]+pt"',
-        lambda found: f'style="max-width: {_ENLARGED * float(found[1]):.0f}px"',
-        text,
-        count=1,
-    )
+    return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', widest, text, count=1)
 
 
 def _data(found: Standings, chart: Chart, weights: Sequence[float]) -> dict[str, Any]:

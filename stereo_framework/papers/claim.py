@@ -70,15 +70,19 @@ def claims(paper: str, judges: Mapping[str, Callable[..., Verdict]]) -> tuple[Cl
     return tuple(Claim(name, judge=judge, **said[name]) for name, judge in judges.items())
 
 
-def cases(told: Iterable[tuple[str, bool]]) -> Verdict:
+Cases = Iterable[tuple[str, bool]]
+"""The figures of each case of a claim, and whether it holds."""
+
+
+def cases(told: Cases) -> Verdict:
     """A claim that holds when all its cases do; each case with its figures, those that do not hold first. Without a case it is not checked."""
     found = sorted(told, key=lambda case: case[1])
     figures = "; ".join(f"{'' if holds else 'NOT '}{f}" for f, holds in found)
     return Verdict(all(holds for _, holds in found) if found else None, figures or "no data")
 
 
-def by_cases(tell: Callable[..., Iterable[tuple[str, bool]]]) -> Callable[..., Verdict]:
-    """A judge made of a function that gives all cases of a claim: the figures of each, and whether it holds."""
+def by_cases(tell: Callable[..., Cases]) -> Callable[..., Verdict]:
+    """A judge made of a function that gives all cases of a claim."""
 
     @functools.wraps(tell)
     def judge(*measured: Any) -> Verdict:

@@ -149,13 +149,11 @@ def by_item(outcomes: Mapping[str, Outcome], titles: Mapping[str, str]) -> PageT
 
 
 def _summary(done: Reproduction, titles: Mapping[str, str], seconds: float, quick: bool) -> Section:
-    blocks: list[Block] = [
-        Text(
-            f"Outside its tolerance: {c.row}, {c.column}: {c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})."
-        )
-        for c in done.comparisons
-        if c.outside
-    ]
+    blocks: list[Block] = []
+    for c in done.comparisons:
+        if c.outside:
+            numbers = f"{c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})"
+            blocks.append(Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}."))
     blocks += [s for s in done.statements if s.holds is False]
     blocks += [s for s in done.checks if s.holds is False]
     blocks += map(Text, done.totals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from stereo_framework.evaluation.roc import (
 )
 from stereo_framework.page.page import Text
 from stereo_framework.papers.boundary2007.sweeps import METHODS, SCENES, measured
-from stereo_framework.papers.claim import Claim, Verdict, by_cases, claims
+from stereo_framework.papers.claim import Cases, Claim, Verdict, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_table
 from stereo_framework.tables.boundary import Boundary
@@ -51,7 +51,7 @@ def conclusions(context: Context) -> Outcome:
 
 
 @by_cases
-def _density_varies(found: Boundary) -> Iterator[tuple[str, bool]]:
+def _density_varies(found: Boundary) -> Cases:
     for name in ("gc", "dp"):
         for scene, methods in found.points.items():
             rates = [p.sparsity_rate for p in methods[name]]
@@ -61,7 +61,7 @@ def _density_varies(found: Boundary) -> Iterator[tuple[str, bool]]:
 
 
 @by_cases
-def _only_propagation_is_dense(found: Boundary) -> Iterator[tuple[str, bool]]:
+def _only_propagation_is_dense(found: Boundary) -> Cases:
     for scene, methods in found.points.items():
         for name, points in methods.items():
             most = max(p.sparsity_rate for p in points)
@@ -69,7 +69,7 @@ def _only_propagation_is_dense(found: Boundary) -> Iterator[tuple[str, bool]]:
 
 
 @by_cases
-def _one_point(found: Boundary) -> Iterator[tuple[str, bool]]:
+def _one_point(found: Boundary) -> Cases:
     for scene, methods in found.points.items():
         count = len({p.rates for p in minimal_points(methods["bp"])})
         yield f"{scene}: {count}", count == 1
@@ -110,7 +110,7 @@ def _only_empty_on_a_boundary(found: Boundary) -> Verdict:
 
 
 @by_cases
-def _programming_before_propagation(found: Boundary) -> Iterator[tuple[str, bool]]:
+def _programming_before_propagation(found: Boundary) -> Cases:
     e = found.efficiencies()
     for scene in found.points:
         dp, bp = e["dp"][scene], e["bp"][scene]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import Verdict, by_cases, claims
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import SUBMISSIONS, scores, submission_scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
@@ -44,9 +44,8 @@ def table2(context: Context) -> Outcome:
         for group, (size, percent) in printed["groups"].items()
     ]
     header = ["group", "printed size", "printed percent", "percent of the methods that Tables 5 and 7 list"]
-    return Outcome(
-        [PageTable("Sizes of the groups", header, rows)], statements=[SIZES.asked(printed, counted), PERCENTAGES.asked(printed)]
-    )
+    statements = [SIZES.asked(printed, counted), PERCENTAGES.asked(printed)]
+    return Outcome([PageTable("Sizes of the groups", header, rows)], statements=statements)
 
 
 def table4(context: Context) -> Outcome:
@@ -54,9 +53,8 @@ def table4(context: Context) -> Outcome:
     printed = published_table("groups2012", "table4").rows["PatchMatch"]
     found = submission_scores(context, "patchmatch", "sigma_z_error")
     comparisons = [_patch_match(column, value, found.get(column)) for column, value in printed.items()]
-    text = (
-        "Depth is 1 / disparity, a missing estimate has depth 0." if found else "The maps of PatchMatch are not in the data root."
-    )
+    absent = "The maps of PatchMatch are not in the data root."
+    text = "Depth is 1 / disparity, a missing estimate has depth 0." if found else absent
     return Outcome([Text(text), comparison_table("Published and ours", comparisons)], comparisons)
 
 
@@ -75,15 +73,10 @@ def groups(context: Context) -> Outcome:
         for n, group in computed.items()
     ]
     table6 = raw_table("groups2012", "table6")["rows"]
-    statements = [
-        SEVEN_GROUPS.asked(computed),
-        TOP_RANKED.asked(table6),
-        PRINTED_GROUPS.asked(computed, printed),
-        TABLE_6.asked(table6, printed),
-    ]
-    return Outcome(
-        [PageTable("Groups of the printed rows", ["method", "printed group", "computed group"], rows)], statements=statements
-    )
+    statements = [SEVEN_GROUPS.asked(computed), TOP_RANKED.asked(table6)]
+    statements += [PRINTED_GROUPS.asked(computed, printed), TABLE_6.asked(table6, printed)]
+    table = PageTable("Groups of the printed rows", ["method", "printed group", "computed group"], rows)
+    return Outcome([table], statements=statements)
 
 
 def submissions(context: Context) -> Outcome:
@@ -124,7 +117,7 @@ def own_methods(context: Context) -> Outcome:
 
 
 @by_cases
-def _contradict(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterator[tuple[str, bool]]:
+def _contradict(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> Cases:
     """The measures prefer different methods in every region."""
     for i, region in enumerate(("nonocc", "all", "disc")):
         best = {measure: min(methods, key=lambda m: methods[m][i]) for measure, methods in rows.items()}
@@ -137,7 +130,7 @@ def _sizes(printed: Mapping[str, Any], counted: Mapping[int, int]) -> Verdict:
 
 
 @by_cases
-def _percentages(printed: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def _percentages(printed: Mapping[str, Any]) -> Cases:
     for group, (size, percent) in printed["groups"].items():
         exact, digit = 100 * size / printed["total"], 0.1 if percent % 1 else 1
         yield f"{group}: {exact:.2f}, printed {percent:g}", abs(exact - percent) < digit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.figures.correlation import told_counts
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import by_cases, claims
+from stereo_framework.papers.claim import Cases, by_cases, claims
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.hci2015.runs import COLUMNS, GEOMETRIC, dense, results
 from stereo_framework.papers.paper import Context, Outcome
@@ -79,7 +79,7 @@ def _table(published: PublishedTable, ours: R2) -> PageTable:
 
 
 @by_cases
-def _most(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Iterator[tuple[str, bool]]:
+def _most(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Cases:
     """In a row of the table, these columns have the largest numbers."""
     others = [name for name in GEOMETRIC if name != row and name not in columns]
     if any((row, name) not in ours for name in (*columns, *others)):
@@ -91,7 +91,7 @@ def _most(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Iterator[t
 
 
 @by_cases
-def _little(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Iterator[tuple[str, bool]]:
+def _little(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Cases:
     """In a row of the table, these columns are below a half."""
     for name in columns:
         if (row, name) in ours:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import Verdict, by_cases, cases, claims
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, cases, claims
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.hci2015.runs import BAND, COLUMNS, dense, on, results
 from stereo_framework.papers.paper import Context, Outcome
@@ -68,9 +68,7 @@ def _apart(a: float, b: float) -> bool:
 
 
 @by_cases
-def _kinds(
-    scenes: Sequence[str], column: str, more: Sequence[str], less: Sequence[str], found: Sequence[Result]
-) -> Iterator[tuple[str, bool]]:
+def _kinds(scenes: Sequence[str], column: str, more: Sequence[str], less: Sequence[str], found: Sequence[Result]) -> Cases:
     """One kind of methods has a larger mean score than the other, on every scene."""
     for scene in scenes:
         of = on(found, scene)
@@ -80,7 +78,7 @@ def _kinds(
 
 
 @by_cases
-def _flat_pieces(found: Sequence[Result]) -> Iterator[tuple[str, bool]]:
+def _flat_pieces(found: Sequence[Result]) -> Cases:
     """Potts models against windows on planes."""
     for scene in _PLANAR:
         if ratios := _times(on(found, scene), "gc", "window", ("P_bump", "P_orient")):
@@ -89,7 +87,7 @@ def _flat_pieces(found: Sequence[Result]) -> Iterator[tuple[str, bool]]:
 
 
 @by_cases
-def _fractions(found: Sequence[Result]) -> Iterator[tuple[str, bool]]:
+def _fractions(found: Sequence[Result]) -> Cases:
     """Fractional disparities change planes and leave edges alone."""
     for scene in _PLANAR:
         of = on(found, scene)
@@ -121,12 +119,10 @@ def _text_values(found: Sequence[Result]) -> PageTable:
     published = raw_table("hci2015", "text_values")
     rows = []
     for key, scene, column in _TEXT:
-        printed = Cell(", ".join(f"{name} {v:.2f}" for name, v in published[key].items()))
-        rows.append([Cell(scene), Cell(column), Cell("as printed"), printed, Cell(_range(found, scene, column, 1))])
-        if column == "D_fuz":
-            rows.append(
-                [Cell(scene), Cell(column), Cell("widths of the band"), printed, Cell(_range(found, scene, column, BAND))]
-            )
+        printed = ", ".join(f"{name} {v:.2f}" for name, v in published[key].items())
+        units = {"as printed": 1} | ({"widths of the band": BAND} if column == "D_fuz" else {})
+        for words, unit in units.items():
+            rows.append([*map(Cell, (scene, column, words, printed, _range(found, scene, column, unit)))])
     note = (
         "Ours: the best and the worst of the dense methods, in pixels of a quarter of the size. Thinning and the measures of planes are of the published size. "
         f"Fuzziness by equations 5 and 6 as printed is about ten times it; with distances in widths of the band, {BAND} pixels here, it is of the published "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import Verdict, by_cases, claims
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.hci2015.runs import COLUMNS, GEOMETRIC, dense, results
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.sweep import Result
@@ -56,7 +56,7 @@ def _limited(ranks: Ranks) -> Verdict:
 
 
 @by_cases
-def _reveals(ranks: Ranks) -> Iterator[tuple[str, bool]]:
+def _reveals(ranks: Ranks) -> Cases:
     """By every metric some method stands far from where each existing measure puts it."""
     for name in GEOMETRIC:
         distance = {m: min((abs(ranks[name][m] - ranks[e][m]), e) for e in _EXISTING) for m in ranks[name]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from stereo_framework.evaluation import evaluate
 from stereo_framework.figures.layers import disparity_colours
 from stereo_framework.page.page import Block, Cell, PageTable, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
-from stereo_framework.papers.claim import Verdict, by_cases, claims
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
@@ -174,7 +174,7 @@ def _shown(published: PublishedTable, columns: Sequence[str], reason: str, rows:
 
 
 @by_cases
-def _identical(published: PublishedTable, found: Found) -> Iterator[tuple[str, bool]]:
+def _identical(published: PublishedTable, found: Found) -> Cases:
     """Numbers that follow from what was measured, as printed."""
     for (row, column), value in found.items():
         printed = published.rows[row][column]
@@ -182,7 +182,7 @@ def _identical(published: PublishedTable, found: Found) -> Iterator[tuple[str, b
 
 
 @by_cases
-def _psnr(published: PublishedTable) -> Iterator[tuple[str, bool]]:
+def _psnr(published: PublishedTable) -> Cases:
     """10 log10(255^2 / MSE), from the printed MSE."""
     for name, row in published.rows.items():
         value = 10 * math.log10(255**2 / row["MSE_rendered"])
@@ -190,7 +190,7 @@ def _psnr(published: PublishedTable) -> Iterator[tuple[str, bool]]:
 
 
 @by_cases
-def _printed_ranks(published: PublishedTable) -> Iterator[tuple[str, bool]]:
+def _printed_ranks(published: PublishedTable) -> Cases:
     for measure in ("SZE", "BMP"):
         averages = [row[f"{measure}_avg_rank"] for row in published.rows.values()]
         same = competition_ranks(averages).tolist() == [row[f"{measure}_rank"] for row in published.rows.values()]
@@ -209,7 +209,7 @@ def _order(published: PublishedTable, column: str) -> dict[str, int]:
 
 
 @by_cases
-def _agrees(published: PublishedTable) -> Iterator[tuple[str, bool]]:
+def _agrees(published: PublishedTable) -> Cases:
     """SZE orders methods as MAE, MSE and MAPE do, and not as BMP does."""
     of = {column: _order(published, column) for column in ("SZE", "MAE", "MSE", "MAPE", "BMP")}
     for column, ranks in of.items():

@@ -13,7 +13,7 @@ from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.page.page import Block, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map
-from stereo_framework.papers.claim import Verdict, by_cases, claims
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.readings import plotted, short, told
 from stereo_framework.sweep import Result
@@ -35,21 +35,21 @@ def _flat_and_near_edges(results: Sequence[Result]) -> Iterator[tuple[str, list[
 
 
 @by_cases
-def _trade_off(results: Sequence[Result]) -> Iterator[tuple[str, bool]]:
+def _trade_off(results: Sequence[Result]) -> Cases:
     for where, flat, near in _flat_and_near_edges(results):
         figures = f"textureless {flat[0]:.1f} to {flat[-1]:.1f} %, discontinuities {min(near):.1f} at best to {near[-1]:.1f} %"
         yield f"{where}: {figures}", flat[-1] < flat[0] and near[-1] > min(near)
 
 
 @by_cases
-def _shiftable_best(region: str, results: Sequence[Result]) -> Iterator[tuple[str, bool]]:
+def _shiftable_best(region: str, results: Sequence[Result]) -> Cases:
     for scene, methods in _by_support(results, region).items():
         best = {method: min(values) for method, values in methods.items()}
         yield f"{scene}: {told(best.items())}", best["shiftable"] == min(best.values())
 
 
 @by_cases
-def _large_support(results: Sequence[Result]) -> Iterator[tuple[str, bool]]:
+def _large_support(results: Sequence[Result]) -> Cases:
     for where, flat, near in _flat_and_near_edges(results):
         # Of equal errors the smaller support is the best.
         a, b = (int(np.argmin(values)) for values in (flat, near))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from stereo_framework.papers.claim import Claim, Verdict, by_cases, claims, verdict_word
+from stereo_framework.papers.claim import Cases, Claim, Verdict, by_cases, claims, verdict_word
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.readings import COST, INTERVAL, REGIONS, TRUNCATION, errors, plotted, told
 from stereo_framework.sweep import Result
@@ -39,7 +39,7 @@ def _by_region(judge: Callable[[Mapping[tuple, Curve]], Case]) -> Callable[..., 
     """A case for each region and scene, of the curves there; other results than the first ones play no part."""
 
     @by_cases
-    def judged(results: Results, *others: Results) -> Iterator[Case]:
+    def judged(results: Results, *others: Results) -> Cases:
         for region in REGIONS:
             for scene, series in _curves(results, region).items():
                 figures, holds = judge(series)
@@ -89,7 +89,7 @@ def _untruncated(series: Mapping[tuple, Curve]) -> Case:
 
 
 @by_cases
-def _near_discontinuities(results: Results) -> Iterator[Case]:
+def _near_discontinuities(results: Results) -> Cases:
     gains: dict[str, dict[str, float]] = {}
     for region in REGIONS:
         for scene, series in _curves(results, region).items():
@@ -104,7 +104,7 @@ def _best(curve: Curve) -> float | None:
 
 
 @by_cases
-def _from_5_to_50(results: Results) -> Iterator[Case]:
+def _from_5_to_50(results: Results) -> Cases:
     for scene, series in _curves(results).items():
         best = [_best(c) for c in series.values()]
         yield f"{scene}: {_listed(best)}", set(best) <= set(_GOOD)
@@ -117,7 +117,7 @@ def _around_20(results: Results) -> Verdict:
 
 
 @by_cases
-def _best_varies(results: Results) -> Iterator[Case]:
+def _best_varies(results: Results) -> Cases:
     found: dict[tuple, list[float | None]] = {}
     for own in _curves(results).values():
         for series, curve in own.items():
@@ -138,7 +138,7 @@ def _named(series: tuple) -> str:
 
 
 @by_cases
-def _lowest_at_discontinuities(shifted: Results, plain: Results) -> Iterator[Case]:
+def _lowest_at_discontinuities(shifted: Results, plain: Results) -> Cases:
     ours, others = _curves(shifted, "discont"), _curves(plain, "discont")
     for scene in sorted(ours.keys() & others.keys()):
         low = min(c[None] for c in ours[scene].values())
@@ -150,7 +150,7 @@ def _lowest_at_discontinuities(shifted: Results, plain: Results) -> Iterator[Cas
 
 
 @by_cases
-def _shifting_before_truncating(shifted: Results, plain: Results) -> Iterator[Case]:
+def _shifting_before_truncating(shifted: Results, plain: Results) -> Cases:
     ours, others = _curves(shifted), _curves(plain)
     for scene in sorted(ours.keys() & others.keys()):
         # The two experiments are two scripts, after which their results are named.
@@ -161,14 +161,14 @@ def _shifting_before_truncating(shifted: Results, plain: Results) -> Iterator[Ca
 
 
 @by_cases
-def _scanlines_benefit(results: Results) -> Iterator[Case]:
+def _scanlines_benefit(results: Results) -> Cases:
     for scene, series in _curves(results).items():
         gains = {m: statistics.mean(series[m, c, False][t] - curve[t] for t in curve) for (m, c, i), curve in series.items() if i}
         yield f"{scene}: {told(gains.items(), '')}", gains["so"] == max(gains.values())
 
 
 @by_cases
-def _same_verdicts(judged: Sequence[Claim], small: Sequence[Results], large: Sequence[Results]) -> Iterator[Case]:
+def _same_verdicts(judged: Sequence[Claim], small: Sequence[Results], large: Sequence[Results]) -> Cases:
     """Whether claims come out for one window as for another."""
     for claim in judged:
         with_small, with_large = claim.judge(*small).holds, claim.judge(*large).holds

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from stereo_framework.papers.claim import Verdict, by_cases, claims
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.taxonomy2002.readings import (
     INTERVAL,
@@ -24,8 +24,6 @@ from stereo_framework.papers.taxonomy2002.readings import (
 from stereo_framework.sweep import Result
 
 Results = Sequence[Result]
-Cases = Iterator[tuple[str, bool]]
-"""Figures, and whether what is claimed holds."""
 
 
 @by_cases

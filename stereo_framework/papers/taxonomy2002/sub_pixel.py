@@ -8,7 +8,7 @@ error of the other pixels, which match, stands beside that of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -22,7 +22,7 @@ from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map
-from stereo_framework.papers.claim import by_cases, claims
+from stereo_framework.papers.claim import Cases, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.taxonomy2002.readings import told
 from stereo_framework.scene import Disparity, Scene
@@ -79,10 +79,8 @@ def experiment7(context: Context) -> Outcome:
 def _plane() -> Scene:
     """A single slanted plane with fine texture, and noise as of a camera."""
     texture = Texture((40, 40, 40), (225, 225, 225), "clouds", 6, grain=30)
-    scene = planes_scene(
-        [Plane(slanted(5, per_column=0.021, per_row=0.013), texture)], rows=180, columns=240, noise=2, name="synthetic plane"
-    )
-    return replace(scene, border=_BORDER)
+    planes = [Plane(slanted(5, per_column=0.021, per_row=0.013), texture)]
+    return replace(planes_scene(planes, rows=180, columns=240, noise=2, name="synthetic plane"), border=_BORDER)
 
 
 def _crop(scene: Scene) -> Scene:
@@ -132,7 +130,7 @@ def _pairs(results: Sequence[Result], axis: str, statistic: str) -> dict[str, li
 
 
 @by_cases
-def _lower(axis: str, statistic: str, results: Sequence[Result]) -> Iterator[tuple[str, bool]]:
+def _lower(axis: str, statistic: str, results: Sequence[Result]) -> Cases:
     """Whether a statistic is always lower with what `axis` switches on."""
     for scene, pairs in _pairs(results, axis, statistic).items():
         better = sum(after < before for before, after in pairs)
@@ -182,7 +180,7 @@ def staircase(error: NDArray, truth: NDArray) -> float:
 
 
 @by_cases
-def _removed(heights: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, bool]]:
+def _removed(heights: Mapping[str, Mapping[str, float]]) -> Cases:
     for scene, own in heights.items():
         yield f"{scene}: {told(own.items(), ' px')}", own["half pixels, fitted"] < own["whole pixels, fitted"] / 2
 

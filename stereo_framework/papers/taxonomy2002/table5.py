@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from stereo_framework.page.page import Cell, PageTable, mark_best
-from stereo_framework.papers.claim import Verdict, by_cases, cases, claims
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import PublishedTable, published_table
@@ -92,7 +92,7 @@ def own_ranks(published: PublishedTable, cells: Sequence[Comparison]) -> list[Co
 
 
 @by_cases
-def _same_ranks(ranks: Sequence[Comparison]) -> Iterator[tuple[str, bool]]:
+def _same_ranks(ranks: Sequence[Comparison]) -> Cases:
     for row in dict.fromkeys(c.row for c in ranks):
         own = [c for c in ranks if c.row == row and c.difference is not None]
         other = [f"{c.column} {c.ours:g}, printed {c.published:g}" for c in own if c.difference]
@@ -139,7 +139,7 @@ def _order(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -
 
 
 @by_cases
-def _first_everywhere(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, bool]]:
+def _first_everywhere(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -> Cases:
     """Among our five, over the published columns of each region."""
     gc = METHODS["gc"]
     for region in REGIONS:
