@@ -11,6 +11,7 @@ from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import Parameters as HciParameters
+from stereo_framework.evaluation.hci.parameters import Pixels
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
 from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
@@ -63,7 +64,6 @@ _REFERENCE = "reference map: AD-census, semi-global, where both views agree; a d
 _MEASURES = (*METRICS, *GROUPS)
 
 Distinct = (MinLen(1), Predicate(lambda items: len(set(items)) == len(items)))
-Pixels = Annotated[NonNegative, Words("a number >= 0 (pixels)")]
 Width = Annotated[NonNegativeInt, Le(_WIDEST), Words(f"a whole number from 0 to {_WIDEST} (pixels)")]
 
 

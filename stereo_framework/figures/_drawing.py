@@ -149,14 +149,14 @@ def panel_size(shape: tuple[int, ...], panels: int) -> tuple[int, int]:
     return width, max(1, round(rows * width / columns))
 
 
-def grey_levels(image: Image) -> NDArray[np.uint8]:
+def eight_bits(image: Image) -> NDArray[np.uint8]:
     """An image with intensities 0..255 as 8 bits."""
     return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
 def draw_image(axes: Axes, image: Image) -> None:
     """An image with intensities 0..255, grey or RGB."""
-    axes.imshow(grey_levels(image), cmap="gray", vmin=0, vmax=255, aspect="auto")
+    axes.imshow(eight_bits(image), cmap="gray", vmin=0, vmax=255, aspect="auto")
 
 
 def draw_disparity(axes: Axes, disparity: Disparity, shown: tuple[float, float]) -> AxesImage:

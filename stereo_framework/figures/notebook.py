@@ -16,7 +16,7 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image, grey_levels
+from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image, eight_bits
 from stereo_framework.figures.layers import disparity_colours
 from stereo_framework.figures.pictures import overview_figure
 from stereo_framework.figures.plots import plot_figure
@@ -291,7 +291,7 @@ def _titled(title: str, facts: Iterable[str], body: str, warnings: Iterable[str]
 
 
 def _image_tag(title: str, image: NDArray) -> str:
-    return _tag(title, "jpeg", encode_jpeg(grey_levels(_thinned(image))))
+    return _tag(title, "jpeg", encode_jpeg(eight_bits(_thinned(image))))
 
 
 def _map_tag(title: str, values: NDArray, ends: tuple[float, float]) -> str:

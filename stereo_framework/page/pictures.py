@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.layers import grey_levels
+from stereo_framework.figures.layers import eight_bits
 from stereo_framework.scene import Disparity, Scene
 
 _FINEST = 1 / 256
@@ -115,7 +115,7 @@ def scene_row(
         Default: the scene's.
     note : str
     """
-    before = {"image": stored_picture(grey_levels(scene.reference), quality=_GOOD)}
+    before = {"image": stored_picture(eight_bits(scene.reference), quality=_GOOD)}
     threshold = 1.0
     if protocol is not None:
         # Protocols may count pixels of the original images, of which the scene's are reduced ones.

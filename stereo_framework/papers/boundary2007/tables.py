@@ -8,10 +8,10 @@ import statistics
 from collections.abc import Sequence
 
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.boundary2007.sweeps import METHODS, SCENES, measured, results, short
+from stereo_framework.papers.boundary2007.sweeps import METHODS, SCENES, measured, results
 from stereo_framework.papers.claim import Verdict, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.sweep import Result
 from stereo_framework.tables.environment import environment_text

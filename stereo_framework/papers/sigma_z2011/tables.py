@@ -15,7 +15,7 @@ from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored
 from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.scene import Scene
 from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
@@ -38,7 +38,7 @@ def table1(context: Context) -> Outcome:
         assert scene.truth is not None
         measures = {"base": "middlebury-v2", "measures": ["bad_pixels", "mse", "mape"], "regions": ["all"]}
         values = evaluate(scene.truth - 1, scene, measures)
-        found |= {(scene.name.rpartition("/")[2], column): values[name] for column, name in statistics.items()}
+        found |= {(short(scene.name), column): values[name] for column, name in statistics.items()}
     comparisons = [
         *_judged(published, ["MAPE_all"], found),
         *_shown(published, ["MSSIM", "MSE_rendered", "PSNR_rendered"], _VIEWS),

@@ -14,8 +14,8 @@ from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.page.page import Block, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
-from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.papers.taxonomy2002.readings import plotted, short, told
+from stereo_framework.papers.paper import Context, Outcome, short
+from stereo_framework.papers.taxonomy2002.readings import plotted, told
 from stereo_framework.sweep import Result
 
 
@@ -24,7 +24,7 @@ def _by_support(results: Sequence[Result], region: str) -> dict[str, dict[str, l
     found: dict[str, dict[str, list[float]]] = {}
     for r in results:
         if r.error is None:
-            found.setdefault(short(r), {}).setdefault(r.method, []).append(r.statistics[f"bad_pixels_{region}"])
+            found.setdefault(short(r.scene), {}).setdefault(r.method, []).append(r.statistics[f"bad_pixels_{region}"])
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.taxonomy2002.readings import (
     INTERVAL,
     OCCLUSION,
@@ -18,7 +18,6 @@ from stereo_framework.papers.taxonomy2002.readings import (
     Errors,
     errors,
     plotted,
-    short,
     told,
 )
 from stereo_framework.sweep import Result
@@ -66,7 +65,7 @@ def _lowest_energy(results: Results) -> Cases:
     energies: dict[str, dict[float, dict[str, list[float]]]] = {}
     for r in results:
         if r.energy is not None:
-            energies.setdefault(short(r), {}).setdefault(r.parameters[WEIGHT], {}).setdefault(r.method, []).append(r.energy)
+            energies.setdefault(short(r.scene), {}).setdefault(r.parameters[WEIGHT], {}).setdefault(r.method, []).append(r.energy)
     for scene, by_weight in energies.items():
         lost = [w for w, e in by_weight.items() if "gc" in e and max(e["gc"]) > min(v for own in e.values() for v in own)]
         yield f"{scene}: {_of(list(by_weight), lost)}", not lost

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from stereo_framework.page.page import Cell, PageTable, mark_best
 from stereo_framework.papers.claim import Cases, Verdict, by_cases, cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
-from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.papers.taxonomy2002.readings import REGIONS
 from stereo_framework.sweep import Result
@@ -52,7 +52,7 @@ def measured(context: Context, method: str) -> dict[str, list[float]]:
     for r in results:
         if r.method == method and r.error is None:
             for region in REGIONS:
-                found.setdefault(f"{r.scene.rpartition('/')[2]}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
+                found.setdefault(f"{short(r.scene)}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
     return found
 
 
