@@ -42,7 +42,7 @@ class Progress:
         self._began: tuple[float, int] | None = None
         self._doing: dict[int, str] = {}
         self._loops: dict[int, dict[str, tuple[int, int, float]]] = {}
-        self._latest = 0
+        self._home, self._latest = threading.get_ident(), 0
         self._kernel, self._kernels = "", set[str]()
         self._notebook, self._picture = notebook, None
         self._bar: Any = None
@@ -104,7 +104,7 @@ class Progress:
     @property
     def doing(self) -> str:
         """What is being computed: the stage, the round of each of its loops, the kernel that is compiled."""
-        parts = [self._doing.get(self._latest, "")]
+        parts = [self._doing.get(self._latest) or self._doing.get(self._home, "")]
         parts += [f"{what} {done + 1} of {count}" for what, (done, count, _) in self._present()]
         if self._kernel:
             parts.append(f"compiling {self._kernel} ({len(self._kernels)} so far)")
@@ -118,8 +118,11 @@ class Progress:
         return ""
 
     def _present(self) -> list[tuple[str, tuple[int, int, float]]]:
-        """The loops of what was heard last, the outermost first: what a round is, rounds done and in all, when it began."""
-        return list(self._loops.get(self._latest, {}).items())
+        """The loops of what was heard last, the outermost first: what a round is, rounds done and in all, when it began.
+
+        Around them are those of the thread that shows all this, which may have others work for it.
+        """
+        return list((self._loops.get(self._home, {}) | self._loops.get(self._latest, {})).items())
 
     def _loop(self, thread: int, done: int, count: int, what: str) -> None:
         loops = self._loops.setdefault(thread, {})

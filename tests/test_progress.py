@@ -1,5 +1,6 @@
 """What people see of something that takes long, on the error stream and in notebooks."""
 
+import contextvars
 import re
 import sys
 import threading
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from stereo_framework import Bound, Pipeline, progress
+from stereo_framework import Bound, Pipeline, progress, run
 from stereo_framework.aggregation import diffusion
 from stereo_framework.engine import slabs
 from stereo_framework.kernels.counting import counted, rounds_are_counted, rounds_counted_by
@@ -55,6 +56,32 @@ def test_a_single_result_tells_its_stage_the_rounds_and_the_time_left(capsys, mo
         rounds.close()
         assert shown.doing == "diffusion"
     capsys.readouterr()
+
+
+def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeypatch):
+    shown = Progress(1)
+    with listening(shown._loop):
+        shown.watch("boundary2007")
+        runs = counted(3, "run")
+        assert [next(runs) for _ in range(2)] == [0, 1]
+        context, slabs = contextvars.copy_context(), counted(4, "slab")
+        worker = threading.Thread(target=context.run, args=(next, slabs))
+        worker.start()
+        worker.join()
+        began = shown._loops[threading.get_ident()]["run"][2]
+        monkeypatch.setattr(time, "monotonic", lambda: began + 1)
+        # One of three runs took a second.
+        assert (shown.doing, shown.left) == ("boundary2007, run 2 of 3, slab 1 of 4", "about 2 s left")
+        assert shown._share() == (3, 1)
+
+
+def test_who_listens_hears_how_many_runs_of_a_script_are_done():
+    heard = []
+    script = {"matching_cost": "absolute_difference", "optimization": "winner_take_all"}
+    script["sweep"] = {"grid": {"matching_cost.truncation": [5, 20]}}
+    with listening(lambda thread, *told: heard.append(told)):
+        assert len(run(script, SCENE, workers=1)) == 2
+    assert [told for told in heard if told[2] == "run"] == [(0, 2, "run"), (1, 2, "run"), (2, 2, "run")]
 
 
 def _first_words(capsys):

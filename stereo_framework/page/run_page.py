@@ -13,7 +13,7 @@ from stereo_framework import limits
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes
-from stereo_framework.page.choosing import choosing_blocks
+from stereo_framework.page.choosing import choosing_blocks, is_scored
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
 from stereo_framework.page.pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.page.report_files import reports
@@ -26,7 +26,7 @@ from stereo_framework.tables.averages import averages
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.standings import standings
 from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
-from stereo_framework.tables.values import better, is_number, value
+from stereo_framework.tables.values import better, is_number
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit
 
 _MOST_METHODS = 40
@@ -105,7 +105,7 @@ def _drawing(path: Path) -> str:
 def _summary(results: Sequence[Result]) -> tuple[list[Block], list[str]]:
     """Tables of methods by scenes for each measure, and the methods' names, the best first."""
     protocol = results[0].protocol
-    measures = [name for name in shown_statistics(results) if better(name) and any(_scored(r, name) for r in results)]
+    measures = [name for name in shown_statistics(results) if better(name) and any(is_scored(r, name) for r in results)]
     if not measures:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
@@ -120,11 +120,6 @@ def _summary(results: Sequence[Result]) -> tuple[list[Block], list[str]]:
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
 
 
-def _scored(result: Result, name: str) -> bool:
-    found = value(result, name)
-    return is_number(found) and math.isfinite(found)
-
-
 def _by_scene(results: Sequence[Result], measure: str) -> tuple[PageTable, list[str]]:
     """A table of methods by scenes with means and ranks, and the methods' names, the best first."""
     found, direction = standings(results, [measure]), better(measure)
@@ -133,22 +128,17 @@ def _by_scene(results: Sequence[Result], measure: str) -> tuple[PageTable, list[
     several = len(found.scenes) > 1
     order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
     kept = order[:_MOST_METHODS]
-    names = setting_names(results)
+    seconds: dict[str, list[float]] = {}
+    for r, name in zip(results, setting_names(results), strict=True):
+        if r.matching_seconds is not None:
+            seconds.setdefault(name, []).append(r.matching_seconds)
     rows = []
     for i in kept:
-        seconds = [
-            t
-            for r, name in zip(results, names, strict=True)
-            if name == found.methods[i] and (t := r.matching_seconds) is not None
-        ]
-        numbers = [
-            *found.scores[i, :, 0].tolist(),
-            *([mean[i], rank[i]] if several else []),
-            fmean(seconds) if seconds else math.nan,
-        ]
+        taken = seconds.get(found.methods[i])
+        numbers = [*found.scores[i, :, 0].tolist(), *[mean[i], rank[i]] * several, fmean(taken) if taken else math.nan]
         rows.append([v if math.isfinite(v) else None for v in numbers])
     short, scenes = short_names(found.scenes), len(found.scenes)
-    header = ["method", *(short[s] for s in found.scenes), *(["mean", "mean rank"] if several else []), "seconds"]
+    header = ["method", *(short[s] for s in found.scenes), *["mean", "mean rank"] * several, "seconds"]
     directions = [direction] * scenes + [direction, "lower"] * several + [""]
     best = best_cells(rows, lambda i, j: (directions[j], j))
     cells = [
@@ -156,10 +146,9 @@ def _by_scene(results: Sequence[Result], measure: str) -> tuple[PageTable, list[
         for k, (i, row) in enumerate(zip(kept, rows, strict=True))
     ]
     said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
-    caption = (
-        f"{measure_name(measure)}{f' ({unit(measure)})' if unit(measure) else ''}, protocol {found.protocol}: {'; '.join(said)}"
-    )
-    notes = [*found.notes, *([f"the best {len(kept)} of {len(order)} methods and settings"] if len(kept) < len(order) else [])]
+    name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")
+    notes = [*found.notes, *[f"the best {len(kept)} of {len(order)} methods and settings"] * (len(kept) < len(order))]
+    caption = f"{name}, protocol {found.protocol}: {'; '.join(said)}"
     return PageTable(caption, header, cells, "; ".join(notes)), [found.methods[i] for i in order]
 
 
@@ -178,12 +167,8 @@ def _listing(results: Sequence[Result], means: Sequence[Result]) -> Block:
 
 def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
     """Charts for choosing among several methods or settings: those that scripts ask for, else of the HCI metrics, where they were measured."""
-    asked = [
-        (own, chart)
-        for own, report in reports(results, list(read_scripts(folder).values()))
-        for chart in read_report(report).charts
-    ]
-    if asked:
+    scripts = reports(results, list(read_scripts(folder).values()))
+    if asked := [(own, chart) for own, report in scripts for chart in read_report(report).charts]:
         return [block for own, chart in asked for block in choosing_blocks(own, chart)]
     return choosing_blocks(results) if len({setting_name(r) for r in results}) > 1 else []
 
@@ -256,9 +241,5 @@ def _details(folder: Path, results: Sequence[Result]) -> list[Block]:
     ]
     settings = "\n".join(f"{r.id} {r.scene} {r.method} {dict(r.parameters)}" for r in results)
     warnings = "\n".join(dict.fromkeys(f"{r.scene} {r.method}: {w}" for r in results for w in r.warnings))
-    return [
-        *scripts,
-        Details("Parameters of every result", settings),
-        *([Details("Warnings", warnings)] if warnings else []),
-        Details("Environment of this page", environment_text()),
-    ]
+    blocks = {"Parameters of every result": settings, "Warnings": warnings, "Environment of this page": environment_text()}
+    return [*scripts, *(Details(summary, text) for summary, text in blocks.items() if text)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stereo_framework.datasets import data_roots
-from stereo_framework.papers.paper import Context
+from stereo_framework.papers.paper import Context, short
 from stereo_framework.submission import find_maps, measure_map
 
 REGIONS = ("nonocc", "all", "disc")
@@ -45,4 +45,4 @@ def scores(context: Context, measure: str) -> dict[str, dict[str, float]]:
 
 
 def _columns(scene: str, measure: str, statistics: Mapping[str, float]) -> dict[str, float]:
-    return {f"{scene.rpartition('/')[2]}_{region}": statistics[f"{measure}_{region}"] for region in REGIONS}
+    return {f"{short(scene)}_{region}": statistics[f"{measure}_{region}"] for region in REGIONS}

@@ -16,6 +16,7 @@ from stereo_framework import limits
 from stereo_framework.datasets import find_scenes, load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
 from stereo_framework.io import read_bytes, write_disparity, write_own, write_pfm
+from stereo_framework.kernels.counting import counted
 from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
@@ -101,7 +102,11 @@ def run(
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
     found: dict[int, Result] = {}
-    with in_notebook(sum(len(task.protocols) for task in tasks)) as progress:
+    total = sum(len(task.protocols) for task in tasks)
+    # Who listens already, such as a bar over several scripts, hears of every result; a notebook's own bar counts them itself.
+    rounds = counted(total, "run")
+    next(rounds, None)
+    with in_notebook(total) as progress:
         for place, result in execute(
             [loaded],
             tasks,
@@ -115,6 +120,7 @@ def run(
             watch=progress.watch if progress else None,
         ):
             found[place] = result
+            next(rounds, None)
             if progress:
                 progress.advance()
     return ResultList(found[place] for place in sorted(found))
