@@ -60,7 +60,7 @@ def test_a_single_result_tells_its_stage_the_rounds_and_the_time_left(capsys, mo
 
 def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeypatch):
     shown = Progress(1)
-    with listening(shown._loop):
+    with rounds_counted_by(shown._loop):
         shown.watch("boundary2007")
         runs = counted(3, "run")
         assert [next(runs) for _ in range(2)] == [0, 1]
@@ -79,7 +79,7 @@ def test_who_listens_hears_how_many_runs_of_a_script_are_done():
     heard = []
     script = {"matching_cost": "absolute_difference", "optimization": "winner_take_all"}
     script["sweep"] = {"grid": {"matching_cost.truncation": [5, 20]}}
-    with listening(lambda thread, *told: heard.append(told)):
+    with rounds_counted_by(lambda thread, *told: heard.append(told)):
         assert len(run(script, SCENE, workers=1)) == 2
     assert [told for told in heard if told[2] == "run"] == [(0, 2, "run"), (1, 2, "run"), (2, 2, "run")]
 
