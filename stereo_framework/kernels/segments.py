@@ -43,8 +43,8 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     first = np.empty(rows * columns, np.int32)
     flat = differences.reshape(-1)
     inside = np.flatnonzero(flat != np.inf).astype(np.uint32)
-    inside = inside[_order(flat[inside])]
-    _join(inside, flat[inside], columns, scale, minimum, first)
+    order, ascending = _order(flat[inside])
+    _join(inside[order], ascending, columns, scale, minimum, first)
     # A segment is numbered by how many of the pixels up to its first one are the first of theirs.
     numbers = np.cumsum(first == np.arange(first.size), dtype=np.int32) - np.int32(1)
     return numbers[first].reshape(rows, columns)
@@ -98,8 +98,8 @@ def _differences(image: NDArray[np.float64], start: int, stop: int, differences:
                     differences[y, x, k] = np.sqrt(square)
 
 
-def _order(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The places of numbers that are not negative in ascending order, equal ones as they stand.
+def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The places of numbers that are not negative in ascending order, equal ones as they stand, and the numbers in that order.
 
     NumPy sorts numbers several times faster than places: a number's first bits and its place are sorted as one, and then those put right that
     differ in the other bits alone.
@@ -117,7 +117,8 @@ def _order(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         alike = first[1:] == first[:-1]
         some = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
         order[some] = order[some][np.argsort(sorted_[some], kind="stable")]
-    return order
+        sorted_[some] = numbers[order[some]]
+    return order, sorted_
 
 
 @kernel
