@@ -55,7 +55,7 @@ def arms(image: NDArray, length: int, threshold: float, far: int, far_threshold:
 def _least_above(limit: float) -> np.float32:
     """The least float32 that is not below a limit: float32 differences are below it when they are below the limit."""
     found = np.float32(limit)
-    return found if found >= limit else np.nextafter(found, np.float32(np.inf))
+    return found if float(found) >= limit else np.nextafter(found, np.float32(np.inf))
 
 
 @kernel
