@@ -72,20 +72,20 @@ def second_minimum(costs: NDArray, span: Span, none: Any, labels: Labels, out: M
         flat = costs[y].reshape(-1)
         _keep_minima(flat[:-2], flat[1:-1], flat[2:], none, line[1:-1])
         for x in range(columns):
-            first, last = x * levels + span[x, 0], x * levels + span[x, 1] - 1
-            label, least = x * levels + labels[y, x], none
-            if last > first:
-                line[first] = flat[first] if flat[first] <= flat[first + 1] else none
-                line[last] = flat[last] if flat[last] < flat[last - 1] else none
-                line[label] = none
-                # Slices cost more than the loop, and unsigned indices need no wraparound check.
-                for k in range(last - first + 1):
-                    minimum = line[np.uint64(first) + np.uint64(k)]
-                    least = minimum if minimum < least else least
+            first, stop = span[x, 0], span[x, 1]
+            own, minima = costs[y, x, first:stop], line[x * levels + first : x * levels + stop]
+            label, least, last = labels[y, x] - first, none, stop - first - 1
+            if last > 0:
+                minima[0] = own[0] if own[0] <= own[1] else none
+                minima[last] = own[last] if own[last] < own[last - 1] else none
+                if 0 <= label <= last:
+                    minima[label] = none
+                for k in range(minima.shape[0]):
+                    least = minima[k] if minima[k] < least else least
             if not least < none:
-                least = flat[label]
-                for k in range(first, last + 1):
-                    least = flat[k] if least < flat[k] < none else least
+                least = costs[y, x, labels[y, x]]
+                for k in range(own.shape[0]):
+                    least = own[k] if least < own[k] < none else least
             out[y, x] = least
 
 
