@@ -118,9 +118,11 @@ def evaluate(
 def add_pictures(folder: Path, measured: Sequence[Measured], stems: Sequence[str]) -> None:
     """Write pictures of maps and their errors to a folder's ``pictures``, under names that begin with the stems."""
     from stereo_framework.figures.result_pictures import write_pictures
+    from stereo_framework.io import output_folder
 
-    for one, stem in zip(measured, stems, strict=True):
-        write_pictures(folder / "pictures" / stem, one.disparity, one.scene, one.protocol)
+    with output_folder(folder):
+        for one, stem in zip(measured, stems, strict=True):
+            write_pictures(folder / "pictures" / stem, one.disparity, one.scene, one.protocol)
 
 
 def map_result(measured: Measured, method: str) -> Result:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from stereo_framework.errors import DataError
+from stereo_framework.io import write_bytes
 from stereo_framework.sweep.store import COLUMNS, FILE, LATEST, Store, opened_to_read
 
 _SMALLEST_ROW = 100
@@ -56,7 +56,7 @@ def salvage(folder: Path, new: Path) -> tuple[int, int]:
     for file in (*(one.relative_to(new) for one in maps), *(one.relative_to(folder) for one in folder.glob("*.yaml"))):
         if (folder / file).is_file():
             (new / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / file, new / file)
+            write_bytes(new / file, (folder / file).read_bytes())
     return len(saved), len(rows) - len(saved)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.io import output_folder
 from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"
@@ -74,6 +75,8 @@ class Store:
             try:
                 if create:
                     folder.mkdir(parents=True, exist_ok=True)
+                    # Before there is a results file, by which folders of earlier versions are known.
+                    self._stack.enter_context(output_folder(folder))
                     self._stack.enter_context(contextlib.closing(_locked(folder / LOCK)))
                     self._db = self._stack.enter_context(contextlib.closing(_connected(self._path)))
                     self._db.execute("PRAGMA journal_mode=WAL")
