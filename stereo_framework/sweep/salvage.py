@@ -70,8 +70,10 @@ def _last(db: sqlite3.Connection, path: Path) -> int:
 
 def _rows(db: sqlite3.Connection, first: int, last: int) -> Iterator[dict[str, Any]]:
     """The results of these numbers that can be read: where some cannot, one half after the other."""
-    names = ("key", "created", *COLUMNS)
     try:
+        # Those of earlier versions have no sum.
+        there = {name for _, name, *_ in db.execute("PRAGMA table_info(results)")}
+        names = ("key", "created", *COLUMNS, *({"sum"} & there))
         found = db.execute(f"SELECT {', '.join(names)} FROM results WHERE rowid BETWEEN ? AND ?", (first, last)).fetchall()
     except sqlite3.DatabaseError:
         if first < last:
