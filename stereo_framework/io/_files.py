@@ -67,7 +67,7 @@ def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) 
         too large, or empty where that is no file.
     """
     check_file(path)
-    raised = "" if most else f" ({limits.VARIABLE}=N in the environment raises that)"
+    raised = "" if most else f" ({limits.RAISED})"
     most = most or limits.most_bytes()
     try:
         size = os.stat(path).st_size

@@ -12,6 +12,7 @@ import yaml
 
 from stereo_framework import limits
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes
 from stereo_framework.page.choosing import choosing_blocks
@@ -66,7 +67,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     order: list[str] = []
     summary: list[Block] = []
     for same in protocols:
-        found, best_first = _summary(same)
+        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same))
         summary += found
         order = order or best_first
     if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
@@ -113,14 +114,14 @@ def _drawing(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def _summary(results: Sequence[Result]) -> tuple[list[Block], list[str]]:
+def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Block], list[str]]:
     """Tables of methods by scenes for each measure, and the methods' names, the best first."""
     protocol = results[0].protocol
     measures = [name for name in shown_statistics(results) if better(name) and any(_scored(r, name) for r in results)]
     if not measures:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
-        found, names = standings(results, measures), setting_names(results)
+        found = standings(results, measures, names)
         tables = [_by_scene(results, names, found, k) for k in range(len(measures))]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
@@ -199,7 +200,10 @@ def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
     ]
     if asked:
         return [block for own, chart in asked for block in choosing_blocks(own, chart)]
-    return choosing_blocks(results) if len({setting_name(r) for r in results}) > 1 else []
+    measured = {name for r in results for name in r.statistics}
+    return (
+        choosing_blocks(results) if not measured.isdisjoint(HCI_METRICS) and len({setting_name(r) for r in results}) > 1 else []
+    )
 
 
 def _maps(

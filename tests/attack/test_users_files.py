@@ -1,6 +1,7 @@
 """What belongs to the user stays as it is: scripts beside the results, plug-ins that nobody asked for, inputs."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -190,8 +191,18 @@ def test_check_without_plug_ins(tmp_path, stranger):
 def test_the_limit_of_pixels_can_be_moved(tmp_path, monkeypatch):
     write_image("a.png", np.zeros((20, 30), np.uint8))
     monkeypatch.setenv("STEREO_MAX_PIXELS", "599")
-    with pytest.raises(DataError, match=r"a\.png: says 30x20 pixels; at most 599 are read \(STEREO_MAX_PIXELS=N"):
+    with pytest.raises(
+        DataError, match=r"a\.png: says 30x20 pixels; at most 599 are read \(--max-pixels N, or STEREO_MAX_PIXELS=N"
+    ):
         read_image("a.png")
+    result = call("match", "a.png", "a.png", "--max-pixels", "500")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "a.png: says 30x20 pixels; at most 500 are read" in result.stderr
+    # The option is for the one command.
+    with pytest.raises(DataError, match="at most 599 are read"):
+        read_image("a.png")
+    with limits.pixels(600):
+        assert read_image("a.png").shape == (20, 30)
     monkeypatch.setenv("STEREO_MAX_PIXELS", "600")
     assert read_image("a.png").shape == (20, 30)
     monkeypatch.setenv("STEREO_MAX_PIXELS", "many")
@@ -220,6 +231,14 @@ def test_scripts_from_pipes(tmp_path):
     result = subprocess.run(command, input=METHOD.encode(), capture_output=True, check=False)
     assert (result.returncode, result.stderr) == (0, b""), result.stderr
     assert result.stdout.startswith(b"/dev/stdin: fine; 1 run")
+
+
+@pytest.mark.parametrize("words", [["x" * 50_000], ["--" + "x" * 50_000], ["match", "--" + "x" * 50_000]])
+def test_wrong_words_are_shown_shortened(words):
+    result = call(*words)
+    assert result.exit_code == 2
+    assert re.search(r"\(500\d\d characters\)", result.stderr)
+    assert len(result.stderr) < 1000
 
 
 # --- the last catch ---------------------------------------------------------------------------------------------------
