@@ -185,7 +185,7 @@ class Store:
                 number = known[0]
             else:
                 number = self._db.execute("INSERT INTO plans (script, created) VALUES (?, ?)", (text, time.time())).lastrowid
-            self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", [(number, i, key) for i, key in enumerate(keys)])
+            self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", ((number, i, key) for i, key in enumerate(keys)))
 
     def refuse_method(self, method: str) -> None:
         """Raise a DataError if a method of the latest script has that name."""
