@@ -151,6 +151,20 @@ def write_bytes(path: PathLike, data: bytes) -> None:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+def make_folder(folder: PathLike) -> None:
+    """Make a folder, and those around it, where they are missing.
+
+    Raises
+    ------
+    DataError
+        It cannot be made.
+    """
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
 RECORD = ".written-by-stereo-framework"
 """In an output folder: the names of the files that this program wrote there, one a line."""
 

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import quote
 
 from stereo_framework import __version__
-from stereo_framework.errors import DataError
 from stereo_framework.figures.layers import LARGEST_ERROR, colour_table
-from stereo_framework.io import PathLike, is_own, output_folder, write_bytes
+from stereo_framework.io import PathLike, is_own, make_folder, output_folder, write_bytes
 from stereo_framework.page.pictures import Scenes, data_uri
 from stereo_framework.tables.formats import write_text
 
@@ -220,14 +219,11 @@ class Page:
             write_text(path, text)
             if isinstance(pictures, _Inside):
                 return
-            try:
-                for old in [*folder.iterdir()] if folder.is_dir() else []:
-                    if re.fullmatch(re.escape(path.stem) + r"-\d+\.(js|png|svg)", old.name) and is_own(old):
-                        old.unlink()
-                if pictures.files:
-                    folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
+            for old in [*folder.iterdir()] if folder.is_dir() else []:
+                if re.fullmatch(re.escape(path.stem) + r"-\d+\.(js|png|svg)", old.name) and is_own(old):
+                    old.unlink()
+            if pictures.files:
+                make_folder(folder)
             for name, content in pictures.files.items():
                 write_bytes(folder / name, content)
 

@@ -153,6 +153,8 @@ class Settings:
     def __init__(self, method: Method, common: Common):
         self.method, self.groups = method.name, method.groups
         self._seed, self.common, self._builder = method.seed, common, _Builder(method)
+        # Where no axis changes it all runs share one.
+        self._search = dict(common.search)
         placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
         self._names = [axis.name for _, axis in placed]
         self._searches = [(g, axis) for g, axis in placed if axis.name.startswith("search.")]
@@ -166,8 +168,7 @@ class Settings:
         """The run of one choice: for each group an index or, where its axis is continuous, the value."""
         seed = next((axis.at(choice[g]).value for g, axis in self._seeds), self._seed)
         values: dict[str, Any] = {"seed": seed}
-        # Where no axis changes it all runs share one.
-        search = {**self.common.search} if self._searches else self.common.search
+        search = dict(self._search) if self._searches else self._search
         for g, axis in self._searches:
             values[axis.name] = search[axis.name.removeprefix("search.")] = axis.at(choice[g]).value
         pipeline, seeded = self._builder.pipeline(tuple(choice), seed, values)

@@ -12,8 +12,7 @@ import numpy as np
 import yaml
 
 from stereo_framework.datasets import load_scene, scene_names
-from stereo_framework.errors import DataError
-from stereo_framework.io import PathLike, write_bytes, write_disparity, write_image
+from stereo_framework.io import PathLike, make_folder, write_bytes, write_disparity, write_image
 from stereo_framework.scene import Scene
 from stereo_framework.sweep.identity import scene_digest
 
@@ -43,10 +42,7 @@ def keep_scene(out: Path, scene: Scene, data: str | None = None) -> None:
     folder = out / FOLDER / f"{_file_name(scene.name)}-{scene_digest(scene)[:8]}"
     if (folder / "scene.yaml").is_file():
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    make_folder(folder)
     # Written last: a folder with it is whole.
     write_bytes(folder / "scene.yaml", yaml.safe_dump(_written(folder, scene), sort_keys=False).encode())
 

@@ -46,7 +46,7 @@ _IS_BESIDE = f"plans.script = '{json.dumps(_BESIDE)}'"
 LATEST = f"(SELECT plan FROM plans WHERE NOT {_IS_BESIDE} ORDER BY created DESC, plan DESC LIMIT 1)"
 
 
-class Store:
+class Store(contextlib.ExitStack):
     """Results of one output folder.
 
     A plan lists the results that one script asks for, in order; results are shared between plans by content, so that a repeated or
@@ -72,20 +72,20 @@ class Store:
         nothing = DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
         if not create and not self._path.is_file():
             raise nothing
-        self._stack = contextlib.ExitStack()
+        super().__init__()
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             try:
                 if create:
                     folder.mkdir(parents=True, exist_ok=True)
                     # Before there is a results file, by which folders of earlier versions are known.
-                    self._stack.enter_context(output_folder(folder))
-                    self._stack.enter_context(contextlib.closing(_locked(folder / LOCK)))
-                    self._db = self._stack.enter_context(contextlib.closing(_connected(self._path)))
+                    self.enter_context(output_folder(folder))
+                    self.enter_context(contextlib.closing(_locked(folder / LOCK)))
+                    self._db = self.enter_context(contextlib.closing(_connected(self._path)))
                     self._db.execute("PRAGMA journal_mode=WAL")
                     self._db.execute("PRAGMA synchronous=NORMAL")
                 else:
-                    self._db = self._stack.enter_context(opened_to_read(self._path))
+                    self._db = self.enter_context(opened_to_read(self._path))
                 usable = self._prepare(create=create)
             except (OSError, sqlite3.Error) as error:
                 raise DataError(f"{self._path}: cannot be used as a results store: {error}{_save_it(folder)}") from error
@@ -160,16 +160,6 @@ class Store:
             yield
         except (sqlite3.Error, ValueError, RecursionError) as error:
             raise DataError(f"{self._path}: cannot be read: {error}{_save_it(self.folder)}") from error
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stack.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def plan(self, keys: Sequence[str], script: Any, *, grow: bool = False) -> None:
         """Make `keys`, in this order, the results that the folder is about; the same plan twice is one, and can `grow`."""
