@@ -227,20 +227,25 @@ def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[s
 
 
 def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str]) -> list[str]:
-    """Which methods were measured on a part of the HCI subsets alone.
+    """Which methods were measured on a part of the pixels alone, those with an estimate, so that their scores are not those of dense maps.
 
-    Of fragmentation that means structures that were missed; what has no estimate there, porosity tells.
+    Of fragmentation that would mean structures that were missed; what has no estimate there, porosity tells.
     """
     least: dict[str, float] = {}
     for (method, _), result in table.items():
-        shares = [
-            result.statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan)
-            for name in measures
-            if name != "hci_fragmentation"
-        ]
+        shares = [_coverage(result, name) for name in measures if name != "hci_fragmentation"]
         known = [share for share in shares if share < _COVERED]
         if known:
             least[method] = min([*known, least.get(method, 1.0)])
     told = [f"{method} (down to {share:.0%})" for method, share in sorted(least.items(), key=lambda item: item[1])]
     more = f" and {len(told) - 3} more" if len(told) > 3 else ""
-    return [f"measured on a part of the subsets, where there is an estimate: {', '.join(told[:3])}{more}"] if told else []
+    return [f"measured on a part of the pixels alone, those with an estimate: {', '.join(told[:3])}{more}"] if told else []
+
+
+def _coverage(result: Result, name: str) -> float:
+    """The share of its pixels that a measure was taken on, NaN where missing estimates count in it."""
+    if name.startswith("hci_"):
+        return result.statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan)
+    if name == "error_rate":
+        return 1 - result.statistics.get("sparsity_rate", np.nan)
+    return 1 - result.statistics.get(f"invalid_pixels_{name.rpartition('_')[2]}", np.nan) / 100

@@ -87,8 +87,22 @@ def test_a_score_that_others_have_counts_as_the_worst():
 def test_a_part_that_was_measured_is_told():
     given = {"hci_coverage_offset": 0.25, "hci_coverage_fuzziness": 0.5}
     found = standings(scored({"a": {A: given}, "b": {A: {"hci_coverage_offset": 1.0}}}))
-    assert found.notes == ("measured on a part of the subsets, where there is an estimate: a (down to 25%)",)
+    assert found.notes == ("measured on a part of the pixels alone, those with an estimate: a (down to 25%)",)
     assert standings(scored({"a": {A: given}}), [FAT]).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("measure", "left_out"),
+    [("bad_pixels_nonocc", {"invalid_pixels_nonocc": 40.0}), ("error_rate", {"sparsity_rate": 0.4})],
+)
+def test_measures_that_count_missing_estimates_apart_tell_how_many(measure, left_out):
+    nothing = dict.fromkeys(left_out, 0.0)
+    found = standings(
+        [result(A, {}, {measure: 0.03, **left_out}, method="a"), result(A, {}, {measure: 0.5, **nothing}, method="b")], [measure]
+    )
+    assert found.notes == ("measured on a part of the pixels alone, those with an estimate: a (down to 60%)",)
+    # Where they count as wrong, nothing is to be told.
+    assert standings([result(A, {}, {"bad_pixels_nonocc": 0.5}, method="a")], ["bad_pixels_nonocc"]).notes == ()
 
 
 TRUNCATION, SIZE = "matching_cost.truncation", "aggregation.box.size"
