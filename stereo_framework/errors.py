@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _LINE = 1000
 """Characters of a line that an error prints; what is longer holds an input, not a message."""
@@ -75,6 +75,17 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
     legal = f"legal{' ' + kind if kind else ''}: {short(', '.join(names)) or 'none'}"
     close = close_names(name, names)
     return f"{legal}; did you mean {short(close[0], 80)!r}?" if close else legal
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """The first names and how many more there are.
+
+    Examples
+    --------
+    >>> few(["census", "rank", "birchfield"], 2)
+    'census, rank and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def close_names(name: str, names: Iterable[str], count: int = 1) -> list[str]:

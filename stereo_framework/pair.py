@@ -106,15 +106,11 @@ class Pair:
         most = max(math.ceil(search.maximum / factor / step - 1e-6) * step, least + step)
         domain = None
         if self.domain is not None:
-            extreme = {"low": np.min, "high": np.max, "match_low": np.min, "match_high": np.max}
+            of_blocks: dict[str, Any] = {"low": np.min, "high": np.max, "match_low": np.min, "match_high": np.max}
             found: dict[str, Any] = {}
             for name, array in ((name, array) for name, array in vars(self.domain).items() if array is not None):
-                blocks = _blocks(array, factor)
-                found[name] = (
-                    blocks.any(axis=(1, 3))
-                    if name.endswith("valid")
-                    else (extreme[name](blocks, axis=(1, 3)) / factor).astype(np.float32)
-                )
+                one = of_blocks.get(name, np.any)(_blocks(array, factor), axis=(1, 3))
+                found[name] = one if one.dtype == bool else (one / factor).astype(np.float32)
             domain = Domain(**found)
         reference, match = _shrunk(self.reference, factor), _shrunk(self.match, factor)
         return Pair(reference, match, replace(search, minimum=least, maximum=most), domain)

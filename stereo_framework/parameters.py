@@ -11,7 +11,7 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -93,11 +93,17 @@ class Located:
 
 def located(annotation: Any, value: Any, folder: Path) -> Any:
     """A legal value with the files that it names, if its annotation says that it names some, found from a folder."""
-    if isinstance(annotation, Located):
-        return value if value is None else annotation.start(value, folder)
-    for part in typing.get_args(annotation):
-        value = located(part, value, folder)
+    for part in _parts(annotation):
+        if isinstance(part, Located) and value is not None:
+            value = part.start(value, folder)
     return value
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """An annotation and all that it is made of: its type, alternatives, elements, bounds, units."""
+    yield annotation
+    for part in typing.get_args(annotation):
+        yield from _parts(part)
 
 
 @functools.cache
@@ -115,46 +121,57 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
 
 
 @functools.cache
-def model(function: Callable[..., Any]) -> type[pydantic.BaseModel]:
-    """The strict pydantic model of parameters; built on first use."""
+def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapter[Any]]:
+    """Pydantic's strict check of each parameter's annotation, by name; built on first use."""
     import pydantic
 
-    fields: dict[str, Any] = {
-        name: (p.annotation, ... if p.default is p.empty else p.default) for name, p in parameters_of(function).items()
-    }
-    config = pydantic.ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=(), frozen=True)
-    return pydantic.create_model(function.__name__, __config__=config, **fields)
+    found = {}
+    for name, parameter in parameters_of(function).items():
+        annotation = parameter.annotation
+        kind = typing.get_args(annotation)[0] if typing.get_origin(annotation) is Annotated else annotation
+        # Records have checked themselves, and pydantic refuses to be told how to check them.
+        config = None if dataclasses.is_dataclass(kind) else pydantic.ConfigDict(strict=True, allow_inf_nan=False)
+        found[name] = pydantic.TypeAdapter(annotation, config=config)
+    return found
+
+
+def _checked(function: Callable[..., Any], parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values that are legal, with the defaults of what is not given, and messages about all others, both by name."""
+    import pydantic
+
+    legal, checkers = parameters_of(function), checkers_of(function)
+    given = {str(name): plain(value) for name, value in parameters.items()}
+    values: dict[str, Any] = {}
+    faults: dict[str, str] = {}
+    for name, parameter in legal.items():
+        if name not in given:
+            values[name] = parameter.default
+            if parameter.default is parameter.empty:
+                faults[name] = "is missing"
+            continue
+        value, annotation = given[name], parameter.annotation
+        try:
+            values[name] = checkers[name].validate_python(value, strict=True)
+        except pydantic.ValidationError as error:
+            fault = error.errors(include_url=False)[-1]
+            close = close_names(value, _choices(annotation)) if isinstance(value, str) else []
+            near = f"; did you mean {close[0]!r}?" if close else ""
+            own_words = fault["type"] == "value_error"
+            faults[name] = str(fault["ctx"]["error"]) if own_words else f"{spelled(value)} is not {describe(annotation)}{near}"
+        else:
+            if isinstance(value, int) and value > limits.WINDOW and unit(annotation) == "pixels":
+                faults[name] = f"{value} pixels are more than any image has in a row; legal: up to {limits.WINDOW}"
+    # The name of a record means nothing to whoever writes one down.
+    whose = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
+    for name in given:
+        if name not in legal:
+            faults[name] = f"no such parameter{whose}; {nearest(name, legal, kind='parameters')}"
+    return values, faults
 
 
 def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with values of parameters: messages by name, empty when all is well."""
-    import pydantic
-
-    legal = parameters_of(function)
-    given = {str(name): plain(value) for name, value in parameters.items()}
-    found = {}
-    try:
-        model(function)(**given)
-    except pydantic.ValidationError as error:
-        for fault in error.errors(include_url=False):
-            name = str(fault["loc"][0])
-            if name not in legal:
-                # The name of a record means nothing to whoever writes one down.
-                whose = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
-                found[name] = f"no such parameter{whose}; {nearest(name, legal, kind='parameters')}"
-            elif name not in given:
-                found[name] = "is missing"
-            elif fault["type"] == "value_error":
-                found[name] = str(fault["ctx"]["error"])
-            else:
-                value, annotation = given[name], legal[name].annotation
-                close = close_names(value, _choices(annotation)) if isinstance(value, str) else []
-                near = f"; did you mean {close[0]!r}?" if close else ""
-                found[name] = f"{spelled(value)} is not {describe(annotation)}{near}"
-    for name, value in given.items():
-        if name in legal and isinstance(value, int) and value > limits.WINDOW and unit(legal[name].annotation) == "pixels":
-            found.setdefault(name, f"{value} pixels are more than any image has in a row; legal: up to {limits.WINDOW}")
-    return found
+    return _checked(function, parameters)[1]
 
 
 def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,11 +182,10 @@ def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -
     ParameterError
         Unknown names or illegal values, one line each.
     """
-    found = parameter_faults(function, parameters)
-    if found:
-        raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in found.items()))
-    checked = model(function)(**{name: plain(value) for name, value in parameters.items()})
-    return {name: getattr(checked, name) for name in parameters_of(function)}
+    values, faults = _checked(function, parameters)
+    if faults:
+        raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in faults.items()))
+    return values
 
 
 def require(function: Callable[..., Any], **values: Any) -> None:
@@ -190,10 +206,8 @@ def plain(value: Any) -> Any:
 
 def _choices(annotation: Any) -> list[str]:
     """The texts that an annotation lists, itself or as one of its alternatives."""
-    arguments = typing.get_args(annotation)
-    if typing.get_origin(annotation) is Literal:
-        return [value for value in arguments if isinstance(value, str)]
-    return [choice for argument in arguments for choice in _choices(argument)]
+    lists = (typing.get_args(part) for part in _parts(annotation) if typing.get_origin(part) is Literal)
+    return [value for values in lists for value in values if isinstance(value, str)]
 
 
 def describe(annotation: Any) -> str:
@@ -203,9 +217,9 @@ def describe(annotation: Any) -> str:
         told = [extra.text for extra in arguments[1:] if isinstance(extra, Words)]
         if told:
             return told[-1]
-        bounds = {Gt: "gt", Ge: "ge", Lt: "lt", Le: "le"}
-        signs = {Gt: ">", Ge: ">=", Lt: "<", Le: "<="}
-        limits = [f"{signs[type(b)]} {getattr(b, bounds[type(b)]):g}" for b in arguments[1:] if type(b) in bounds]
+        signs = {Gt: (">", "gt"), Ge: (">=", "ge"), Lt: ("<", "lt"), Le: ("<=", "le")}
+        bounds = [(b, *signs[type(b)]) for b in arguments[1:] if type(b) in signs]
+        limits = [f"{sign} {getattr(bound, field):g}" for bound, sign, field in bounds]
         return " ".join([describe(arguments[0]), " and ".join(limits)]).strip()
     if origin in (typing.Union, types.UnionType):
         return " or ".join(describe(a) for a in arguments)
@@ -219,9 +233,7 @@ def describe(annotation: Any) -> str:
 
 def unit(annotation: Any) -> str:
     """Unit in an annotation or one of its alternatives; empty where there is none."""
-    if isinstance(annotation, Unit):
-        return annotation.text
-    return next(filter(None, map(unit, typing.get_args(annotation))), "")
+    return next((part.text for part in _parts(annotation) if isinstance(part, Unit)), "")
 
 
 def spelled(value: Any) -> str:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import functools
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import numpy as np
+
+from stereo_framework.kernels.context import holding
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _KEPT: contextvars.ContextVar[dict[Hashable, Any] | None] = contextvars.ContextVar("artefacts", default=None)
 
 
-@contextlib.contextmanager
-def keeping(kept: dict[Hashable, Any]) -> Iterator[None]:
-    """Let functions under `per_image` keep their results in `kept`, and find them there."""
-    token = _KEPT.set(kept)
-    try:
-        yield
-    finally:
-        _KEPT.reset(token)
+def keeping(kept: dict[Hashable, Any]) -> AbstractContextManager[Any]:
+    """Within the block, functions under `per_image` keep their results in `kept` and find them there."""
+    return holding(_KEPT, kept)
 
 
 def kept_here() -> dict[Hashable, Any] | None:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from stereo_framework.kernels.compiling import told
-from stereo_framework.kernels.counting import is_heard, listening
+from stereo_framework.kernels.compiling import compiling_announced_to
+from stereo_framework.kernels.counting import rounds_are_counted, rounds_counted_by
 
 COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
 EVERY_SECONDS = 5.0
@@ -42,7 +42,7 @@ class Progress:
         self._began: tuple[float, int] | None = None
         self._doing: dict[int, str] = {}
         self._loops: dict[int, dict[str, tuple[int, int, float]]] = {}
-        self._latest = 0
+        self._home, self._latest = threading.get_ident(), 0
         self._kernel, self._kernels = "", set[str]()
         self._notebook, self._picture = notebook, None
         self._bar: Any = None
@@ -52,8 +52,8 @@ class Progress:
         self._teller = threading.Thread(target=self._tell, daemon=True)
 
     def __enter__(self) -> Progress:
-        self._listening.enter_context(told(self._compiling))
-        self._listening.enter_context(listening(self._loop))
+        self._listening.enter_context(compiling_announced_to(self._compiling))
+        self._listening.enter_context(rounds_counted_by(self._loop))
         if self._notebook:
             return self
         if sys.stderr.isatty():
@@ -104,7 +104,7 @@ class Progress:
     @property
     def doing(self) -> str:
         """What is being computed: the stage, the round of each of its loops, the kernel that is compiled."""
-        parts = [self._doing.get(self._latest, "")]
+        parts = [self._doing.get(self._latest) or self._doing.get(self._home, "")]
         parts += [f"{what} {done + 1} of {count}" for what, (done, count, _) in self._present()]
         if self._kernel:
             parts.append(f"compiling {self._kernel} ({len(self._kernels)} so far)")
@@ -118,8 +118,11 @@ class Progress:
         return ""
 
     def _present(self) -> list[tuple[str, tuple[int, int, float]]]:
-        """The loops of what was heard last, the outermost first: what a round is, rounds done and in all, when it began."""
-        return list(self._loops.get(self._latest, {}).items())
+        """The loops of what was heard last, the outermost first: what a round is, rounds done and in all, when it began.
+
+        Around them are those of the thread that shows all this, which may have others work for it.
+        """
+        return list((self._loops.get(self._home, {}) | self._loops.get(self._latest, {})).items())
 
     def _loop(self, thread: int, done: int, count: int, what: str) -> None:
         loops = self._loops.setdefault(thread, {})
@@ -139,7 +142,7 @@ class Progress:
             if self._bar:
                 self._bar.console.print(COMPILING)
             else:
-                say_compiling(kernel)
+                _say(COMPILING)
         self._draw()
 
     def _share(self) -> tuple[int | None, int]:
@@ -183,31 +186,29 @@ class Progress:
         while not self._ended.wait(EVERY_SECONDS):
             doing = ", ".join(filter(None, [self.doing, self.left]))
             if self.total == 1 and doing and self._began is not None:
-                text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far\n"
+                text = f"{doing}, {_duration(time.monotonic() - self._began[0])} so far"
             elif self.total > 1 and self.count < self.total:
                 parts = [f"{self.count} of {self.total} done", *filter(None, [self.rate()])]
-                text = ", ".join(parts) + (f" ({doing})" if doing else "") + "\n"
+                text = ", ".join(parts) + (f" ({doing})" if doing else "")
             else:
                 continue
-            # In one piece with its end: others write too.
-            print(text, end="", file=sys.stderr, flush=True)
+            _say(text)
 
 
 @contextlib.contextmanager
-def in_notebook(total: int, things: str = "runs") -> Iterator[Progress | None]:
+def in_notebook(total: int) -> Iterator[Progress | None]:
     """A bar where the call came from a notebook and nobody watches it already; None elsewhere."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if is_heard() or getattr(shell, "kernel", None) is None:
+    if rounds_are_counted() or getattr(shell, "kernel", None) is None:
         yield None
         return
-    with Progress(total, things, notebook=True) as progress:
+    with Progress(total, notebook=True) as progress:
         yield progress
 
 
-def say_compiling(kernel: str = "") -> None:
-    """Say on the error stream why this takes long."""
-    # In one piece with its end: others write too.
-    print(COMPILING + "\n", end="", file=sys.stderr, flush=True)
+def _say(line: str) -> None:
+    """Write a line to the error stream in one piece with its end, since others write there too."""
+    print(f"{line}\n", end="", file=sys.stderr, flush=True)
 
 
 def bar(*columns: Any) -> Any:

@@ -108,6 +108,9 @@ class Scene(Shown):
     ranges : mapping of (int, int) to callable
         Loaders of disparity ranges of each pixel's own by frame pair, as for `truths`: smallest and largest disparity, two float32 maps in
         pixels, NaN = no limit.
+    stand_in : callable, optional
+        Loader of one's own reference map of the pair, which stands in for the truth in measures without truth: pixels, NaN = not to be relied upon.
+        None: `sweep.reference` makes one.
     """
 
     name: str
@@ -126,17 +129,14 @@ class Scene(Shown):
     whole_truth: bool = False
     weight: float = 1.0
     ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(default_factory=dict)
+    stand_in: Callable[[], Disparity] | None = None
 
     def __post_init__(self) -> None:
         for what in ("reference_index", "match_index"):
             if not 0 <= getattr(self, what) < len(self.frames):
-                raise DataError(
-                    f"scene {self.name}: {what} {getattr(self, what)} is not one of its frames 0..{len(self.frames) - 1}"
-                )
+                raise self._fault(f"{what} {getattr(self, what)} is not one of its frames 0..{len(self.frames) - 1}")
         if self.frames[self.reference_index].position == self.frames[self.match_index].position:
-            raise DataError(
-                f"scene {self.name}: reference frame {self.reference_index} and match frame {self.match_index} have the same position"
-            )
+            raise self._fault(f"reference frame {self.reference_index} and match frame {self.match_index} have the same position")
         if self.search is not None:
             object.__setattr__(self, "search", replace(self.search, direction=self.direction))
 
@@ -227,8 +227,8 @@ class Scene(Shown):
         image = self.image(self.match_index)
         if image.shape != self.reference.shape:
             a, b = self.frames[self.reference_index], self.frames[self.match_index]
-            raise DataError(
-                f"scene {self.name}: {a.name} is {_size(self.reference)} and {b.name} is {_size(image)}; both images must be of one size"
+            raise self._fault(
+                f"{a.name} is {_size(self.reference)} and {b.name} is {_size(image)}; both images must be of one size"
             )
         return image
 
@@ -251,13 +251,13 @@ class Scene(Shown):
         for name, limits in (("smallest", low), ("largest", high)):
             self._same_size(limits, f"the map of {name} disparities")
             if limits.dtype != np.float32:
-                raise DataError(f"scene {self.name}: the map of {name} disparities is {limits.dtype}; expected float32")
+                raise self._fault(f"the map of {name} disparities is {limits.dtype}; expected float32")
         if (low > high).any():
             y, x = np.argwhere(low > high)[0]
-            raise DataError(
-                f"scene {self.name}: the smallest disparity at row {y}, column {x} is {low[y, x]:g}, above the largest, {high[y, x]:g}"
+            raise self._fault(
+                f"the smallest disparity at row {y}, column {x} is {low[y, x]:g}, above the largest, {high[y, x]:g}"
             )
-        return _read_only(low), _read_only(high)
+        return read_only(low), read_only(high)
 
     def _loaded(self, index: int) -> tuple[Image, Mask | None]:
         if index not in self._images:
@@ -267,17 +267,17 @@ class Scene(Shown):
             if given is not None:
                 if given.shape != image.shape[:2] or given.dtype != bool:
                     said = f"{given.dtype} {given.shape}; expected bool {image.shape[:2]}"
-                    raise DataError(f"scene {self.name}: the mask of {self.frames[index].name} is {said}")
+                    raise self._fault(f"the mask of {self.frames[index].name} is {said}")
                 valid = given if valid is None else valid & given
             if valid is not None and not valid.any():
-                raise DataError(f"scene {self.name}: {self.frames[index].name} has no valid pixel")
+                raise self._fault(f"{self.frames[index].name} has no valid pixel")
             if valid is None or valid.all():
-                self._images[index] = _read_only(image), None
+                self._images[index] = read_only(image), None
             else:
                 # On use: it brings numba, which shells that complete names of scenes do not wait for.
                 from stereo_framework.kernels.filling import fill_invalid
 
-                self._images[index] = _read_only(fill_invalid(image, valid)), _read_only(valid)
+                self._images[index] = read_only(fill_invalid(image, valid)), read_only(valid)
         return self._images[index]
 
     @cached_property
@@ -287,15 +287,11 @@ class Scene(Shown):
     def _load(self, index: int) -> Image:
         image = self.frames[index].load()
         if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3) or 0 in image.shape:
-            raise DataError(
-                f"scene {self.name}: {self.frames[index].name} has shape {image.shape}; expected (rows, columns[, 3])"
-            )
+            raise self._fault(f"{self.frames[index].name} has shape {image.shape}; expected (rows, columns[, 3])")
         if image.dtype not in (np.uint8, np.float32):
-            raise DataError(f"scene {self.name}: {self.frames[index].name} is {image.dtype}; expected uint8 or float32")
+            raise self._fault(f"{self.frames[index].name} is {image.dtype}; expected uint8 or float32")
         if image.dtype == np.float32 and np.isinf(image).any():
-            raise DataError(
-                f"scene {self.name}: {self.frames[index].name} contains infinite intensities; NaN marks pixels without data"
-            )
+            raise self._fault(f"{self.frames[index].name} contains infinite intensities; NaN marks pixels without data")
         return image
 
     @cached_property
@@ -322,13 +318,13 @@ class Scene(Shown):
             The scene has no such mask, or it has another shape than the images.
         """
         if name not in self.masks:
-            raise DataError(f"scene {self.name}: no mask {name!r}; it has {', '.join(sorted(self.masks)) or 'none'}")
+            raise self._fault(f"no mask {name!r}; it has {', '.join(sorted(self.masks)) or 'none'}")
         mask = self.masks[name]()
         self._same_size(mask, f"mask {name}")
         return mask
 
     def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
-        """The same sequence with another frame pair. Truth goes with its own pair, masks only with the present one; the border stays.
+        """The same sequence with another frame pair. Truth goes with its own pair, masks and the stand-in only with the present one; the border stays.
 
         Parameters
         ----------
@@ -339,7 +335,12 @@ class Scene(Shown):
         """
         same = (reference_index, match_index) == (self.reference_index, self.match_index)
         pair = replace(
-            self, reference_index=reference_index, match_index=match_index, search=search, masks=self.masks if same else {}
+            self,
+            reference_index=reference_index,
+            match_index=match_index,
+            search=search,
+            masks=self.masks if same else {},
+            stand_in=self.stand_in if same else None,
         )
         if search is None and self.search is not None:
             pair = replace(pair, search=self.search.scaled(pair._distance / self._distance))
@@ -357,12 +358,15 @@ class Scene(Shown):
         truth = self.truths[a, b]()
         self._same_size(truth, f"truth of {self.frames[a].name}")
         if not np.isfinite(truth).any():
-            raise DataError(f"scene {self.name}: truth of {self.frames[a].name} holds no known disparity")
-        return _read_only(truth)
+            raise self._fault(f"truth of {self.frames[a].name} holds no known disparity")
+        return read_only(truth)
+
+    def _fault(self, said: str) -> DataError:
+        return DataError(f"scene {self.name}: {said}")
 
     def _same_size(self, array: NDArray, what: str) -> None:
         if array.shape != self.reference.shape[:2]:
-            raise DataError(f"scene {self.name}: {what} is {_size(array)}, its images are {_size(self.reference)}")
+            raise self._fault(f"{what} is {_size(array)}, its images are {_size(self.reference)}")
 
 
 def inside_border(shape: tuple[int, ...], border: int) -> Mask:
@@ -373,7 +377,7 @@ def inside_border(shape: tuple[int, ...], border: int) -> Mask:
     return inside
 
 
-def _read_only(array: NDArray) -> NDArray:
+def read_only(array: NDArray) -> NDArray:
     """A read-only view: the loader's own array stays as it is."""
     view = array.view()
     view.flags.writeable = False

@@ -137,14 +137,12 @@ class Search:
         >>> Search(0, 400).check_width(741)
         'the range 0..400 of disparities is wider than half of the 741 columns of the image; most of it is out of view nearly everywhere'
         """
-        said = f"the range {self.minimum:g}..{self.maximum:g} of disparities"
-        if self.maximum - self.minimum + 1 > columns:
-            raise ParameterError(
-                f"{said} has {self.maximum - self.minimum + 1:g} pixels, it is wider than the image of {columns} columns"
-            )
+        said, width = f"the range {self.minimum:g}..{self.maximum:g} of disparities", self.maximum - self.minimum + 1
+        if width > columns:
+            raise ParameterError(f"{said} has {width:g} pixels, it is wider than the image of {columns} columns")
         if self.minimum >= columns or self.maximum <= -columns:
             raise ParameterError(f"{said} lies beyond the image of {columns} columns: no pixel has a counterpart there")
-        if self.maximum - self.minimum + 1 > columns / 2:
+        if width > columns / 2:
             return f"{said} is wider than half of the {columns} columns of the image; most of it is out of view nearly everywhere"
         return ""
 

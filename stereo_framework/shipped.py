@@ -20,7 +20,7 @@ def script_names() -> tuple[str, ...]:
 
 
 def short_script_names() -> tuple[str, ...]:
-    """The same in short: the last part where only one script has it."""
+    """The names of all shipped scripts without their folders, except where two scripts would then have the same name."""
     names = script_names()
     last = [name.rpartition("/")[2] for name in names]
     return tuple(short if last.count(short) == 1 else name for name, short in zip(names, last, strict=True))

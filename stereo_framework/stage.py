@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from stereo_framework.docstrings import summary
@@ -71,6 +72,7 @@ class Stage:
     integer: bool = False
     other_needs: frozenset[str] = frozenset()
     files: Callable[..., Iterable[Path]] | None = None
+    largest: Callable[..., tuple[int, int]] | None = None
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -112,6 +114,7 @@ def stage(
     integer: bool = False,
     other_needs: Collection[str] | None = None,
     files: Callable[..., Iterable[Path]] | None = None,
+    largest: Callable[..., tuple[int, int]] | None = None,
 ) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned unchanged.
 
@@ -140,6 +143,9 @@ def stage(
         Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
         the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
         raises a ParameterError where something is missing.
+    largest : callable, optional
+        Of a scheme: takes rows and columns of a pair, its levels, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
+        makes of it; for the estimate of memory. Default: the whole pair.
 
     Raises
     ------
@@ -152,7 +158,7 @@ def stage(
         # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
         named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
         needs = frozenset(named if other_needs is None else other_needs)
-        found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs, files)
+        found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs, files, largest)
         _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = found
         return function
 
@@ -166,40 +172,34 @@ _VOLUMES = frozenset({"volume", "raw"})
 
 def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:
     """The data that a stage names, its signature checked."""
-    name = function.__name__
-    where = f"stage {slot}.{name}"
+    name, parameters = function.__name__, inspect.signature(function).parameters
+
+    def wrong(said: str) -> StereoFrameworkError:
+        return StereoFrameworkError(f"stage {slot}.{name}: {said}")
+
     if name in _REGISTRY[slot] and _origin(_REGISTRY[slot][name].function) != _origin(function):
-        raise StereoFrameworkError(
-            f"{where}: already registered by {_REGISTRY[slot][name].function.__module__}; choose another name"
-        )
+        raise wrong(f"already registered by {_REGISTRY[slot][name].function.__module__}; choose another name")
     data = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters.values():
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             data.append(parameter.name)
         elif parameter.kind is not parameter.KEYWORD_ONLY:
-            raise StereoFrameworkError(f"{where}: {parameter} is neither a data argument nor keyword-only")
+            raise wrong(f"{parameter} is neither a data argument nor keyword-only")
         elif parameter.annotation is parameter.empty or parameter.default is parameter.empty:
-            raise StereoFrameworkError(f"{where}: parameter {parameter.name!r} needs an annotation and a default")
+            raise wrong(f"parameter {parameter.name!r} needs an annotation and a default")
     first = next((first for first in SLOTS[slot].first if tuple(data[: len(first)]) == first), None)
     if first is None:
         legal = " or ".join(f"({', '.join(first)})" for first in SLOTS[slot].first)
-        raise StereoFrameworkError(f"{where}: takes ({', '.join(data)}); stages of {slot} start with {legal}")
+        raise wrong(f"takes ({', '.join(data)}); stages of {slot} start with {legal}")
     allowed = SLOTS[slot].data - ({"alternatives"} if first == ("image",) else set())
     for extra in data[len(first) :]:
         if extra not in allowed:
-            raise StereoFrameworkError(
-                f"{where}: there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'"
-            )
-    reserved = [name for name in ("weight", "scale") if name in inspect.signature(function).parameters]
+            raise wrong(f"there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'")
+    reserved = [name for name in ("weight", "scale") if name in parameters]
     if SLOTS[slot].added and reserved:
-        raise StereoFrameworkError(
-            f"{where}: {reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise"
-        )
-    counts = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
-    if (resume is not None) != ("partial" in data) or (resume is not None and resume not in counts):
-        raise StereoFrameworkError(
-            f"{where}: a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"
-        )
+        raise wrong(f"{reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise")
+    if (resume is not None) != ("partial" in data) or (resume is not None and resume not in parameters.keys() - set(data)):
+        raise wrong("a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)")
     return tuple(data)
 
 
@@ -309,12 +309,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
         name = f"stereo_framework_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
         if name in sys.modules:
             return str(path)
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None, "a .py file always has a loader"
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        load: Callable[[], Any] = functools.partial(spec.loader.exec_module, module)
+        load: Callable[[], Any] = functools.partial(import_file, name, path)
     else:
         name, load = reference, functools.partial(importlib.import_module, reference)
     try:
@@ -329,6 +324,17 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     if file is None:
         raise ParameterError(f"plugins: {reference} is a folder or built in, not a module with a source file")
     return str(file)
+
+
+def import_file(name: str, path: str | Path) -> ModuleType:
+    """Import a ``.py`` file anew, as a module of this name."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, "a .py file always has a loader"
+    assert spec.loader is not None
+    # Dataclasses and the like look their module up.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Bound(Shown):

@@ -7,7 +7,7 @@ better. Level k means the disparity ``search.minimum + k * search.step`` pixels.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,7 +213,7 @@ class Domain:
     match_high: Disparity | None = None
 
     def __post_init__(self) -> None:
-        given = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) is not None}
+        given = {name: array for name, array in vars(self).items() if array is not None}
         for name, array in given.items():
             dtype = bool if name.endswith("valid") else np.float32
             if array.ndim != 2 or array.dtype != dtype:
@@ -223,8 +223,7 @@ class Domain:
 
     def rows(self, top: int, bottom: int) -> Domain:
         """The same for the rows `top` to `bottom` - 1."""
-        cut = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Domain(**{name: None if array is None else array[top:bottom] for name, array in cut.items()})
+        return Domain(**{name: None if array is None else array[top:bottom] for name, array in vars(self).items()})
 
     def exchanged(self, search: Search) -> Domain:
         """The domain of the exchanged pair.
@@ -239,32 +238,32 @@ class Domain:
         if low is None and high is None and (self.low is not None or self.high is not None):
             shape = next(a.shape for a in (self.low, self.high) if a is not None)
             low, high = np.empty(shape, np.float32), np.empty(shape, np.float32)
-            reached(*self._maps(shape), _grid(search), search.levels, low, high)
+            reached(*self.maps(shape), _grid(search), search.levels, low, high)
         return Domain(self.match_valid, self.valid, low, high, self.low, self.high)
 
     def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
         """The pixels without an open cell, bool ``(rows, columns)``."""
         found = np.empty(shape, bool)
-        without_open_cell(*self._maps(shape), _grid(search), search.levels, found)
+        without_open_cell(*self.maps(shape), _grid(search), search.levels, found)
         return found
 
     def closed(self, labels: Labels, search: Search) -> Mask:
         """The pixels whose label lies in a closed cell, bool ``(rows, columns)``; unassigned labels (-1) lie in none."""
         found = np.empty(labels.shape, bool)
-        closed_labels(labels, *self._maps(labels.shape), _grid(search), search.levels, found)
+        closed_labels(labels, *self.maps(labels.shape), _grid(search), search.levels, found)
         return found
 
     def close(self, volume: CostVolume, value: float) -> None:
         """Write `value` into the closed cells of a volume, in place."""
-        maps, costs, grid = self._maps(volume.costs.shape[:2]), volume.costs, _grid(volume.search)
+        maps, costs, grid = self.maps(volume.costs.shape[:2]), volume.costs, _grid(volume.search)
 
         def run(start: int, stop: int) -> None:
             close_cells(costs[start:stop], *(a[start:stop] for a in maps), grid, costs.dtype.type(value))
 
         over_rows(run, costs.shape[0], costs.size)
 
-    def _maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
-        """All four maps of the pair, limits that are not given wide open."""
+    def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
+        """The masks of both images and the lowest and highest disparity of each reference pixel; what is not given sets no limit."""
         low, high = (
             np.full(shape[:2], wide, np.float32) if limit is None else np.where(np.isnan(limit), np.float32(wide), limit)
             for limit, wide in ((self.low, -np.inf), (self.high, np.inf))

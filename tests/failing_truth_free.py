@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from stereo_framework.evaluation.truth_free import Standing
-from stereo_framework.papers.truth_free.study import Measured
+from stereo_framework.papers.truth_free.measured import Measured
 
 
 def _scene(name, truth, distances):
@@ -25,6 +25,6 @@ FAILING = {
     "kept": ([_RIGHT, _KEPT],),
     "sets": ([_RIGHT], {"x/one": SimpleNamespace(standings=[Standing("b", 1, 0, True), Standing("a", 9, 0, False)])}),
     # Thirteen of seventeen scenes.
-    "tuning": ({("sgm", "reference"): [("good", -5.0)] * 13 + [("bad", 0.11)] * 4},),
+    "tuning": ({"sgm by reference": [-5.0] * 13 + [0.11] * 4},),
     "degraded": ([("noise: right", True), ("gain: wrong", False)],),
 }

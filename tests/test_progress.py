@@ -1,5 +1,6 @@
 """What people see of something that takes long, on the error stream and in notebooks."""
 
+import contextvars
 import re
 import sys
 import threading
@@ -10,10 +11,10 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from stereo_framework import Bound, Pipeline, progress
+from stereo_framework import Bound, Pipeline, progress, run
 from stereo_framework.aggregation import diffusion
 from stereo_framework.engine import slabs
-from stereo_framework.kernels.counting import counted, is_heard, listening
+from stereo_framework.kernels.counting import counted, rounds_are_counted, rounds_counted_by
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import belief_propagation, graph_cut, graph_cut_occlusion, simulated_annealing, winner_take_all
 from stereo_framework.progress import Progress, in_notebook
@@ -57,6 +58,32 @@ def test_a_single_result_tells_its_stage_the_rounds_and_the_time_left(capsys, mo
     capsys.readouterr()
 
 
+def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeypatch):
+    shown = Progress(1)
+    with rounds_counted_by(shown._loop):
+        shown.watch("boundary2007")
+        runs = counted(3, "run")
+        assert [next(runs) for _ in range(2)] == [0, 1]
+        context, slabs = contextvars.copy_context(), counted(4, "slab")
+        worker = threading.Thread(target=context.run, args=(next, slabs))
+        worker.start()
+        worker.join()
+        began = shown._loops[threading.get_ident()]["run"][2]
+        monkeypatch.setattr(time, "monotonic", lambda: began + 1)
+        # One of three runs took a second.
+        assert (shown.doing, shown.left) == ("boundary2007, run 2 of 3, slab 1 of 4", "about 2 s left")
+        assert shown._share() == (3, 1)
+
+
+def test_who_listens_hears_how_many_runs_of_a_script_are_done():
+    heard = []
+    script = {"matching_cost": "absolute_difference", "optimization": "winner_take_all"}
+    script["sweep"] = {"grid": {"matching_cost.truncation": [5, 20]}}
+    with rounds_counted_by(lambda thread, *told: heard.append(told)):
+        assert len(run(script, SCENE, workers=1)) == 2
+    assert [told for told in heard if told[2] == "run"] == [(0, 2, "run"), (1, 2, "run"), (2, 2, "run")]
+
+
 def _first_words(capsys):
     for _ in range(500):
         if err := capsys.readouterr().err:
@@ -77,7 +104,7 @@ def _first_words(capsys):
 )
 def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
     heard = []
-    with listening(lambda thread, done, total, what: heard.append((done, total, what))):
+    with rounds_counted_by(lambda thread, done, total, what: heard.append((done, total, what))):
         Pipeline(**{"matching_cost": absolute_difference, "optimization": winner_take_all, **parts})(SCENE)
     assert [one for one in heard if one[2] == what] == [(i, count, what) for i in range(count + 1)]
 
@@ -85,7 +112,7 @@ def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
 def test_slabs_are_told(monkeypatch):
     monkeypatch.setattr(slabs, "SLAB_ROWS", 10)
     heard = []
-    with listening(lambda thread, *told: heard.append(told)):
+    with rounds_counted_by(lambda thread, *told: heard.append(told)):
         Pipeline(absolute_difference, winner_take_all)(SCENE)
     assert heard == [(i, 3, "slab") for i in range(4)]
 
@@ -119,7 +146,7 @@ def test_a_notebook_shows_a_bar_that_goes_away(monkeypatch):
     assert shown[0] == '<progress value="0" max="3"></progress> 0 of 3, a &lt; b: box'
     assert shown[1].startswith('<progress value="1" max="3"></progress> 1 of 3, ')
     assert shown[-1] == ""
-    assert not is_heard()
+    assert not rounds_are_counted()
 
 
 def test_elsewhere_there_is_no_bar():

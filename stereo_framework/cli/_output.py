@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from stereo_framework.errors import few
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -116,8 +118,7 @@ def print_results(
         if result.error and errors:
             print(f"error: {result.scene} {setting_name(result)}: {result.error}", file=sys.stderr)
     for (scene, warning), settings in warned.items():
-        more = f" and {len(set(settings)) - 1} more" if len(set(settings)) > 1 else ""
-        print(f"warning: {scene} {settings[0]}{more}: {warning}", file=sys.stderr)
+        print(f"warning: {scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}", file=sys.stderr)
 
 
 def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:

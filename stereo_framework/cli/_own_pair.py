@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +20,9 @@ Right = Annotated[Path | None, typer.Option("--right", help="Your own pair: the 
 DisparityRange = Annotated[
     str | None,
     typer.Option(
-        "--disparities", metavar="MIN:MAX", help="Your own pair: its search range in pixels; default: calib.txt's ndisp."
+        "--disparities",
+        metavar="MIN:MAX",
+        help="Your own pair: its search range in pixels, or auto: estimated; default: calib.txt's ndisp.",
     ),
 ]
 Truth = Annotated[Path | None, typer.Option("--truth", help="Your own pair: true disparities (PFM, PNG, PGM, npy).")]
@@ -42,5 +46,21 @@ def own_pair(
         return None
     if left is None or right is None:
         raise ParameterError(f"your own pair needs --left and --right; {'--left' if left is None else '--right'} missing")
+    if disparity_range == "auto":
+        return _with_range(pair_scene(left, right, None, truth_scale=truth_scale, **files))
     search = None if disparity_range is None else Search(*disparities(disparity_range))
     return pair_scene(left, right, search, truth_scale=truth_scale, **files)
+
+
+def _with_range(scene: Scene) -> Scene:
+    """The pair with the range that its images show, and what speaks against both."""
+    from stereo_framework.everyday.search_range import doubts, estimate_range
+    from stereo_framework.everyday.sparse import sparse_matches
+    from stereo_framework.scene import Search
+
+    sparse = sparse_matches(scene.reference, scene.match)
+    search = Search(*estimate_range(scene.reference, scene.match, sparse))
+    print(f"disparities {search}: estimated from {sparse.along_rows.size} matched points and a coarse pass", file=sys.stderr)
+    for doubt in doubts(sparse, search, estimated=True):
+        print(f"warning: {doubt}", file=sys.stderr)
+    return replace(scene, search=search)

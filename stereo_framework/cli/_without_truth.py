@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
 NOTE = "a distance is no error rate: it is too low by about the reference's own errors, and a map better than the reference is not recognised"
 
 
-def judge_files(scene: Scene, maps: Mapping[str, Disparity], kin: Any = (), own: Path | None = None) -> Judged:
-    """Rank maps against our reference map, or the file of one's own."""
-    from stereo_framework.everyday.choosing import judge
-    from stereo_framework.io import read_disparity
+def with_reference(scenes: Sequence[Scene], own: Path | None) -> list[Scene]:
+    """The scenes; the one scene that there is with the file of one's own reference map in place of ours."""
+    from stereo_framework.io.map_files import read_map
 
-    return judge(scene, maps, kin=kin, given=None if own is None else read_disparity(own))
+    if own is None:
+        return list(scenes)
+    if len(scenes) > 1:
+        raise ParameterError(
+            f"--reference is a map of one scene, and there are {len(scenes)}: {', '.join(s.name for s in scenes)}"
+        )
+    [scene] = scenes
+    disparity = read_map(own, scene)
+    return [replace(scene, stand_in=lambda: disparity)]
 
 
 def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -44,10 +52,13 @@ def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None
         ]
         _output.print_table(header, rows)
     print(judged.answer)
+    if judged.doubts:
+        return
     reference = judged.reference
+    whose = "your own reference map" if reference.own else "reference map"
     smoothed = ", of smoothed images, since they are noisy" if reference.smoothed else ""
-    floor = "" if judged.doubts else f", floor {reference.floor:.1f} %"
-    print(f"{WITHOUT_TRUTH}: reference map at {reference.consistent:.0f} % of the pixels{smoothed}{floor}; {NOTE}")
+    floor = "" if reference.own else f", floor {reference.floor:.1f} %"
+    print(f"{WITHOUT_TRUTH}: {whose} at {reference.consistent:.0f} % of the pixels{smoothed}{floor}; {NOTE}")
 
 
 def record(judged: Judged) -> dict[str, Any]:
@@ -62,17 +73,19 @@ def record(judged: Judged) -> dict[str, Any]:
         "doubts": list(judged.doubts),
         "consistent": judged.reference.consistent,
         "smoothed": judged.reference.smoothed,
-        "floor": None if judged.doubts else judged.reference.floor,
+        "floor": None if judged.doubts or judged.reference.own else judged.reference.floor,
+        "own_reference": judged.reference.own,
         "standings": [vars(s) | {"kin": s.name in judged.kin} for s in judged.standings],
     }
 
 
 def rank_without_truth(given: list[Path], scene: str | None, own: Path | None, data: Path | None, *, json: bool) -> int:
     """Rank map files of a scene, or the maps that results folders keep, scene by scene."""
+    from stereo_framework.everyday.choosing import judge
+
     maps, kin = _maps(given, scene, data)
-    if own is not None and len(maps) > 1:
-        raise ParameterError(f"--reference is a map of one scene, and there are {len(maps)}: {', '.join(s.name for s in maps)}")
-    judged = [judge_files(one, found, kin & found.keys(), own) for one, found in maps.items()]
+    scenes = with_reference(list(maps), own)
+    judged = [judge(one, found, kin=kin & found.keys()) for one, found in zip(scenes, maps.values(), strict=True)]
     if json:
         _output.print_json([record(one) for one in judged])
         return 0

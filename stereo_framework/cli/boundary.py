@@ -11,7 +11,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, key_value
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
     from stereo_framework.evaluation.roc import Point
@@ -53,22 +53,18 @@ def boundary(
         Folder for plots (SVG, PNG) and the answer as a script.
     """
     from stereo_framework.datasets import load_scene
-    from stereo_framework.sweep import Store
     from stereo_framework.tables.boundary import boundary as collect
     from stereo_framework.tables.boundary import script_of
+    from stereo_framework.tables.results import results as stored
 
     if error_rate is not None and density is not None:
         raise ParameterError("--error-rate and --density are two wishes; give one")
-    results = []
-    for folder in folders:
-        with Store(folder) as store:
-            results += [r for r in store.results() if protocol in (None, r.protocol)]
+    results = [r for folder in folders for r in stored(folder) if protocol in (None, r.protocol)]
     scenes = list(dict.fromkeys(r.scene for r in results))
     known = functools.cache(functools.partial(load_scene, data=data))
     found = collect(results, _weights(weight or [], scenes), drop_incomplete=drop_incomplete, scenes=known)
-    answer = None
-    if error_rate is not None or density is not None:
-        answer = found.choose(error_rate=error_rate, density=density)
+    wished = error_rate is not None or density is not None
+    answer = found.choose(error_rate=error_rate, density=density) if wished else None
     if out is not None:
         _plots(found, out)
     script = None
@@ -92,7 +88,7 @@ def boundary(
             for p in found.feasible(scene)
         ]
         _output.print_table(["sparsity_rate", "error_rate", "method", "setting"], rows, title=f"feasibility boundary of {scene}")
-    if error_rate is not None or density is not None:
+    if wished:
         if answer is None:
             print("no known setting meets this wish on the mean of the scenes")
             return 1
@@ -107,8 +103,6 @@ def boundary(
 
 
 def _weights(given: list[str], scenes: list[str]) -> dict[str, float] | None:
-    from stereo_framework.errors import nearest
-
     if not given:
         return None
     weights = dict.fromkeys(scenes, 1.0)

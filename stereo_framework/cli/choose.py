@@ -12,12 +12,15 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, disparities
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
     from stereo_framework.everyday.choosing import Chosen
-    from stereo_framework.scene import Frame, Scene
+    from stereo_framework.scene import Scene
+
+_PLACES = (-1, -0.5, 0.5, 1.5, 2)
+"""Positions whose prediction errors are measured: `evaluation.prediction.predicted_frames`."""
 
 
 def choose(
@@ -52,7 +55,7 @@ def choose(
     time
         Begin nothing more after this time.
     third_frame
-        A third image of the same row of cameras, left at 0 and right at 1: its prediction errors are shown besides.
+        A third image of the same row of cameras, left at 0, right at 1, this one at -1, -0.5, 0.5, 1.5 or 2: its prediction errors are shown besides.
     reference
         Your own reference map; where it is NaN it is not to be relied upon.
     out
@@ -60,18 +63,17 @@ def choose(
     json
         Print one JSON object instead of a table.
     """
+    from stereo_framework.cli._without_truth import with_reference
     from stereo_framework.everyday.choosing import choose as choose_method
-    from stereo_framework.io import read_disparity
 
-    known = _scene(left, right, disparity_range, scene, third_frame, data)
+    [known] = with_reference([_scene(left, right, disparity_range, scene, third_frame, data)], reference)
     names = [name.strip() for name in methods.split(",")] if methods else ()
-    own = None if reference is None else read_disparity(reference)
     with Progress(1, "choices") as progress:
-        chosen = choose_method(known, names, seconds=time, given=own, watch=progress.watch)
+        chosen = choose_method(known, names, seconds=time, watch=progress.watch)
         progress.watch("writing files")
         folder = out or Path("choice")
-        _write(chosen, known, folder)
-    further = _further(chosen, known) if third_frame is not None else {}
+        _write(chosen, chosen.judged.scene, folder)
+    further = _further(chosen, chosen.judged.scene) if third_frame is not None else {}
     for name, error in chosen.failed.items():
         print(f"warning: {name}: {error}", file=sys.stderr)
     if json:
@@ -88,8 +90,6 @@ def _scene(
     left: Path | None, right: Path | None, span: str | None, name: str | None, third_frame: str | None, data: Path | None
 ) -> Scene:
     from stereo_framework.datasets import load_scene, pair_scene
-    from stereo_framework.everyday.search_range import estimate_range
-    from stereo_framework.everyday.sparse import sparse_matches
     from stereo_framework.scene import Search
 
     if name is not None and left is None and right is None:
@@ -98,15 +98,12 @@ def _scene(
         return replace(load_scene(name, data=data), truths={})
     if left is None or right is None or name is not None:
         raise ParameterError("choose needs two images, --left and --right, or a known scene, --scene")
-    third = _third(third_frame) if third_frame is not None else ()
     scene = pair_scene(left, right, None if span is None else Search(*disparities(span)))
-    if scene.search is None:
-        found = estimate_range(scene.reference, scene.match, sparse_matches(scene.reference, scene.match))
-        scene = replace(scene, search=Search(*found))
-    return replace(scene, frames=(*scene.frames, *third))
+    return scene if third_frame is None else _with_third(scene, third_frame)
 
 
-def _third(text: str) -> tuple[Frame]:
+def _with_third(scene: Scene, text: str) -> Scene:
+    """The pair and a third frame, which is looked at before anything is matched."""
     from stereo_framework.io import read_image
     from stereo_framework.scene import Frame
 
@@ -115,11 +112,15 @@ def _third(text: str) -> tuple[Frame]:
         position = float(place)
     except ValueError:
         position = math.nan
-    if not file or position in (0, 1) or not math.isfinite(position):
+    if not file or position not in _PLACES:
         raise ParameterError(
-            f"--third-frame {text!r}: expected FILE:POSITION, such as third.png:2; the left image is at 0, the right one at 1"
+            f"--third-frame {text!r}: expected FILE:POSITION, such as third.png:2; the left image is at 0, the right one at 1, and the third at "
+            f"{', '.join(map(str, _PLACES))}"
         )
-    return (Frame(file, lambda: read_image(file), position),)
+    image, shape = read_image(file), scene.reference.shape
+    if image.shape != shape:
+        raise DataError(f"{file}: (rows, columns, colours) are {image.shape}, of the pair {shape}; all images must be alike")
+    return replace(scene, frames=(*scene.frames, Frame(file, lambda: image, position)))
 
 
 def _further(chosen: Chosen, scene: Scene) -> dict[str, dict[str, str]]:
@@ -153,16 +154,25 @@ def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
 
 def _print(chosen: Chosen, folder: Path, further: dict[str, dict[str, Any]]) -> None:
     from stereo_framework.cli._without_truth import print_judged
+    from stereo_framework.tables.words import with_unit
 
     judged = chosen.judged
     print(f"{judged.scene.name}: {len(chosen.maps)} maps in {sum(chosen.seconds.values()):.1f} s of matching")
     seconds = {name: f"{value:.2f}" for name, value in chosen.seconds.items()}
-    print_judged(judged, {"seconds": seconds, **further})
+    print_judged(judged, {"seconds": seconds, **{with_unit(statistic): column for statistic, column in further.items()}})
     if chosen.left_out:
-        print(f"no time for {len(chosen.left_out)} more: {', '.join(chosen.left_out[:4])}; --time SECONDS gives more")
+        more = ", ..." if len(chosen.left_out) > 4 else ""
+        print(f"no time for {len(chosen.left_out)} more: {', '.join(chosen.left_out[:4])}{more}; --time SECONDS gives more")
     if judged.doubts:
+        print(f"nothing is chosen, and nothing written to {folder}")
         return
     if chosen.name in judged.kin:
         best = f"; best of the others: {judged.others[0].name}, {judged.others[0].distance:.1f} %" if judged.others else ""
         print(f"{chosen.name} is made with the reference's costs and optimizer, so that its distance is too low{best}")
-    print(f"chosen: {chosen.name}, {chosen.seconds[chosen.name]:.2f} s; best.yaml, best.pfm, comparison.png in {folder}")
+    for statistic, column in further.items():
+        first = min(column, key=lambda name: float(column[name]))
+        print(
+            f"third frame: {first} has the lowest {statistic}, {column[first]}; it sees errors that the reference shares, and rewards matching pixel by pixel"
+        )
+    lowest = "" if judged.best is not None else ", of the lowest distance"
+    print(f"chosen{lowest}: {chosen.name}, {chosen.seconds[chosen.name]:.2f} s; best.yaml, best.pfm, comparison.png in {folder}")

@@ -70,13 +70,18 @@ def compare(
     out
         Folder for pictures: all maps side by side, those of each, and without truth where the first two disagree.
     """
-    from stereo_framework.cli._without_truth import print_judged, record
+    from stereo_framework.cli._without_truth import print_judged, record, with_reference
     from stereo_framework.datasets import find_scenes, load_scene
 
     pair = own_pair(left, right, disparity_range, {"--truth": truth, "--mask": mask}, truth_scale)
     if (pair is None) == (scene is None):
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --left and --right")
     scenes = [pair] if pair else [load_scene(name, data=data) for name in find_scenes(str(scene), data=data)]
+    if without_truth:
+        scenes = [replace(one, truths={}) for one in scenes]
+    if reference is not None and any(one.truth is not None for one in scenes):
+        raise ParameterError("--reference is for a judgement without truth, and the scene has truth; add --without-truth")
+    scenes = with_reference(scenes, reference)
     if len(maps) < 2 and not (maps[0] / FILE).is_file():
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
     if other_view and len(other_view) != len(maps):
@@ -85,12 +90,10 @@ def compare(
     results: list[Result] = []
     judged: dict[str, Judged] = {}
     for one in scenes:
-        if without_truth:
-            one = replace(one, truths={})
         named = _maps_of(maps, one, several=len(scenes) > 1)
         if len(named) >= 2:
             folder = out if out is None or len(scenes) == 1 else out / one.name.replace("/", "-")
-            found, told = _compared(one, named, how, threshold, other_view or [], reference, folder)
+            found, told = _compared(one, named, how, threshold, other_view or [], folder)
             results += found
             judged |= {} if told is None else {one.name: told}
         elif len(scenes) == 1:
@@ -114,7 +117,7 @@ def _maps_of(places: list[Path], scene: Scene, *, several: bool) -> dict[str, Pa
     """The maps of a scene by name: files, those in folders, and those of the methods of results folders."""
     from stereo_framework.cli.evaluate import map_names
     from stereo_framework.io.map_files import map_of
-    from stereo_framework.sweep import Store
+    from stereo_framework.tables.results import results
     from stereo_framework.tables.words import setting_name
 
     names = map_names(places)
@@ -122,8 +125,7 @@ def _maps_of(places: list[Path], scene: Scene, *, several: bool) -> dict[str, Pa
     for place in places:
         own = {names[place]: place}
         if (place / FILE).is_file():
-            with Store(place) as store:
-                own = {setting_name(r): r.map for r in store.results() if r.scene == scene.name and r.map is not None}
+            own = {setting_name(r): r.map for r in results(place) if r.scene == scene.name and r.map is not None}
         elif place.is_dir():
             try:
                 own = {names[place]: map_of(str(place), scene.name)}
@@ -146,19 +148,18 @@ def _compared(
     how: dict[str, Any],
     threshold: float,
     other_view: list[Path],
-    reference: Path | None,
     out: Path | None,
 ) -> tuple[list[Result], Judged | None]:
     """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
-    from stereo_framework.cli._without_truth import judge_files
     from stereo_framework.cli.evaluate import map_result
+    from stereo_framework.everyday.choosing import judge
     from stereo_framework.figures.result_pictures import write_comparison, write_disagreement, write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.submission import measure_map
 
     measured = [measure_map(path, scene, **how) for path in maps.values()]
     compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}
-    judged = judge_files(scene, compared, own=reference) if scene.truth is None and scene.search is not None else None
+    judged = judge(scene, compared) if scene.truth is None and scene.search is not None else None
     if other_view:
         exchanged = scene.pair(scene.match_index, scene.reference_index)
         others = [measure_map(path, exchanged, **how).disparity for path in other_view]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,7 +88,12 @@ def evaluate(
 
     def tell(place: Path, method: str, measured: list[Measured], stems: list[str]) -> None:
         if out is not None:
-            add_pictures(out, measured, stems)
+            from stereo_framework.figures.result_pictures import write_pictures
+            from stereo_framework.io import output_folder
+
+            with output_folder(out):
+                for one, stem in zip(measured, stems, strict=True):
+                    write_pictures(out / "pictures" / stem, one.disparity, one.scene, one.protocol)
             results.extend(add_maps(out, method, measured, place, reading))
         else:
             results.extend(map_result(one, method) for one in measured)
@@ -113,16 +117,6 @@ def evaluate(
     if kind == "table" and out is not None:
         print(f"results, maps, pictures in {out}")
     return 0
-
-
-def add_pictures(folder: Path, measured: Sequence[Measured], stems: Sequence[str]) -> None:
-    """Write pictures of maps and their errors to a folder's ``pictures``, under names that begin with the stems."""
-    from stereo_framework.figures.result_pictures import write_pictures
-    from stereo_framework.io import output_folder
-
-    with output_folder(folder):
-        for one, stem in zip(measured, stems, strict=True):
-            write_pictures(folder / "pictures" / stem, one.disparity, one.scene, one.protocol)
 
 
 def map_result(measured: Measured, method: str) -> Result:

@@ -35,16 +35,15 @@ def export(
         Folder that gets one for each method; default: submissions in the results folder.
     """
     from stereo_framework.io import output_folder
-    from stereo_framework.sweep import Result, Store
+    from stereo_framework.sweep import Result
     from stereo_framework.sweep.export import FORMATS, export_maps
+    from stereo_framework.tables.results import results
     from stereo_framework.tables.words import setting_name
 
     if format not in FORMATS:
         raise ParameterError(f"--format {format}: no such benchmark; {nearest(format, FORMATS)}")
-    with Store(folder) as store:
-        results = store.results()
     settings: dict[str, list[Result]] = {}
-    for result in results:
+    for result in results(folder):
         settings.setdefault(setting_name(result), []).append(result)
     for name in method or []:
         if name not in settings:

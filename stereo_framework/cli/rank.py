@@ -11,7 +11,7 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json
 from stereo_framework.cli._without_truth import rank_without_truth
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,6 +85,10 @@ def rank(
     """
     if without_truth:
         return rank_without_truth(tables, scene, reference, data, json=json)
+    if reference is not None or scene is not None:
+        raise ParameterError(
+            f"{'--scene' if reference is None else '--reference'} is for a ranking without truth; add --without-truth"
+        )
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores
 
@@ -133,10 +137,10 @@ def _complete(scores: Scores, drop: bool) -> Scores:
         return scores
     holes = np.isnan(scores.values)
     told = []
-    for name in incomplete[:_NAMED]:
+    for name in incomplete:
         absent = [scores.columns[k].name for k in np.flatnonzero(holes[scores.methods.index(name)])]
         told.append(f"{name} ({_listed(absent)})")
-    listed = ", ".join(told) + (f" and {len(incomplete) - _NAMED} more" if len(incomplete) > _NAMED else "")
+    listed = few(told, _NAMED)
     if not drop:
         raise DataError(
             f"methods without a score in some column: {listed}; --drop-incomplete leaves them out, --columns chooses others"
@@ -149,6 +153,7 @@ def _complete(scores: Scores, drop: bool) -> Scores:
 
 def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | None) -> tuple[list[str], list[list[str]]]:
     from stereo_framework.tables.tables import show
+    from stereo_framework.tables.words import short_names
 
     header = ["rank", "method", "average rank"]
     rows = [[str(found.ranks[i]), found.scores.methods[i], f"{found.average_ranks[i]:.2f}"] for i in order]
@@ -160,8 +165,7 @@ def _table(order: list[int], found: Ranking, groups: bool, drawn: Bootstrap | No
         for i, row in zip(order, rows, strict=True):
             shares = [f"{100 * share[i]:.0f} %" for share in (drawn.first, drawn.in_astar)]
             row += [f"{drawn.rank_low[i]}..{drawn.rank_high[i]}", *shares]
-    short = [scene.rpartition("/")[2] for scene in found.scores.scenes]
-    shown = dict(zip(found.scores.scenes, short if len(set(short)) == len(short) else found.scores.scenes, strict=True))
+    shown = short_names(found.scores.scenes)
     for k, column in enumerate(found.scores.columns):
         header.append(f"{shown[column.scene]}:{column.measure}" if column.scene else column.measure)
         cells = [(show(float(found.scores.values[i, k])), str(found.column_ranks[i, k])) for i in order]
@@ -214,5 +218,4 @@ def _some(methods: tuple[str, ...], chosen: NDArray[np.bool_]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return (", ".join(names[:_NAMED]) + more) or "-"
+    return few(names, _NAMED) or "-"

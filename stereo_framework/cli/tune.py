@@ -11,6 +11,7 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible, status, word
 from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, Settings, Traceback, WholeProtocol, size
+from stereo_framework.errors import ParameterError
 from stereo_framework.progress import Progress
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def tune(
     plugin: Plugins = None,
     protocol: WholeProtocol = False,
     without_truth: bool = False,
+    reference: Path | None = None,
     data: Data = None,
     json: bool = False,
     traceback: Traceback = False,
@@ -61,20 +63,28 @@ def tune(
         Begin no trial after this time.
     without_truth
         Search for the lowest distance to a reference map (reference_distance of the protocol truthfree-1), whatever truth there is.
+    reference
+        Without truth: your own reference map of the one scene; where it is NaN it is not to be relied upon.
     json
         Print one JSON object instead of a table.
     """
+    from stereo_framework.cli._without_truth import NOTE, with_reference
+    from stereo_framework.script import load
+    from stereo_framework.sweep.runs import scenes_of
     from stereo_framework.sweep.tune import Tuner
 
+    if reference is not None and not without_truth:
+        raise ParameterError("--reference is for a search without truth; add --without-truth")
     if without_truth:
         from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 
         statistic, settings = "reference_distance", [*(settings or []), f"evaluation.protocol={WITHOUT_TRUTH}"]
+    searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
     count = 0
     with Tuner(
-        script,
+        searched,
         statistic,
-        scene or None,
+        with_reference(scenes_of(searched, scene or None, data), reference),
         trials=trials,
         out=out,
         workers=workers,
@@ -83,8 +93,6 @@ def tune(
         executor=executor,  # type: ignore[arg-type]
         dask=dask,
         memory=None if memory is None else size(memory),
-        overrides=settings or [],
-        plugins=plugin or [],
         data=data,
         watch=lambda doing: progress.watch(doing),
     ) as tuner:
@@ -104,7 +112,8 @@ def tune(
         records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
         _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
-        _print(tuned, out, protocol)
+        whose = "our reference map" if reference is None else "your own reference map"
+        _print(tuned, out, protocol, f"distances are to {whose}; {NOTE}" if without_truth else "")
     for trial in tuned.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
@@ -116,7 +125,7 @@ def tune(
     return 1 if any(trial.error for trial in tuned.trials) else 0
 
 
-def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
+def _print(tuned: Tuned, out: Path | None, protocol: bool, note: str) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
@@ -133,7 +142,7 @@ def _print(tuned: Tuned, out: Path | None, protocol: bool) -> None:
     _output.say(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
-    _output.say(_output.said_protocol(str(tuned.protocol), protocol))
+    _output.say(_output.said_protocol(str(tuned.protocol), protocol), note)
     if tuned.importance:
         _output.say(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:

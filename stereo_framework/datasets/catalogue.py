@@ -80,12 +80,11 @@ class PublicSet:
 def public_sets() -> tuple[PublicSet, ...]:
     """All of them, in the order of the list."""
     text = (resources.files("stereo_framework.datasets") / "catalogue.yaml").read_text("utf-8")
-    return tuple(_public_set(name, entry) for name, entry in yaml.safe_load(text).items())
-
-
-def _public_set(name: str, entry: dict[str, Any]) -> PublicSet:
-    files = tuple(_files(name, entry.pop("files", {}), entry.pop("archives", ())))
-    return PublicSet(name=name, files=files, **{"megabytes": None, "register": None} | entry)
+    found = []
+    for name, entry in yaml.safe_load(text).items():
+        files = tuple(_files(name, entry.pop("files", {}), entry.pop("archives", ())))
+        found.append(PublicSet(name, files=files, **{"megabytes": None, "register": None} | entry))
+    return tuple(found)
 
 
 def _files(name: str, single: Mapping[str, Any], archives: Iterable[Mapping[str, Any]]) -> Iterator[RemoteFile]:

@@ -69,11 +69,10 @@ class Kitti:
             for suffix, truth in there.items():
                 masks[f"background{suffix}"] = partial(_of_objects, objects, truth, moving=False)
                 masks[f"foreground{suffix}"] = partial(_of_objects, objects, truth, moving=True)
+        places = [f"{images}/{file}" for images in (left, right)]
         return Scene(
             f"{self.FOLDER}/{name}",
-            tuple(
-                Frame(f"{images}/{file}", partial(read_image, part / images / file), i) for i, images in enumerate((left, right))
-            ),
+            tuple(Frame(place, partial(read_image, part / place), i) for i, place in enumerate(places)),
             search=Search(0, 255),
             truths={(0, 1): partial(read_disparity, there[""])} if "" in there else {},
             masks=masks,

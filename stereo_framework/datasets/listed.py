@@ -6,7 +6,7 @@ Their files, ranges and encodings stand in ``listed.yaml`` beside this file.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
@@ -15,9 +15,11 @@ from typing import Any
 
 import yaml
 
-from stereo_framework.datasets import _v2_masks
-from stereo_framework.io import read_disparity, read_image
-from stereo_framework.scene import Calibration, Frame, Scene, Search
+from stereo_framework.io import read_disparity, read_image, read_mask
+from stereo_framework.scene import Calibration, Frame, Mask, Scene, Search
+
+MASKS = "middlebury-v2/masks"
+"""Folder of the masks of the Middlebury benchmark, version 2. A mask pixel counts only when it is 255."""
 
 
 @functools.cache
@@ -56,12 +58,17 @@ class Listed:
                 (there.index(a), there.index(b)): partial(read_disparity, folder / file, **encoding)
                 for file, (a, b) in truths.items()
             },
-            masks=_v2_masks.masks(root, name),
+            masks=_masks(root / MASKS / name),
             **entry,
         )
 
     def _folder(self, root: Path, name: str) -> Path:
         return root / self.FOLDER / _listed()[self.FOLDER][name].get("folder", name)
+
+
+def _masks(folder: Path) -> dict[str, Callable[[], Mask]]:
+    """Loaders of a scene's masks by name; empty where the data root has none."""
+    return {mask: partial(read_mask, folder / f"{mask}.png") for mask in ("nonocc", "all", "disc") if folder.is_dir()}
 
 
 MIDDLEBURY_2001, MIDDLEBURY_2003 = Listed("middlebury2001"), Listed("middlebury2003")

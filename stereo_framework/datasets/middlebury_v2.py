@@ -9,18 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from stereo_framework.datasets import _v2_masks
-from stereo_framework.datasets.listed import MIDDLEBURY_2001, MIDDLEBURY_2003
+from stereo_framework.datasets.listed import MASKS, MIDDLEBURY_2001, MIDDLEBURY_2003
 from stereo_framework.scene import Scene
 
-FOLDER = _v2_masks.FOLDER
+FOLDER = "middlebury-v2"
 _NAMES = ("cones", "teddy", "tsukuba", "venus")
 
 
 def scene_names(root: Path) -> tuple[str, ...]:
     """Names of the scenes whose images and masks both exist below a data root."""
     images = MIDDLEBURY_2001.scene_names(root) + MIDDLEBURY_2003.scene_names(root)
-    return tuple(name for name in _NAMES if name in images and _v2_masks.found(root, name))
+    return tuple(name for name in _NAMES if name in images and (root / MASKS / name).is_dir())
 
 
 def load(root: Path, name: str) -> Scene:

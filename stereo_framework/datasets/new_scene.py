@@ -20,6 +20,7 @@ _SIDES = (
 _TRUTHS = ("disp0GT.pfm", "disp0.pfm", "truth.pfm", "truth.png", "gt.pfm", "gt.png", "disp0.png", "disp0.npy", "truth.npy")
 _MASKS = ("mask0nocc.png", "nonocc.png")
 
+_NO_MASK = "# masks: {nonocc: nonocc.png}   # white where the match frame shows it too"
 _TEXT = """\
 # A scene of your own: what every verb takes as --scene {folder}. File names are relative to this folder; only frames and a search range are needed.
 
@@ -79,9 +80,7 @@ def new_scene(folder: Path) -> Path:
         right=_quoted(right.name),
         search=search,
         truth=f"truth: {entry} {said}" if truth else f"# truth: truth.pfm   # {said}",
-        mask=f"masks: {{nonocc: {mask}}}   # white counts"
-        if mask
-        else "# masks: {nonocc: nonocc.png}   # white where the match frame shows it too",
+        mask=f"masks: {{nonocc: {mask}}}   # white counts" if mask else _NO_MASK,
     )
     file.write_text(text, encoding="utf-8")
     try:

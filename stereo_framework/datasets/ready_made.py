@@ -1,12 +1,14 @@
 """The built-in scenes, which need no data: ``synthetic/planes``, ``synthetic/slanted``, ``synthetic/occlusions``, ``synthetic/stripes``,
-``synthetic/slits``.
+``synthetic/slits``, ``synthetic/large``.
 
-All are 320x240 in colour with seven frames: reference and match, three between them, and one half a baseline beyond each.
+The first five are 320x240 in colour with seven frames: reference and match, three between them, and one half a baseline beyond each. The last one
+has two frames of 1400x1100 pixels, and ``synthetic/large-2900x1900x280`` the same in any size and number of levels.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import resources
@@ -17,18 +19,38 @@ import yaml
 from stereo_framework.datasets.planes import Outline, Plane, ellipse, rectangle, slanted
 from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture
+from stereo_framework.datasets.town import town
 from stereo_framework.scene import Scene, Search
 
 ROWS, COLUMNS = 240, 320
 
+_LARGE = "synthetic/large"
+_SIZED = re.compile(rf"{_LARGE}-(\d{{1,5}})x(\d{{1,5}})x(\d{{1,4}})")
+
 
 def scene_names() -> tuple[str, ...]:
-    """Full names of the built-in scenes."""
-    return tuple(_SCENES)
+    """Full names of the built-in scenes, the large one in its usual size."""
+    return *_SCENES, _LARGE
+
+
+def is_built_in(name: str) -> bool:
+    """Whether `load` knows a name: one of `scene_names`, or the large scene in another size."""
+    return name in scene_names() or _SIZED.fullmatch(name) is not None
 
 
 def load(name: str) -> Scene:
-    """One of `scene_names`; rendered on first use."""
+    """A built-in scene; rendered on first use.
+
+    Raises
+    ------
+    ParameterError
+        A large scene that is too small, or has too few levels.
+    """
+    if name == _LARGE:
+        return town(rows=1100, columns=1400, levels=192, name=name)
+    if sized := _SIZED.fullmatch(name):
+        columns, rows, levels = map(int, sized.groups())
+        return town(rows=rows, columns=columns, levels=levels, name=name)
     planes, search, noise, seed = _SCENES[name]
     return planes_scene(planes(), rows=ROWS, columns=COLUMNS, search=search, noise=noise, seed=seed, name=name)
 

@@ -136,7 +136,7 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
         raise DataError("the name of the scene is empty")
     if isinstance(name, str) and not name.endswith((".yaml", ".yml")):
         full = _full_name(name, scene_names(data))
-        if full in ready_made.scene_names():
+        if ready_made.is_built_in(full):
             return ready_made.load(full)
         for data_set, root in _places(data):
             short = full.removeprefix(f"{data_set.FOLDER}/")

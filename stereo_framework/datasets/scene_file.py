@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,24 +74,20 @@ def load(path: PathLike) -> Scene:
     ranges = {}
     if entry.search and (entry.search.low or entry.search.high):
         low, high = (truth(limit) if limit else None for limit in (entry.search.low, entry.search.high))
-        ranges[entry.reference, entry.match] = _Range(low, high)
+        ranges[entry.reference, entry.match] = partial(_limits, low, high)
     search = None
     try:
         if entry.search:
             search = Search(entry.search.minimum, entry.search.maximum, entry.search.step)
         else:
             search = _range_beside(folder / entry.frames[entry.reference].file)
+        frames = []
+        for i, f in enumerate(entry.frames):
+            position, shown = i if f.position is None else f.position, folder / f.mask if f.mask else None
+            frames.append(_frame(folder / f.file, position, shown, search if i == entry.reference else None))
         return Scene(
             _name(folder if file.name == FILE_NAME else file.with_suffix("")),
-            tuple(
-                _frame(
-                    folder / f.file,
-                    i if f.position is None else f.position,
-                    folder / f.mask if f.mask else None,
-                    search if i == entry.reference else None,
-                )
-                for i, f in enumerate(entry.frames)
-            ),
+            tuple(frames),
             entry.reference,
             entry.match,
             search,
@@ -146,7 +141,7 @@ def pair_scene(
     """
     truths = {} if truth is None else {(0, 1): _truth(Path(truth), scale=truth_scale, unknown=truth_unknown)}
     limits = [None if limit is None else _truth(Path(limit)) for limit in (low, high)]
-    ranges = {(0, 1): _Range(*limits)} if any(limits) else {}
+    ranges = {(0, 1): partial(_limits, *limits)} if any(limits) else {}
     left, right = Path(left), Path(right)
     masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
     name = f"{_name(left.with_suffix(''))}-{right.stem}"
@@ -197,18 +192,12 @@ def _valid(path: Path, mask: Path | None) -> Mask | None:
     return alpha & given
 
 
-@dataclass(frozen=True)
-class _Range:
-    """Loads the smallest and largest disparities of all pixels; one of both may be missing, which is no limit."""
-
-    low: Callable[[], Disparity] | None
-    high: Callable[[], Disparity] | None
-
-    def __call__(self) -> tuple[Disparity, Disparity]:
-        low, high = (None if load is None else load() for load in (self.low, self.high))
-        known = next(limit for limit in (low, high) if limit is not None)
-        nothing = np.full_like(known, np.nan)
-        return nothing if low is None else low, nothing if high is None else high
+def _limits(load_low: Callable[[], Disparity] | None, load_high: Callable[[], Disparity] | None) -> tuple[Disparity, Disparity]:
+    """The smallest and largest disparities of all pixels; one of both may be missing, which is no limit."""
+    low, high = (None if load is None else load() for load in (load_low, load_high))
+    known = next(limit for limit in (low, high) if limit is not None)
+    nothing = np.full_like(known, np.nan)
+    return nothing if low is None else low, nothing if high is None else high
 
 
 def _truth(path: Path, **encoding: Any) -> Callable[[], Disparity]:

@@ -58,20 +58,17 @@ class Weighted:
 
     @property
     def stage(self) -> Stage:
-        """Of the matching cost."""
+        """The stage of the matching cost."""
         return self.bound.stage
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those of the matching cost, weight and scale."""
+        """The parameters of the matching cost, and the weight and scale of its entry."""
         return self.bound.parameters | {"weight": self.weight, "scale": self.scale}
 
     def __str__(self) -> str:
-        return (
-            f"{self.weight:g} * {self.bound}"
-            if self.scale is None
-            else f"{self.weight:g} * (1 - exp(-{self.bound} / {self.scale:g}))"
-        )
+        costs = str(self.bound) if self.scale is None else f"(1 - exp(-{self.bound} / {self.scale:g}))"
+        return f"{self.weight:g} * {costs}"
 
 
 @dataclass(frozen=True)

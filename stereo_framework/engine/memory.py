@@ -42,7 +42,7 @@ def peak_memory(node: Node, shape: tuple[int, ...], levels: int, held: int = 0, 
         kept = own if child is not nodes[-1] else 0
         # What is continued stays until the continuation is there.
         there = own + (volume if child.more else 0)
-        for steps, in_slabs, outlive in groups([n.step for n in chain if n.step], keep):
+        for steps, in_slabs, outlive in groups([one.step for one in chain], keep):
             after = volume * len(outlive[-1])
             if in_slabs:
                 rows = min(shape[0], slab_rows(shape[1], levels) + 2 * sum(step.halo or 0 for step in steps))
@@ -63,8 +63,9 @@ def _working(step: Step, shape: tuple[int, ...], levels: int) -> int:
     if step.link.slot == "alternatives":
         return peak_memory(Tree([method for _, method in step.link.work], both=step.view == BOTH).root, shape, levels)
     if step.link.slot == "scheme":
-        # A scheme may hand the whole pair on.
-        return peak_memory(Tree([step.link.work[1]]).root, shape, levels)
+        scheme, method = step.link.work
+        largest = scheme.stage.largest
+        return peak_memory(Tree([method]).root, largest(shape, levels, **scheme.parameters) if largest else shape, levels)
     if not step.link.touches_volume:
         return 0
     declared = step.bound.stage.volumes if step.bound else None
@@ -75,7 +76,7 @@ def holds_volume(node: Node) -> bool:
     """Whether some volume exists whole while a node's descendants are computed."""
     for child in node.lines():
         chain, keep = child.chain()
-        found = groups([n.step for n in chain if n.step], keep)
+        found = groups([one.step for one in chain], keep)
         if keep or any(not in_slabs and _may_hold(steps[0]) for steps, in_slabs, _ in found) or holds_volume(chain[-1]):
             return True
     return False

@@ -81,11 +81,10 @@ class Pipeline(Shown):
             checked: Any
             if slot.added and isinstance(value, list | tuple | CostSum):
                 # Pipelines of a sweep share their sums.
-                named = value if isinstance(value, CostSum) else [_found(v, name) for v in value]
-                parts = named if isinstance(named, CostSum) else cost_sum(named)
-                for part in parts.parts:
+                total = value if isinstance(value, CostSum) else cost_sum([_found(v, name) for v in value])
+                for part in total.parts:
                     _as_bound(part.bound, name)
-                checked = parts if parts.parts else None
+                checked = total if total.parts else None
             elif slot.many:
                 single = isinstance(value, Bound | str) or callable(value)
                 checked = tuple(_as_bound(v, name) for v in ([value] if single else value or ()))
@@ -99,17 +98,14 @@ class Pipeline(Shown):
 
     def faults(self) -> list[tuple[str, str]]:
         """(address, message) of what does not go together."""
-        stages = self.own_stages()
-        if self.matcher is None:
+        matcher, scheme = (self.matcher and self.matcher.stage.name), (self.scheme[0].stage.name if self.scheme else None)
+        if matcher is None:
             missing = [slot for slot in VOLUME_SLOTS if not SLOTS[slot].optional and getattr(self, slot) is None]
             found = [(slot, "missing; a method needs one, or a matcher") for slot in missing]
         else:
-            present = [slot for slot in VOLUME_SLOTS if getattr(self, slot)]
-            found = [
-                (slot, f"the matcher {self.matcher.stage.name} stands instead of it; remove one of both") for slot in present
-            ]
-        matcher, scheme = (self.matcher and self.matcher.stage.name), (self.scheme[0].stage.name if self.scheme else None)
-        own = dict(stages)
+            instead = f"the matcher {matcher} stands instead of it; remove one of both"
+            found = [(slot, instead) for slot in VOLUME_SLOTS if getattr(self, slot)]
+        own = dict(self.own_stages())
         for address, bound in self.stages():
             # Those of alternatives run on the same pairs.
             others = {"matcher": matcher, "alternatives": bool(self.alternatives)} if address in own else {}
@@ -272,7 +268,7 @@ class Pipeline(Shown):
         if free is not None and need > free:
             raise StereoFrameworkError(
                 f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
-                f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels or smaller images"
+                f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels, smaller images or the scheme tiles"
             )
 
 
@@ -308,9 +304,8 @@ def _tell(progress: Progress | None, notify: Callable[[Step], None] | None, step
 def _in_short(bound: Bound | Weighted) -> str:
     """A stage with those of its parameters that are not the defaults."""
     usual = {name: parameter.default for name, parameter in bound.stage.parameters.items()} | {"weight": 1, "scale": None}
-    return f"{bound.stage.name}({', '.join(f'{k}={v!r}' for k, v in bound.parameters.items() if v != usual[k])})".removesuffix(
-        "()"
-    )
+    own = ", ".join(f"{name}={value!r}" for name, value in bound.parameters.items() if value != usual[name])
+    return f"{bound.stage.name}({own})" if own else bound.stage.name
 
 
 def _found(value: Any, slot: str) -> Any:

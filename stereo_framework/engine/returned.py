@@ -31,14 +31,10 @@ def check_returned(stage: Stage, result: Any, state: Mapping[str, Any]) -> None:
         Another type, shape or dtype than the slot's stages return, or values that are not finite. The message names the stage's file and line.
     """
     shape = state["reference"].shape[:2]
-    wrong = _CHECKS[stage.slot](result, shape, state, _is_plugin(stage))
-    if wrong:
+    # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
+    plugin = not str(stage.function.__module__).startswith("stereo_framework.")
+    if wrong := _CHECKS[stage.slot](result, shape, state, plugin):
         raise WrongReturn(stage, wrong)
-
-
-def _is_plugin(stage: Stage) -> bool:
-    """Whether a stage comes from outside. Whether all costs of a volume are finite takes time; the shipped stages are tested for it."""
-    return not str(stage.function.__module__).startswith("stereo_framework.")
 
 
 def spelled(value: Any) -> str:
@@ -93,10 +89,10 @@ def _volume(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -
 def _smoothness(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
     if not isinstance(result, Smoothness):
         return f"{spelled(result)}; expected a Smoothness"
-    levels = (state["search"].levels,)
-    found = ((name, _map(getattr(result, name), shape, nan=False)) for name in ("right", "down"))
-    wrong = next((f"{name}: {message}" for name, message in found if message), None)
-    return wrong or ((message := _map(result.rho, levels, nan=False)) and f"rho: {message}")
+    for name, expected in (("right", shape), ("down", shape), ("rho", (state["search"].levels,))):
+        if wrong := _map(getattr(result, name), expected, nan=False):
+            return f"{name}: {wrong}"
+    return None
 
 
 def _labeling(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
@@ -109,10 +105,6 @@ def _labeling(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool)
     if wrong := _map(result.costs, shape, nan=False):
         return f"costs: {wrong}"
     return None if result.volume is None else _volume(result.volume, shape, state, plugin)
-
-
-def _refined(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
-    return _disparities(result, shape, "disparities or (disparities, status)", 2)
 
 
 def _matched(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
@@ -136,10 +128,6 @@ def _disparities(result: Any, shape: Shape, kinds: str, most: int) -> str | None
     return f"as confidence {wrong}" if len(parts) > 2 and (wrong := _map(parts[2], shape, nan=False)) else None
 
 
-def _confidence(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
-    return _map(result, shape, nan=False)
-
-
 _CHECKS: Mapping[str, Callable[[Any, Shape, Mapping[str, Any], bool], str | None]] = {
     "preprocessing": _image,
     "matcher": _matched,
@@ -147,6 +135,6 @@ _CHECKS: Mapping[str, Callable[[Any, Shape, Mapping[str, Any], bool], str | None
     "aggregation": _volume,
     "smoothness": _smoothness,
     "optimization": _labeling,
-    "confidence": _confidence,
-    "refinement": _refined,
+    "confidence": lambda result, shape, state, plugin: _map(result, shape, nan=False),
+    "refinement": lambda result, shape, state, plugin: _disparities(result, shape, "disparities or (disparities, status)", 2),
 }

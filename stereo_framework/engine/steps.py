@@ -13,23 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from stereo_framework.call_reports import CallReport, collecting_reports
 from stereo_framework.engine.costs import CostSum
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, VOLUMES, Link
 from stereo_framework.engine.returned import check_returned
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.per_image import keeping
-from stereo_framework.scene import Image, Scene, Search
+from stereo_framework.scene import Image, Scene, Search, read_only
 from stereo_framework.stage import Bound
-from stereo_framework.told import Told, hearing
 from stereo_framework.view import View, Views
-from stereo_framework.volume import (
-    CostVolume,
-    Energy,
-    Labeling,
-    Status,
-    fill_labels,
-    restore_outside_inplace,
-)
+from stereo_framework.volume import CostVolume, Energy, Labeling, Status, fill_labels, restore_outside_inplace
 
 State = dict[str, Any]
 """Data of a view by name; every array in it covers the same rows."""
@@ -87,14 +80,14 @@ class Clock:
         Called with a step before it runs, for each slab again; what it raises ends the chain.
     artefacts : dict
         What stages keep of single images as long as the walk lasts, see `per_image`.
-    told : dict of Step to Told
-        By those that had their work done elsewhere; their seconds are told with it.
+    reports : dict of Step to CallReport
+        Of the steps that had their work done elsewhere; their seconds stand there.
     """
 
     seconds: dict[Step, float] = field(default_factory=dict)
     notify: Callable[[Step], None] | None = None
     artefacts: dict[Hashable, Any] = field(default_factory=dict)
-    told: dict[Step, Told] = field(default_factory=dict)
+    reports: dict[Step, CallReport] = field(default_factory=dict)
 
     def __call__(self, step: Step, state: Any) -> None:
         """Run a step."""
@@ -102,10 +95,10 @@ class Clock:
             self.notify(step)
         start = working_time()
         try:
-            with keeping(self.artefacts), hearing() as heard:
+            with keeping(self.artefacts), collecting_reports() as reports:
                 step.run(state)
-            if heard:
-                self.told[step] = heard[-1]
+            if reports:
+                self.reports[step] = reports[-1]
         except MemoryError as error:
             raise OutOfMemory(step, error) from error
         finally:
@@ -156,9 +149,7 @@ def _other_view(scene: Scene, search: Search) -> Scene:
 
 def frozen(image: Image) -> Image:
     """An image as stages get it: in C order, as their kernels expect it, and read-only, so that what is kept of it stays true."""
-    view: Any = np.ascontiguousarray(image).view()
-    view.flags.writeable = False
-    return view
+    return read_only(np.ascontiguousarray(image))
 
 
 def view_of(views: list[State | None], view: int) -> State:
@@ -200,46 +191,47 @@ def confidences(state: State) -> dict[str, Any]:
 # --- what the steps do -------------------------------------------------------------------------------------------------
 
 
+def _returned(bound: Bound | CostSum, state: State) -> Any:
+    """What a stage returns when it is given the data of a state, checked. Parts of a sum of costs are checked where they are added."""
+    result = bound(given(bound, state))
+    if isinstance(bound, Bound):
+        check_returned(bound.stage, result, state)
+    return result
+
+
+def _corrected(state: State) -> State:
+    """The state with the images as the stages that preprocess pairs have left them, which matching costs and matchers see."""
+    reference, match = state["corrected"]
+    return {**state, "reference": reference, "match": match}
+
+
 def _preprocess(bound: Bound, views: list[State | None]) -> None:
     """Change both images, of which each view has its own turn to be the reference; see `exchanged`."""
     state = view_of(views, REFERENCE)
-    stage = bound.stage
-    if stage.data[0] == "reference":
-        reference, match = state["corrected"]
-        result = bound(given(bound, {**state, "reference": reference, "match": match}))
-        check_returned(stage, result, state)
-        state["corrected"] = tuple(map(frozen, result))
+    if bound.stage.data[0] == "reference":
+        state["corrected"] = tuple(map(frozen, _returned(bound, _corrected(state))))
         return
     changed: dict[int, Any] = {}
     for image in (state["reference"], state["match"], *state["corrected"]):
         if id(image) not in changed:
-            result = bound({**state, "image": image})
-            check_returned(stage, result, {**state, "image": image})
-            changed[id(image)] = frozen(result)
+            changed[id(image)] = frozen(_returned(bound, {**state, "image": image}))
     state["corrected"] = tuple(changed[id(image)] for image in state["corrected"])
     state["reference"], state["match"] = changed[id(state["reference"])], changed[id(state["match"])]
 
 
 def _smoothness(bound: Bound, state: State) -> None:
-    result = bound(given(bound, state))
-    check_returned(bound.stage, result, state)
-    state["smoothness"] = result
+    state["smoothness"] = _returned(bound, state)
 
 
 def _cost(bound: Bound | CostSum, state: State) -> None:
-    reference, match = state["corrected"]
-    volume: CostVolume = bound({**given(bound, state), "reference": reference, "match": match})
-    if isinstance(bound, Bound):
-        check_returned(bound.stage, volume, state)
+    volume: CostVolume = _returned(bound, _corrected(state))
     if state["domain"] is not None:
         state["domain"].close(volume, volume.outside)
     state["volume"] = state["raw"] = volume
 
 
 def _aggregate(bound: Bound, state: State) -> None:
-    result = bound(given(bound, state))
-    check_returned(bound.stage, result, state)
-    state["volume"] = result
+    state["volume"] = _returned(bound, state)
     # It was meant for this stage alone.
     state.pop("partial", None)
 
@@ -276,10 +268,7 @@ def _optimize(bound: Bound, state: State) -> None:
     if state["domain"] is not None and (closed := state["domain"].closed(labels, state["search"])).any():
         labels = np.where(closed, np.int16(-1), labels)
     filled = fill_labels(labels)
-    if filled is labeling.labels:
-        state["data_costs"] = labeling.costs
-    else:
-        state["data_costs"] = volume.chosen(filled)
+    state["data_costs"] = labeling.costs if filled is labeling.labels else volume.chosen(filled)
     state["labels"] = labels
     unassigned = labels < 0
     disparity = state["search"].disparities[np.maximum(labels, 0)]
@@ -294,9 +283,7 @@ def _match(bound: Bound, view: int, views: list[State | None]) -> None:
     state = view_of(views, view)
     result = state.pop("matched", None)
     if result is None:
-        reference, match = state["corrected"]
-        result = bound({**given(bound, state), "reference": reference, "match": match})
-        check_returned(bound.stage, result, state)
+        result = _returned(bound, _corrected(state))
         if isinstance(result, Views):
             view_of(views, 1 - view)["matched"] = result.match
             result = result.reference
@@ -318,14 +305,11 @@ def _take(state: State, disparity: Any, status: Any) -> None:
 
 
 def _confidence(bound: Bound, state: State) -> None:
-    result = bound(given(bound, state))
-    check_returned(bound.stage, result, state)
-    state[CONFIDENCE + bound.stage.name] = result
+    state[CONFIDENCE + bound.stage.name] = _returned(bound, state)
 
 
 def _refine(bound: Bound, state: State) -> None:
-    before, result = state["disparity"], bound(given(bound, state))
-    check_returned(bound.stage, result, state)
+    before, result = state["disparity"], _returned(bound, state)
     if isinstance(result, tuple):
         _take(state, *result)
         return

@@ -10,11 +10,15 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from stereo_framework.call_reports import CallReport
 from stereo_framework.engine.blame import WrongReturn
+from stereo_framework.engine.kept_parts import Method, kept_match
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
 from stereo_framework.engine.match import Match, warnings
 from stereo_framework.engine.returned import spelled
@@ -25,19 +29,8 @@ from stereo_framework.pair import Pair
 from stereo_framework.per_image import kept_here
 from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import Bound
-from stereo_framework.told import Told
 from stereo_framework.view import View
 from stereo_framework.volume import CostVolume, Labeling, Status, fill_labels
-
-
-class Method(Protocol):
-    """What a tree is made of."""
-
-    def links(self, *, both: bool = False) -> Sequence[Link]:
-        """Its steps in running order, for one view or for both."""
-
-    def __call__(self, scene: Pair, /) -> Match:
-        """Match a pair."""
 
 
 class Node:
@@ -45,8 +38,8 @@ class Node:
 
     Attributes
     ----------
-    step : Step or None
-        None at the root.
+    step : Step
+        The root, before which and in which nothing runs, has none.
     depth : int
         Number of steps up to this one.
     leaves : list of int
@@ -63,7 +56,7 @@ class Node:
 
     __slots__ = ("children", "depth", "leaves", "more", "needs", "next", "step")
 
-    def __init__(self, step: Step | None, depth: int):
+    def __init__(self, step: Step, depth: int):
         self.step, self.depth = step, depth
         self.leaves: list[int] = []
         self.children: list[Node] = []
@@ -88,7 +81,7 @@ class Node:
         found = [self]
         while not (end := found[-1]).leaves and end.next is None and len(end.children) == 1 and end.children[0].next is None:
             found.append(end.children[0])
-        return found, end.needs | ({(end.step.view, "volume")} if end.next and end.step else set())
+        return found, end.needs | ({(end.step.view, "volume")} if end.next else set())
 
 
 class Tree:
@@ -106,7 +99,7 @@ class Tree:
 
     def __init__(self, pipelines: Sequence[Method], *, keep_volume: bool = False, both: bool = False):
         self.keep_volume, self.both = keep_volume, both
-        self.root = Node(None, 0)
+        self.root = Node(None, 0)  # type: ignore[arg-type]
         self.links: list[Sequence[Link]] = []
         numbers: dict[Hashable, int] = {}
         # Settings of a sweep share most of their stages; comparing those by value would take longer than all the rest.
@@ -128,7 +121,7 @@ class Tree:
             node.leaves.append(index)
         # A node comes before those below it.
         for node in (*reversed(found.values()), self.root):
-            wanted = [needed_before(child.step, child.needs) for child in node.children if child.step]
+            wanted = [needed_before(child.step, child.needs) for child in node.children]
             kept = {(view, "volume") for view in ((REFERENCE, MATCH) if both else (REFERENCE,))}
             node.needs = frozenset(kept if keep_volume and node.leaves else ()).union(*wanted)
             self._continue(node)
@@ -137,19 +130,17 @@ class Tree:
         """Join children that differ in nothing but how often their stage iterates."""
         alike: dict[Hashable, list[tuple[int, Node, Bound]]] = {}
         for child in node.children:
-            bound = child.step.bound if child.step else None
+            bound = child.step.bound
             if bound is not None and (count := bound.stage.resume) is not None:
                 others = [(k, type(v), repr(v)) for k, v in bound.parameters.items() if k != count]
-                view = child.step.view if child.step else REFERENCE
-                alike.setdefault((bound.stage.name, view, *others), []).append((bound.parameters[count], child, bound))
+                about = (bound.stage.name, child.step.view, *others)
+                alike.setdefault(about, []).append((bound.parameters[count], child, bound))
         for line in alike.values():
             line.sort(key=lambda item: item[0])
             for (few, one, _), (many, other, bound) in itertools.pairwise(line):
                 rest = Bound(bound.stage.function, bound.parameters | {str(bound.stage.resume): many - few})
-                step = other.step
-                assert step is not None, "it runs a stage"
                 one.next = other
-                other.more = make_step(Link(step.link.address, rest, step.view), integer=step.converts)
+                other.more = make_step(Link(other.step.link.address, rest, other.step.view), integer=other.step.converts)
                 node.children.remove(other)
 
     def walk(
@@ -159,6 +150,7 @@ class Tree:
         *,
         notify: Callable[[Step], None] | None = None,
         artefacts: dict[Hashable, Any] | None = None,
+        parts: Path | None = None,
     ) -> Iterator[tuple[int, Any]]:
         """Run the pipelines on a pair.
 
@@ -172,6 +164,8 @@ class Tree:
 
         artefacts : dict, optional
             What another walk over the same images keeps of them, see `per_image`.
+        parts : Path, optional
+            Where matches of the pairs that a scheme makes are kept, see `kept_match`.
 
         Yields
         ------
@@ -181,7 +175,7 @@ class Tree:
         """
         try:
             pair = scene if isinstance(scene, Pair) else Pair.of(scene, search)
-            state = _start(pair)
+            state = _start(pair) | {"parts": parts}
         except Exception as error:
             yield from ((leaf, error) for leaf in self.root.all_leaves())
             return
@@ -198,27 +192,28 @@ class Tree:
                 outcome = error
             yield leaf, outcome
         nodes = list(node.lines())
+        # The node that the next one continues, with fewer iterations of the same stage, and the volume that it left.
         shorter: tuple[Node, CostVolume] | None = None
         for child in nodes:
             # The last one takes the states over, so that no volume outlives its use.
             own = views if child is nodes[-1] else _shared(views)
             chain, keep = child.chain()
-            steps = [n.step for n in chain if n.step]
+            steps = [node.step for node in chain]
             if shorter is not None and child.more is not None:
                 view_of(own, child.more.view)["partial"], steps[0] = shorter[1], child.more
             try:
                 advance(steps, own, keep, clock)
             except Exception as error:
                 own[:] = [None, None]
-                yield from ((leaf, self._told(leaf, error, chain)) for leaf in child.all_leaves())
+                yield from ((leaf, self._readable(leaf, error, chain)) for leaf in child.all_leaves())
                 shorter = None
                 continue
-            if shorter is not None and child.more is not None and child.step is not None and shorter[0].step is not None:
+            if shorter is not None and child.more is not None:
                 clock.seconds[child.step] = clock.seconds[shorter[0].step] + clock.seconds[child.more]
-            shorter = (child, view_of(own, child.step.view)["volume"]) if child.next and child.step else None
+            shorter = (child, view_of(own, child.step.view)["volume"]) if child.next else None
             yield from self._visit(chain[-1], (*path, *chain), _shared(own) if child.next else own, clock)
 
-    def _told(self, leaf: int, error: Exception, chain: Sequence[Node]) -> Exception:
+    def _readable(self, leaf: int, error: Exception, chain: Sequence[Node]) -> Exception:
         """What a step raised, in the words of a pipeline."""
         if not isinstance(error, OutOfMemory):
             return error
@@ -227,25 +222,26 @@ class Tree:
 
     def _outcome(self, leaf: int, path: Sequence[Node], views: list[State | None], clock: Clock) -> Any:
         seconds: dict[str, float] = {}
-        told: list[Told] = []
+        reports: list[CallReport] = []
         for node, link in zip(path, self.links[leaf], strict=True):
-            if node.step is None:
-                continue
             taken: float | None = clock.seconds[node.step]
-            if node.step in clock.told:
-                told.append(clock.told[node.step])
-                taken = told[-1].seconds
+            if node.step in clock.reports:
+                reports.append(clock.reports[node.step])
+                taken = reports[-1].seconds
             if taken is not None:
                 seconds[link.address] = seconds.get(link.address, 0.0) + taken
         found = [
-            self._match(path, view, view_of(views, view), seconds, told) for view in (REFERENCE, MATCH)[: 2 if self.both else 1]
+            self._match(path, view, view_of(views, view), seconds, reports)
+            for view in (REFERENCE, MATCH)[: 2 if self.both else 1]
         ]
         return tuple(found) if self.both else found[0]
 
-    def _match(self, path: Sequence[Node], view: int, state: State, seconds: dict[str, float], told: Sequence[Told]) -> Match:
+    def _match(
+        self, path: Sequence[Node], view: int, state: State, seconds: dict[str, float], reports: Sequence[CallReport]
+    ) -> Match:
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
-            return Match(**{**vars(found), "seconds": seconds})
+            return replace(found, seconds=seconds, warnings=warnings(found.labels, found.disparity, found.search))
         labels: Any = state.get("labels")
         labelings: list[Labeling] = state.get("labelings", [])
         whole = labelings[0] if len(labelings) == 1 else None
@@ -261,15 +257,15 @@ class Tree:
             labels=labels,
             search=state["search"],
             energy=energy,
-            objective=_objective(labelings, [node.step for node in path if node.step and node.step.view == view]),
+            objective=_objective(labelings, [node.step for node in path if node.step.view == view]),
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
             warnings=warnings(labels, disparity, state["search"]),
             volume=state.get("volume") if self.keep_volume else None,
             confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
-            memory=max((one.memory for one in told if one.memory is not None), default=None),
-            messages="\n".join(filter(None, (one.messages for one in told))),
+            memory=max((one.memory for one in reports if one.memory is not None), default=None),
+            messages="\n".join(filter(None, (one.messages for one in reports))),
         )
 
 
@@ -305,16 +301,11 @@ def _start(pair: Pair) -> State:
     }
 
 
-def _pair_of(state: State) -> Pair:
-    """The pair that a state started from."""
-    return Pair(state["reference"], state["match"], state["search"], state["domain"], state["scene"])
-
-
 def _run_alternatives(alternatives: Sequence[tuple[str, Method]], both: bool, views: list[State | None]) -> None:
     """Match the pair, or both its views, by other methods; what stays are maps, status and confidence."""
     state, kept = view_of(views, REFERENCE), kept_here()
     assert kept is not None, "every step runs under a clock"
-    pair = _pair_of(state)
+    pair = Pair(state["reference"], state["match"], state["search"], state["domain"], state["scene"])
     about = pair.reference.ctypes.data, pair.match.ctypes.data, pair.shape, pair.search, id(pair.domain), both
     # An alternative of an alternative may be one already.
     missing = [method for _, method in alternatives if (method, about) not in kept]
@@ -331,7 +322,9 @@ def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]
     scheme, method = work
     state = view_of(views, view)
     pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
-    match = scheme({"solve": method, "pair": pair})
+    parts = state["parts"]
+    solve = method if parts is None else functools.partial(kept_match, method, folder=parts)
+    match = scheme({"solve": solve, "pair": pair})
     if not isinstance(match, Match) or match.disparity.shape != pair.shape:
         found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
         raise WrongReturn(scheme.stage, f"{found}; expected a Match of {pair.shape}")

@@ -11,6 +11,7 @@ from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation.hci import Parameters as HciParameters
+from stereo_framework.evaluation.hci.parameters import Pixels
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
 from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
@@ -58,10 +59,11 @@ _AVERAGING = {
     "weighted": "average = mean of the scenes with the data set's weights",
     "pixels": "average over the pixels of all scenes",
 }
+_MATCHES = "ROC rates: matches within 1 px of the truth are right, {} cells around ends of segments do not count"
+_REFERENCE = "reference map: AD-census, semi-global, where both views agree; a distance to it is no error rate"
 _MEASURES = (*METRICS, *GROUPS)
 
 Distinct = (MinLen(1), Predicate(lambda items: len(set(items)) == len(items)))
-Pixels = Annotated[NonNegative, Words("a number >= 0 (pixels)")]
 Width = Annotated[NonNegativeInt, Le(_WIDEST), Words(f"a whole number from 0 to {_WIDEST} (pixels)")]
 
 
@@ -251,45 +253,36 @@ class Protocol(Shown):
         return f"{self.name}: {'; '.join(filter(None, self._choices()))}"
 
     def _choices(self) -> list[str]:
-        """Every choice that plays a part in the measures, in words."""
-        kinds = {METRICS[name].about for name in self.measures}
-        choices = []
-        if any(name.endswith("bad_pixels") for name in self.measures):
-            share = f" and > {shortest(100 * self.relative_threshold)} % of the truth" if self.relative_threshold else ""
-            choices.append(f"bad (percent) = error > {', '.join(map(shortest, self.thresholds))} px{share}")
-        choices += [
+        """Every choice in words, empty where it plays no part in the measures."""
+        about = {METRICS[name].about for name in self.measures}
+        bad, depth = (any(name.endswith(end) for name in self.measures) for end in ("bad_pixels", "sigma_z_error"))
+        return [
+            self._bad_text() if bad else "",
             f"measures {', '.join(self.measures)}",
             _MISSING[self.missing],
             _ROUNDING[self.rounding],
             _BEYOND[self.beyond],
+            "errors in pixels of the original images" * self.original_size,
+            "smaller maps enlarged by repetition" * self.enlarge,
+            f"border {'of the scene' if self.border is None else f'{self.border} px'}",
+            f"{_MASKS[self.masks]}: {', '.join(self.regions)}" if "region" in about else "",
+            self._region_text() if "region" in about and self.masks == "computed" else "",
+            _AVERAGING[self.averaging],
+            self._prediction_text() if "frame" in about else "",
+            _MATCHES.format(self.end_radius) if "matches" in about else "",
+            _REFERENCE if "reference" in about else "",
+            f"HCI subsets without occluded pixels, in the scene's own pixels: {self.hci}" if "subsets" in about else "",
+            self._depth_text() if depth else "",
         ]
-        if self.original_size:
-            choices.append("errors in pixels of the original images")
-        if self.enlarge:
-            choices.append("smaller maps enlarged by repetition")
-        choices.append(f"border {'of the scene' if self.border is None else f'{self.border} px'}")
-        if "region" in kinds:
-            choices.append(f"{_MASKS[self.masks]}: {', '.join(self.regions)}")
-            choices += [self._region_text()] * (self.masks == "computed")
-        choices.append(_AVERAGING[self.averaging])
-        if kinds & {"frame"}:
-            choices.append(self._prediction_text())
-        if "matches" in kinds:
-            choices.append(
-                f"ROC rates: matches within 1 px of the truth are right, {self.end_radius} cells around ends of segments do not count"
-            )
-        if "reference" in kinds:
-            choices.append("reference map: AD-census, semi-global, where both views agree; a distance to it is no error rate")
-        if "subsets" in kinds:
-            choices.append(f"HCI subsets without occluded pixels, in the scene's own pixels: {self.hci}")
-        if any(name.endswith("sigma_z_error") for name in self.measures):
-            depth = (
-                "1 / (disparity + mu)"
-                if self.depth_scale == "one"
-                else "the scene's focal length * baseline / (disparity + doffs + mu)"
-            )
-            choices.append(f"depth = {depth}, mu {shortest(self.depth_offset)} px, missing estimates: {self.depth_missing}")
-        return choices
+
+    def _bad_text(self) -> str:
+        share = f" and > {shortest(100 * self.relative_threshold)} % of the truth" if self.relative_threshold else ""
+        return f"bad (percent) = error > {', '.join(map(shortest, self.thresholds))} px{share}"
+
+    def _depth_text(self) -> str:
+        metric = "the scene's focal length * baseline / (disparity + doffs + mu)"
+        depth = "1 / (disparity + mu)" if self.depth_scale == "one" else metric
+        return f"depth = {depth}, mu {shortest(self.depth_offset)} px, missing estimates: {self.depth_missing}"
 
     def _region_text(self) -> str:
         side = self.textureless_width

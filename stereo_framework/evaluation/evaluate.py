@@ -19,7 +19,7 @@ from stereo_framework.evaluation.prediction import (
     inverse_prediction,
     predicted_frames,
 )
-from stereo_framework.evaluation.preparation import Prepared, prepare
+from stereo_framework.evaluation.preparation import prepare
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.evaluation.roc import kept_table, map_errors
@@ -81,30 +81,30 @@ def evaluate(
     0.5
     """
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
-    prepared = prepare(disparity, scene, protocol)
+    prepared, given = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)
     measures = (*protocol.measures, *(GROUPS["confidence"] if confidence else ()))
     metrics = [METRICS[name] for name in dict.fromkeys(measures)]
     kinds = {metric.about for metric in metrics}
-    whole = _whole(scene, prepared, masks["all"], protocol)
-    seen: dict[str, Mapping[str, Any]] = {"frame": predictions(scene, prepared.given, protocol) if "frame" in kinds else {}}
+    whole = _whole(scene, prepared, given, masks["all"], protocol)
+    seen: dict[str, Mapping[str, Any]] = {"frame": predictions(scene, given, protocol) if "frame" in kinds else {}}
     if whole and scene.truth is not None:
         seen["map"] = {"": whole}
         seen["region"] = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks}
         if "matches" in kinds:
-            seen["matches"] = {"": map_errors(prepared.given, kept_table(scene, protocol.end_radius))}
+            seen["matches"] = {"": map_errors(given, kept_table(scene, protocol.end_radius))}
         if "subsets" in kinds:
-            seen["subsets"] = hci_metrics(prepared.given, scene.truth, hci_subsets(scene, protocol.hci))
+            seen["subsets"] = hci_metrics(given, scene.truth, hci_subsets(scene, protocol.hci))
         if confidence:
             orders = _orders(confidence, disparity.shape, whole, protocol)
             seen["confidence"], seen["sparsification"] = orders, {"": next(iter(orders.values()))}
     if reference is not None:
-        seen["reference"] = {"": Region(prepared.disparity, reference, masks["all"], prepared.given, None)}
+        seen["reference"] = {"": Region(prepared, reference, masks["all"], given, None)}
     statistics: dict[str, float] = {}
     for metric in metrics:
         statistics |= metric.statistics(seen.get(metric.about, {}), protocol)
     if not whole:
-        statistics["fraction_matched"] = fraction_matched(prepared.given, masks["all"])
+        statistics["fraction_matched"] = fraction_matched(given, masks["all"])
     return statistics
 
 
@@ -157,16 +157,15 @@ def _orders(
     return found
 
 
-def _whole(scene: Scene, prepared: Prepared, mask: Mask, protocol: Protocol) -> Region | None:
+def _whole(scene: Scene, prepared: Disparity, given: Disparity, mask: Mask, protocol: Protocol) -> Region | None:
     """All evaluated pixels in the unit that the protocol counts in; None without truth."""
     if scene.truth is None:
         return None
     factor, calibration = scene.reduction if protocol.original_size else 1, scene.calibration
     if factor == 1:
-        return Region(prepared.disparity, scene.truth, mask, prepared.given, calibration)
+        return Region(prepared, scene.truth, mask, given, calibration)
     if calibration is not None:
-        calibration = replace(
-            calibration, focal_length=factor * calibration.focal_length, doffs=factor * calibration.doffs, center=None
-        )
+        focal_length, doffs = factor * calibration.focal_length, factor * calibration.doffs
+        calibration = replace(calibration, focal_length=focal_length, doffs=doffs, center=None)
     size = np.float32(factor)
-    return Region(size * prepared.disparity, size * scene.truth, mask, size * prepared.given, calibration)
+    return Region(size * prepared, size * scene.truth, mask, size * given, calibration)

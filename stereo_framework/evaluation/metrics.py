@@ -151,10 +151,6 @@ def _bad_pixels(region: Region, *, threshold: float, relative_threshold: float, 
     return bad_pixels(region.disparity, region.truth, mask, threshold, relative=relative_threshold, count_missing=not apart)
 
 
-def _total_bad_pixels(region: Region, *, threshold: float, relative_threshold: float) -> float:
-    return bad_pixels(region.disparity, region.truth, region.mask, threshold, relative=relative_threshold)
-
-
 def _of_errors(function: Callable[..., float], region: Region, *, missing: str) -> float:
     value = function(region.disparity, region.truth, region.mask)
     unmeasured = missing == "skip" and math.isnan(value) and bool(region.mask.any())
@@ -236,7 +232,7 @@ _TABLE = (
     _per_region("rms_error", "px", _TAXONOMY + ", equation 8", rms_error, "rms"),
     Metric("bad_pixels", "%", "lower", "region", _TAXONOMY + ", equation 9; KITTI: Out, D1", _bad_pixels, "mean"),
     Metric("invalid_pixels", "%", "lower", "region", _V3, lambda r: invalid_pixels(r.given, r.mask), "mean"),
-    Metric("total_bad_pixels", "%", "lower", "region", _V3, _total_bad_pixels, "mean"),
+    Metric("total_bad_pixels", "%", "lower", "region", _V3, partial(_bad_pixels, missing="bad"), "mean"),
     Metric("density", "%", "higher", "region", _KITTI + "ETH3D: coverage", lambda r: density(r.given, r.mask), "mean"),
     Metric("pixels", "count", "", "region", "pixels that percentages are of", _pixels, "sum"),
     _per_region("avg_error", "px", _KITTI + "mean absolute error", mean_absolute_error, "mean"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,23 +11,7 @@ from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.scene import Disparity, Scene
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A map to be measured.
-
-    Parameters
-    ----------
-    disparity : ndarray, float32, (rows, columns)
-        Pixels of the scene's images, NaN = still missing.
-    given : ndarray, float32, (rows, columns)
-        The same before anything was filled: NaN where the method gave no estimate.
-    """
-
-    disparity: Disparity
-    given: Disparity
-
-
-def prepare(disparity: NDArray, scene: Scene, protocol: Protocol) -> Prepared:
+def prepare(disparity: NDArray, scene: Scene, protocol: Protocol) -> tuple[Disparity, Disparity]:
     """Apply a protocol's rules to a map.
 
     Parameters
@@ -38,6 +20,13 @@ def prepare(disparity: NDArray, scene: Scene, protocol: Protocol) -> Prepared:
         Pixels, not finite = no estimate. A protocol that enlarges maps takes half and quarter size too, in their own pixels.
     scene : Scene
     protocol : Protocol
+
+    Returns
+    -------
+    prepared : ndarray, float32, (rows, columns)
+        Pixels of the scene's images, NaN = still missing.
+    given : ndarray, float32, (rows, columns)
+        The same before anything was filled: NaN where the method gave no estimate.
 
     Raises
     ------
@@ -56,11 +45,11 @@ def prepare(disparity: NDArray, scene: Scene, protocol: Protocol) -> Prepared:
     if protocol.beyond == "clip" and scene.largest_disparity is not None:
         measured = np.clip(measured, np.float32(0), np.float32(scene.largest_disparity))
     if estimated.all():
-        return Prepared(measured, measured)
+        return measured, measured
     given = np.where(estimated, measured, np.float32(np.nan))
     if protocol.missing == "interpolate":
-        return Prepared(interpolated(given), given)
-    return Prepared(np.where(estimated, measured, np.float32(0)) if protocol.missing == "zero" else given, given)
+        return interpolated(given), given
+    return np.where(estimated, measured, np.float32(0)) if protocol.missing == "zero" else given, given
 
 
 def interpolated(disparity: Disparity) -> Disparity:

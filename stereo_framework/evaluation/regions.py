@@ -25,6 +25,12 @@ from stereo_framework.scene import Disparity, Image, Mask, Scene, inside_border
 _KEPT = 8
 """Sets of masks, HCI subsets and matching tables kept per scene: a run is seldom measured with more protocols that differ in them."""
 
+_CHOICES = {
+    "computed": ("disparity_gap", "textureless_width", "textureless_threshold", "discontinuity_width"),
+    "scene": ("disparity_gap", "regions"),
+}
+"""Fields of a protocol that its masks depend on, beside the border."""
+
 _CACHE: weakref.WeakKeyDictionary[Scene, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
 
 
@@ -58,16 +64,8 @@ def region_masks(scene: Scene, protocol: Protocol) -> Mapping[str, Mask]:
         The scene lacks a mask that the protocol names, other than those of the benchmarks.
     """
     border = scene.border if protocol.border is None else protocol.border
-    key: tuple[Any, ...] = (border, protocol.regions, protocol.disparity_gap)
-    if protocol.masks == "computed":
-        key = (
-            border,
-            protocol.disparity_gap,
-            protocol.textureless_width,
-            protocol.textureless_threshold,
-            protocol.discontinuity_width,
-        )
-    return kept(scene, ("masks", *key), lambda: _masks(scene, border, protocol, key))
+    choices = tuple(getattr(protocol, name) for name in _CHOICES[protocol.masks])
+    return kept(scene, ("masks", protocol.masks, border, *choices), lambda: _masks(scene, border, protocol))
 
 
 _T = TypeVar("_T")
@@ -86,12 +84,13 @@ def kept(scene: Scene, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
     return found
 
 
-def _masks(scene: Scene, border: int, protocol: Protocol, key: tuple[Any, ...]) -> Mapping[str, Mask]:
+def _masks(scene: Scene, border: int, protocol: Protocol) -> Mapping[str, Mask]:
     evaluated = inside_border(scene.reference.shape, border)
     masks = {"all": evaluated}
     if scene.truth is not None:
         evaluated &= np.isfinite(scene.truth)
-        masks |= _computed(scene, evaluated, *key) if protocol.masks == "computed" else _stored(scene, evaluated, protocol)
+        computed = protocol.masks == "computed"
+        masks |= _computed(scene, evaluated, border, protocol) if computed else _stored(scene, evaluated, protocol)
     for mask in masks.values():
         mask.flags.writeable = False
     return types.MappingProxyType(masks)
@@ -109,20 +108,18 @@ def _stored(scene: Scene, evaluated: Mask, protocol: Protocol) -> dict[str, Mask
     return masks
 
 
-def _computed(
-    scene: Scene, evaluated: Mask, border: int, gap: float, flat_width: int, flat_threshold: float, jump_width: int
-) -> dict[str, Mask]:
-    truth = scene.truth
+def _computed(scene: Scene, evaluated: Mask, border: int, protocol: Protocol) -> dict[str, Mask]:
+    truth, gap = scene.truth, protocol.disparity_gap
     assert truth is not None, "regions are computed from the truth"
     hidden = occluded(truth, scene.direction, gap=gap)
-    flat = textureless(scene.reference, width=flat_width, threshold=flat_threshold)
+    flat = textureless(scene.reference, width=protocol.textureless_width, threshold=protocol.textureless_threshold)
     seen = evaluated & ~hidden
     return {
         "nonocc": seen,
         "occ": evaluated & hidden,
         "textured": seen & ~flat,
         "textureless": seen & flat,
-        "discont": seen & discontinuities(truth, gap=gap, width=jump_width, border=border),
+        "discont": seen & discontinuities(truth, gap=gap, width=protocol.discontinuity_width, border=border),
     }
 
 

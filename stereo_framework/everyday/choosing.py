@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.evaluation.truth_free import Standing, standings
-from stereo_framework.everyday.search_range import doubts
+from stereo_framework.everyday.search_range import doubts, estimate_range
 from stereo_framework.everyday.sparse import sparse_matches
-from stereo_framework.scene import Disparity, Scene
+from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.script import Run, load
 from stereo_framework.sweep.reference import Reference, reference
 from stereo_framework.tables.words import name_of
@@ -75,32 +75,33 @@ class Judged:
                 f"{best.name}, {best.distance:.1f} %, is the first of the others"
             )
         more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
+        floor = "" if self.reference.own else f", or below {2 * self.reference.floor:.1f} % (twice the floor)"
         return (
-            f"cannot tell {', '.join(alike[:_NAMED])}{more} apart: within the intervals, or below {2 * self.reference.floor:.1f} % (twice the floor), "
-            f"nothing is decided; lowest: {first.name}, {first.distance:.1f} %"
+            f"cannot tell {', '.join(alike[:_NAMED])}{more} apart: within the intervals{floor}, nothing is decided; "
+            f"lowest: {first.name}, {first.distance:.1f} %"
         )
 
 
-def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] = (), given: Disparity | None = None) -> Judged:
+def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] = (), estimated: bool = False) -> Judged:
     """Rank maps of a scene's pair without ground truth.
 
     Parameters
     ----------
     scene : Scene
-        With a search range.
+        With a search range. Its `stand_in`, where it has one, is the reference map; then there are neither floor nor kin.
     maps : mapping of str to ndarray, float32, (rows, columns)
         Two or more; pixels, not finite = no estimate.
     kin : collection of str
         Those that were made with the reference's costs and optimizer.
-    given : ndarray, float32, (rows, columns), optional
-        One's own reference map instead of ours; pixels, NaN = not to be relied upon.
+    estimated : bool
+        Whether nobody gave the range; disparities below zero are not meant then.
 
     Raises
     ------
     ParameterError
         Fewer than two maps.
     DataError
-        A map has another size, or the scene no search range.
+        A map has another size, the scene no search range, or the reference map no disparity.
 
     Notes
     -----
@@ -109,22 +110,16 @@ def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] =
     """
     if len(maps) < 2:
         raise ParameterError(f"{len(maps)} map given; ranking needs two or more")
-    made = reference(scene) if given is None else Reference(given, False, scene, _search(scene))
-    found = doubts(sparse_matches(scene.reference, scene.match), made.search)
-    if made.consistent < _LEAST:
+    made = reference(scene)
+    kin = frozenset() if made.own else frozenset(kin)
+    found = doubts(sparse_matches(scene.reference, scene.match), made.search, estimated=estimated)
+    if made.consistent < _LEAST and not made.own:
         found.append(
             f"both views agree about {made.consistent:.0f} % of the pixels only, {_LEAST:g} % are needed; are the range and the images right?"
         )
     if found:
-        return Judged(scene, made, standings(maps, made.disparity) if made.consistent else (), frozenset(kin), tuple(found))
-    ranked = standings(maps, made.disparity, floor=made.floor)
-    return Judged(scene, made, ranked, frozenset(kin), ())
-
-
-def _search(scene: Scene) -> Any:
-    if scene.search is None:
-        raise ParameterError(f"scene {scene.name}: no search range; give one with --disparities")
-    return scene.search
+        return Judged(scene, made, standings(maps, made.disparity) if made.consistent else (), kin, tuple(found))
+    return Judged(scene, made, standings(maps, made.disparity, floor=made.floor), kin, ())
 
 
 def is_kin(parameters: Mapping[str, Any]) -> bool:
@@ -174,7 +169,6 @@ def choose(
     methods: Sequence[str] = (),
     *,
     seconds: float = 60.0,
-    given: Disparity | None = None,
     watch: Callable[[str], None] | None = None,
 ) -> Chosen:
     """Try methods on a pair without ground truth and choose by the distance to a reference map.
@@ -182,13 +176,11 @@ def choose(
     Parameters
     ----------
     scene : Scene
-        With a search range.
+        As in `judge`; a search range that it does not have is estimated.
     methods : sequence of str
         Names of shipped scripts or files; default: the shipped methods and a few settings of each, in the order of ``truth_free/candidates``.
     seconds : float
         Nothing more is begun after this time, but two are always tried.
-    given : ndarray, float32, (rows, columns), optional
-        As in `judge`.
     watch : callable, optional
         Called with the name of what begins.
 
@@ -205,6 +197,10 @@ def choose(
     'sgbm'
     """
     begun = time.monotonic()
+    estimated = scene.search is None
+    if estimated:
+        found_range = estimate_range(scene.reference, scene.match, sparse_matches(scene.reference, scene.match))
+        scene = replace(scene, search=Search(*found_range))
     found = [run for script in methods or [_CANDIDATES] for run in load(script).runs]
     runs = {name_of(run.method.removesuffix("_settings"), run.axes): run for run in found}
     if len(runs) < 2:
@@ -230,4 +226,4 @@ def choose(
     if watch is not None:
         watch("the reference map")
     kin = [name for name in maps if is_kin(runs[name].parameters)]
-    return Chosen(judge(scene, maps, kin=kin, given=given), maps, runs, spent, failed, tuple(left_out))
+    return Chosen(judge(scene, maps, kin=kin, estimated=estimated), maps, runs, spent, failed, tuple(left_out))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.figures._drawing import grey_levels, panel_size
+from stereo_framework.figures._drawing import eight_bits, panel_size
 from stereo_framework.scene import Disparity, Image
 
 _GAP, _TOP, _BOTTOM, _BAR = 12, 60, 64, 14
@@ -41,7 +41,7 @@ def picture(image: Image, disparity: Disparity, shown: tuple[float, float], titl
 
     width, height = panel_size(disparity.shape, 2)
     sheet = np.full((_TOP + height + _BOTTOM, 3 * _GAP + 2 * width, 3), 255, np.uint8)
-    grey = grey_levels(image)
+    grey = eight_bits(image)
     colour = grey if grey.ndim == 3 else np.repeat(grey[..., None], 3, axis=2)
     low, high = shown
     place = (np.nan_to_num(disparity) - low) / (high - low)

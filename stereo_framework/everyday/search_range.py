@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.everyday.sparse import SparseMatches
@@ -25,6 +27,9 @@ _ENOUGH = 20
 
 _TAIL = 0.25
 """Percent of the consistent pixels at either end that are taken for mistakes."""
+
+_WIDENED, _CELLS = 0.3, 3e7
+"""Share of the range by which widening it calls for a closer look, and the pixels times levels that this may take."""
 
 _NOT_RECTIFIED = 1.0
 """Pixels that rows of matched points differ by in the median, from which a pair is not taken for rectified."""
@@ -54,25 +59,39 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches) -> tup
     Notes
     -----
     Both images are shrunk to about 240 columns and matched with census and semi-global matching. The range is that of the disparities which the
-    other view confirms, but for a quarter of a percent at either end, and of the sparse matches, widened by two coarse pixels at either end.
+    other view confirms, but for a quarter of a percent at either end, and of the sparse matches, widened by two coarse pixels at either end, or by one
+    pixel at full size. Where that widening is much of a narrow range, larger images are matched in the range found.
     """
     columns = reference.shape[1]
     factor = max(1, round(columns / _COARSE))
     wide = [share * columns for share in _WIDEST]
-    points = sparse.along_rows
-    if points.size >= _ENOUGH:
+    points: NDArray[np.floating] = sparse.along_rows if sparse.along_rows.size >= _ENOUGH else np.empty(0)
+    if points.size:
         low, high = float(points[0]), float(points[-1])
         # Matched points lie on texture; what is near or far may have none.
         around = 0.5 * (high - low) + 0.05 * columns
         wide = [low - around, high + around]
+    low, high = _found(reference, match, factor, wide, points)
+    while factor > 1:
+        finer = max(1, factor // 2)
+        cells = reference.shape[0] // finer * columns // finer * (high - low + 4 * factor) / finer
+        if cells > _CELLS or 4 * factor < _WIDENED * (high - low):
+            break
+        low, high = _found(reference, match, finer, (low - 2 * factor, high + 2 * factor), points)
+        factor = finer
+    margin = 2 * factor if factor > 1 else 1
+    return float(math.floor(low - margin)), float(math.ceil(high + margin))
+
+
+def _found(
+    reference: Image, match: Image, factor: int, wide: Sequence[float], points: NDArray[np.floating]
+) -> tuple[float, float]:
+    """The range of what both views agree about at a fraction of the size, and of sparse matches."""
     coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1]))).reduced(factor)
-    method = Pipeline(census, semi_global, refinement=left_right_check)
-    found = method(coarse).disparity
+    found = Pipeline(census, semi_global, refinement=left_right_check)(coarse).disparity
     found = factor * found[np.isfinite(found)]
     low, high = np.percentile(found if found.size else wide, [_TAIL, 100 - _TAIL])
-    if points.size >= _ENOUGH:
-        low, high = min(low, points[0]), max(high, points[-1])
-    return float(math.floor(low - 2 * factor)), float(math.ceil(high + 2 * factor))
+    return float(min([low, *points[:1]])), float(max([high, *points[-1:]]))
 
 
 def doubts(sparse: SparseMatches, search: Search, disparity: Disparity | None = None, *, estimated: bool = False) -> list[str]:

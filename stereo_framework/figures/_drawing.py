@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,10 @@ class Sheet:
         """Axes at a place."""
         return self.figure.add_axes((x / self.width, y / self.height, width / self.width, height / self.height))
 
+    def text_at(self, x: float, y: float, text: str, **look: Any) -> Text:
+        """A text whose middle is at x."""
+        return self.figure.text(x / self.width, y / self.height, text, ha="center", **look)
+
     def panel_at(self, x: int, y: int, width: int, height: int, title: str = "") -> Axes:
         """A framed panel for an image, with a title above that is shortened in its middle where the panel is too narrow."""
         axes = self.axes_at(x, y, width, height)
@@ -97,9 +101,7 @@ class Sheet:
 
     def title_line(self, title: str, height: int) -> None:
         """A line over everything, in the middle of the top `height` pixels; a $ in a scene's name is not a formula."""
-        text = self.figure.text(
-            0.5, 1 - height / 2 / self.height, title, ha="center", va="center", fontsize=FONT + 2, parse_math=False
-        )
+        text = self.text_at(self.width / 2, self.height - height / 2, title, va="center", fontsize=FONT + 2, parse_math=False)
         self._shorten(text, self.width)
 
     def legend(
@@ -147,14 +149,14 @@ def panel_size(shape: tuple[int, ...], panels: int) -> tuple[int, int]:
     return width, max(1, round(rows * width / columns))
 
 
-def grey_levels(image: Image) -> NDArray[np.uint8]:
+def eight_bits(image: Image) -> NDArray[np.uint8]:
     """An image with intensities 0..255 as 8 bits."""
     return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
 def draw_image(axes: Axes, image: Image) -> None:
     """An image with intensities 0..255, grey or RGB."""
-    axes.imshow(grey_levels(image), cmap="gray", vmin=0, vmax=255, aspect="auto")
+    axes.imshow(eight_bits(image), cmap="gray", vmin=0, vmax=255, aspect="auto")
 
 
 def draw_disparity(axes: Axes, disparity: Disparity, shown: tuple[float, float]) -> AxesImage:
@@ -185,4 +187,4 @@ def beyond(maps: Sequence[Disparity], shown: tuple[float, float]) -> str:
     """At which ends of the colours a map goes beyond, in matplotlib's words."""
     finite = np.concatenate([values[np.isfinite(values)] for values in maps])
     below, above = bool((finite < shown[0]).any()), bool((finite > shown[1]).any())
-    return {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
+    return ("neither", "min", "max", "both")[below + 2 * above]

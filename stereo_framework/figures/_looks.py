@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.figures._drawing import FONT
 from stereo_framework.figures._shown import new_figure
 from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.values import NOT_APPLICABLE
@@ -27,7 +28,6 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 _MARKERS = "os^DvPX*"
 _STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 _MOST_LINES = len(_COLOURS) * len(_STYLES)
-FONT = 9.0
 SMALL = 7.0
 LARGE = 11.0
 CHARACTER = 0.07

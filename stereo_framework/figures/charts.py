@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -17,15 +16,13 @@ from stereo_framework.tables.standings import Standings
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CHART_FIGURES: Mapping[str, Callable[[Chart, Standings], Figure]] = types.MappingProxyType(
-    {
-        "stacked_bars": stacked_bars_figure,
-        "radar": radar_figure,
-        "parallel_coordinates": parallel_coordinates_figure,
-        "correlation": correlation_figure,
-        "histogram": histogram_figure,
-    }
-)
+CHART_FIGURES: Mapping[str, Callable[[Chart, Standings], Figure]] = {
+    "stacked_bars": stacked_bars_figure,
+    "radar": radar_figure,
+    "parallel_coordinates": parallel_coordinates_figure,
+    "correlation": correlation_figure,
+    "histogram": histogram_figure,
+}
 """The function that draws each kind of `script.report.CHARTS`.
 
 All take a `Chart`, of which each uses what concerns it, and the standings of its measures; `saving.save_figure` writes what they return.

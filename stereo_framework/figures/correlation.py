@@ -64,5 +64,6 @@ def told_counts(counts: NDArray[np.int64]) -> str:
     off = counts[~np.eye(len(counts), dtype=bool)]
     if not off.size:
         return ""
-    few = f"{off.min()} to {off.max()}" if off.min() < off.max() else f"{off.max()}"
-    return f"{few} pairs of scene and method" + (", those that lack a score left out" if off.min() < off.max() else "")
+    if off.min() == off.max():
+        return f"{off.max()} pairs of scene and method"
+    return f"{off.min()} to {off.max()} pairs of scene and method, those that lack a score left out"

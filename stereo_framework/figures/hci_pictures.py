@@ -6,7 +6,7 @@ Subsets in the manner of figure 3 of Honauer et al. 2015, metrics in that of its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
@@ -176,15 +176,8 @@ def _legend(axes: Axes, entries: Sequence[tuple[tuple[int, ...], str]]) -> None:
     patches = [
         Patch(facecolor=f"#{bytes(colour).hex()}", edgecolor="0.4", linewidth=0.5, label=label) for colour, label in entries
     ]
-    axes.legend(
-        handles=patches,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=len(patches),
-        frameon=False,
-        fontsize=FONT,
-        handlelength=1.4,
-    )
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": len(patches)}
+    axes.legend(handles=patches, frameon=False, fontsize=FONT, handlelength=1.4, **below)
 
 
 def _dimmed(image: Image) -> NDArray[np.uint8]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.figures._drawing import LARGEST_ERROR, grey_levels
+from stereo_framework.figures._drawing import LARGEST_ERROR, eight_bits
 from stereo_framework.scene import Disparity
 
-__all__ = ["LARGEST_ERROR", "colour_table", "disparity_colours", "grey_levels"]
+__all__ = ["LARGEST_ERROR", "colour_table", "disparity_colours", "eight_bits"]
 
 _NO_VALUE = 178
 """Grey of pixels without a value, that of the figures."""

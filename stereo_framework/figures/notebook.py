@@ -16,7 +16,7 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image, grey_levels
+from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image, eight_bits
 from stereo_framework.figures.layers import disparity_colours
 from stereo_framework.figures.pictures import overview_figure
 from stereo_framework.figures.plots import plot_figure
@@ -161,11 +161,8 @@ def _picture(title: str, thing: Any) -> tuple[NDArray, bool]:
 
 
 def _common_range(things: Iterable[Any], maps: Sequence[Disparity]) -> tuple[float, float]:
-    for thing in things:
-        if getattr(thing, "search", None) is not None:
-            return thing.search.minimum, thing.search.maximum
-    known = np.concatenate([values[np.isfinite(values)] for values in maps]) if maps else np.empty(0)
-    return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    searched = (_range(thing) for thing in things if getattr(thing, "search", None) is not None)
+    return next(searched, None) or _ends(np.concatenate([np.empty(0), *(values.ravel() for values in maps)]))
 
 
 def _range(thing: Scene | Match) -> tuple[float, float] | None:
@@ -294,7 +291,7 @@ def _titled(title: str, facts: Iterable[str], body: str, warnings: Iterable[str]
 
 
 def _image_tag(title: str, image: NDArray) -> str:
-    return _tag(title, "jpeg", encode_jpeg(grey_levels(_thinned(image))))
+    return _tag(title, "jpeg", encode_jpeg(eight_bits(_thinned(image))))
 
 
 def _map_tag(title: str, values: NDArray, ends: tuple[float, float]) -> str:

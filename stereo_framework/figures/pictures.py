@@ -179,19 +179,19 @@ def overview_figure(
     ParameterError
         `shown` is no range.
     """
-    check_image(image, *([] if truth is None else [("truth", truth)]), ("disparity", disparity))
-    maps = [("disparity", disparity)] if truth is None else [("truth", truth), ("disparity", disparity)]
-    names = ["reference image", *(name for name, _ in maps)] + ([] if truth is None else ["error: disparity − truth"])
+    maps = ({} if truth is None else {"truth": truth}) | {"disparity": disparity}
+    check_image(image, *maps.items())
+    names = ["reference image", *maps, *["error: disparity − truth"] * (truth is not None)]
     width, height = panel_size(disparity.shape, len(names))
     gap, bottom, top = 12, 84, 68 if title else 36
     sheet = Sheet(gap + len(names) * (width + gap), bottom + height + top)
     places = [sheet.panel_at(gap + i * (width + gap), bottom, width, height, name) for i, name in enumerate(names)]
     draw_image(places[0], image)
-    for axes, (_, values) in zip(places[1:], maps, strict=False):
+    for axes, values in zip(places[1:], maps.values(), strict=False):
         picture = draw_disparity(axes, values, shown)
     bar_bottom, bar_height, inset = bottom - 26, 14, width // 12
     bar = sheet.axes_at(gap + width + gap + inset, bar_bottom, len(maps) * (width + gap) - gap - 2 * inset, bar_height)
-    sheet.colour_bar(picture, bar, "disparity (pixels)", extend=beyond([values for _, values in maps], shown))
+    sheet.colour_bar(picture, bar, "disparity (pixels)", extend=beyond([*maps.values()], shown))
     if truth is not None:
         picture = draw_difference(places[3], disparity, truth)
         bar = sheet.axes_at(gap + 3 * (width + gap) + inset, bar_bottom, width - 2 * inset, bar_height)

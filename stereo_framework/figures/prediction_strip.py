@@ -54,20 +54,10 @@ def prediction_figure(
         draw_image(sheet.panel_at(x, bottom, width, height), _with_holes(prediction))
         share = 100 * (1 - np.mean(prediction.visible))
         text = f"RMS error {errors[name]:.2f} grey levels\n{share:.1f} % holes"
-        sheet.figure.text(
-            (x + width / 2) / sheet.width,
-            (bottom - 8) / sheet.height,
-            text,
-            ha="center",
-            va="top",
-            fontsize=FONT,
-            linespacing=1.4,
-        )
+        sheet.text_at(x + width / 2, bottom - 8, text, va="top", fontsize=FONT, linespacing=1.4)
     for row, label in enumerate(("predicted", "real")):
         y = bottom + row * (height + gap) + height / 2
-        sheet.figure.text(
-            left / 2 / sheet.width, y / sheet.height, label, ha="center", va="center", rotation="vertical", fontsize=FONT + 1
-        )
+        sheet.text_at(left / 2, y, label, va="center", rotation="vertical", fontsize=FONT + 1)
     sheet.title_line(title, 40)
     if not all(prediction.visible.all() for prediction, _ in predictions.values()):
         red, green, blue = (level / 255 for level in EMPTY)

@@ -12,7 +12,7 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures._drawing import grey_levels
+from stereo_framework.figures._drawing import eight_bits
 from stereo_framework.figures.pictures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
@@ -110,7 +110,7 @@ def write_disagreement(path: Path, first: Disparity, second: Disparity, image: I
     path.parent.mkdir(parents=True, exist_ok=True)
     known = np.isfinite(first) & np.isfinite(second)
     apart = (np.isfinite(first) != np.isfinite(second)) | (known & (np.abs(first - second) > np.float32(threshold)))
-    grey = grey_levels(image)
+    grey = eight_bits(image)
     write_image(path, np.where(apart[..., None], np.array([220, 50, 32], np.uint8), grey))
 
 

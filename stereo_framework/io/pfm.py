@@ -38,17 +38,21 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     shows that they are.
     """
     data = read_bytes(path)
+
+    def wrong(said: str) -> DataError:
+        return DataError(f"{path}: {said}")
+
     header = _HEADER.match(data)
     if header is None:
-        raise DataError(f"{path}: is no PFM file: expected 'Pf' or 'PF', width, height and scale, found {_start(data)}")
+        raise wrong(f"is no PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}")
     try:
         scale = float(header[4])
     except ValueError:
         scale = 0.0
     columns, rows, channels = int(header[2]), int(header[3]), 3 if header[1] == b"F" else 1
     if rows == 0 or columns == 0 or scale == 0 or not math.isfinite(scale):
-        raise DataError(
-            f"{path}: the PFM header says {columns}x{rows}, scale {header[4].decode()}; legal: sizes from 1, a scale other than 0"
+        raise wrong(
+            f"the PFM header says {columns}x{rows}, scale {header[4].decode()}; legal: sizes from 1, a scale other than 0"
         )
     needed = 4 * rows * columns * channels
     start = header.end() + (2 if data[header.end() : header.end() + 2] == b"\r\n" else 1)
@@ -56,15 +60,9 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
         start = max(start, len(data) - needed)
     if len(data) - start != needed:
         what = "is truncated" if len(data) - start < needed else "has data behind its end"
-        raise DataError(
-            f"{path}: {what}: {columns}x{rows} needs {needed} bytes after the header, the file has {len(data) - start}"
-        )
+        raise wrong(f"{what}: {columns}x{rows} needs {needed} bytes after the header, the file has {len(data) - start}")
     values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=start).astype(np.float32)
     return np.ascontiguousarray(values.reshape(rows, columns, *(3,) * (channels == 3))[::-1])
-
-
-def _start(data: bytes) -> str:
-    return repr(data[:16].decode("latin-1"))
 
 
 def write_pfm(path: PathLike, array: NDArray) -> None:

@@ -25,14 +25,14 @@ class Account:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """A thread begins to compile, or a kernel that another one calls."""
+        """Note that a thread begins to compile a kernel, perhaps within another one that calls it."""
         with self._lock:
             if self._busy == 0:
                 self._since = time.perf_counter()
             self._busy += 1
 
     def end(self) -> None:
-        """It has."""
+        """Note that a thread has compiled what it began."""
         with self._lock:
             # Who was compiling when listening began was not seen to begin.
             if self._busy == 0:
@@ -48,7 +48,7 @@ class _Own(threading.local):
 
 
 _OWN = _Own()
-_TELL: list[Callable[[str], None]] = []
+_LISTENERS: list[Callable[[str], None]] = []
 
 
 def working_time() -> float:
@@ -58,7 +58,7 @@ def working_time() -> float:
 
 
 def account() -> Account:
-    """That of this thread, for others that work for it."""
+    """The account of this thread, for other threads that work for it."""
     _listen()
     return _OWN.account
 
@@ -73,19 +73,22 @@ def on_account(account: Account, call: Callable[..., _T], *arguments: Any) -> _T
 
 
 @contextlib.contextmanager
-def told(tell: Callable[[str], None]) -> Iterator[None]:
-    """Within the block `tell` is called with the name of our kernel that is now compiled, and with an empty one when it is; loading is not told."""
+def compiling_announced_to(listener: Callable[[str], None]) -> Iterator[None]:
+    """Within the block, call the listener with the name of each of our kernels that begins to be compiled, and with "" when it is compiled.
+
+    Kernels that are loaded from the cache are not announced.
+    """
     _listen()
-    _TELL.append(tell)
+    _LISTENERS.append(listener)
     try:
         yield
     finally:
-        _TELL.remove(tell)
+        _LISTENERS.remove(listener)
 
 
-def tell(name: str) -> None:
-    """Tell who listens which kernel is being compiled, here or in a process that works for this one; empty: none any more."""
-    for listener in list(_TELL):
+def announce_compiling(name: str) -> None:
+    """Announce which kernel is being compiled, here or in a process that works for this one; "": none any more."""
+    for listener in list(_LISTENERS):
         listener(name)
 
 
@@ -109,12 +112,12 @@ def _listen() -> None:
         def on_start(self, event: Any) -> None:
             if name := self.ours(event):
                 self.open.append(name)
-                tell(name)
+                announce_compiling(name)
 
         def on_end(self, event: Any) -> None:
             if self.ours(event) and self.open:
                 self.open.pop()
-                tell(self.open[-1] if self.open else "")
+                announce_compiling(self.open[-1] if self.open else "")
 
         def ours(self, event: Any) -> str:
             """The kernel's name; a plug-in's kernels need not be cached: those may be compiled at every use."""

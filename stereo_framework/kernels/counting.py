@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import functools
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
-Tell = Callable[[int, int, str], None]
-"""``tell(done, count, what)``: so many rounds of a loop are done; all of them when it is over."""
+from stereo_framework.kernels.context import holding
+
+CountRounds = Callable[[int, int, str], None]
+"""``count_rounds(done, count, what)``: so many rounds of a loop are done; all of them when it is over."""
 
 _LISTENER: contextvars.ContextVar[Callable[[int, int, int, str], None] | None] = contextvars.ContextVar("listener", default=None)
 
 
-@contextlib.contextmanager
-def listening(listener: Callable[[int, int, int, str], None]) -> Iterator[None]:
-    """Let ``listener(thread, done, count, what)`` hear of loops in this context; `thread` is the number of the thread that computes."""
-    token = _LISTENER.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENER.reset(token)
+def rounds_counted_by(listener: Callable[[int, int, int, str], None]) -> AbstractContextManager[Any]:
+    """Within the block, loops call ``listener(thread, done, count, what)``; `thread` is the number of the thread that computes."""
+    return holding(_LISTENER, listener)
 
 
-def is_heard() -> bool:
+def rounds_are_counted() -> bool:
     """Whether somebody listens here."""
     return _LISTENER.get() is not None
 
 
-def teller() -> Tell:
-    """What tells whoever listens here, from any thread."""
+def round_counter() -> CountRounds:
+    """What a loop calls, from any thread, so that whoever listens here hears of its rounds."""
     listener = _LISTENER.get()
     return _nobody if listener is None else functools.partial(listener, threading.get_ident())
 
@@ -50,17 +48,17 @@ def counted(count: int, what: str) -> Iterator[int]:
 
     Examples
     --------
-    >>> with listening(lambda thread, done, count, what: print(f"{done} of {count} {what}s done")):
+    >>> with rounds_counted_by(lambda thread, done, count, what: print(f"{done} of {count} {what}s done")):
     ...     sum(counted(2, "round"))
     0 of 2 rounds done
     1 of 2 rounds done
     2 of 2 rounds done
     1
     """
-    tell = teller()
+    count_rounds = round_counter()
     try:
         for i in range(count):
-            tell(i, count, what)
+            count_rounds(i, count, what)
             yield i
     finally:
-        tell(count, count, what)
+        count_rounds(count, count, what)

@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 import cv2
 import numpy as np
 
+from stereo_framework.call_reports import CallReport, is_stopped, report_call
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.matcher import _measured
@@ -26,7 +27,6 @@ from stereo_framework.matcher._outside import FilePaths, existing, left_and_righ
 from stereo_framework.parameters import Located, require
 from stereo_framework.scene import Disparity, Image, Search
 from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
-from stereo_framework.told import Told, is_stopped, tell
 
 _WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s'\"]+")
 _PLACE = re.compile(r"(?<!\$)\{(\w+)\}")
@@ -67,12 +67,10 @@ def _files(run: str, shell: bool, files: list[str] | None) -> list[Path]:
         raise ParameterError("command.run: no {output}, the file that the program writes the map to")
     program = shutil.which(words[0])
     if program is None and not shell:
-        where = (
-            "no such program"
-            if os.sep in words[0]
-            else "no program of this name in PATH; one in the script's folder begins with ./"
-        )
-        raise ParameterError(f"command.run: {words[0]}: {'is not executable' if Path(words[0]).is_file() else where}")
+        wrong = "is not executable" if Path(words[0]).is_file() else "no such program"
+        if os.sep not in words[0] and not Path(words[0]).is_file():
+            wrong = "no program of this name in PATH; one in the script's folder begins with ./"
+        raise ParameterError(f"command.run: {words[0]}: {wrong}")
     named = [Path(word) for word in words[program is not None :] if os.path.isabs(word) and Path(word).is_file()]
     return [*([Path(program)] if program else []), *named, *existing("command.files", files or [])]
 
@@ -217,7 +215,7 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
         said = (_last(folder / "messages.txt") or _last(folder / "printed.txt")).strip().splitlines()
         how = f"exit status {status}" if status > 0 else f"ended by {_signal(-status)}"
         raise _with_note(StereoFrameworkError(f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"), folder)
-    tell(Told(seconds, memory, _last(folder / "messages.txt")))
+    report_call(CallReport(seconds, memory, _last(folder / "messages.txt")))
 
 
 def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from stereo_framework.call_reports import CallReport, report_call
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io.map_files import map_of, read_map
 from stereo_framework.matcher._outside import FilePath
 from stereo_framework.scene import Disparity, Image, Scene, Search
 from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
-from stereo_framework.told import Told, tell
 
 
 def _files(place: str, scene: Scene | None) -> list[Path]:
@@ -67,7 +67,7 @@ def maps(
     DataError
         There is no map of the scene or there are several, or it has another size than the images.
     """
-    tell(Told())  # Reading takes some time too, but that is not what the method took.
+    report_call(CallReport())  # Reading takes some time too, but that is not what the method took.
     path = map_of(place, scene.name)
     disparity = read_map(path, scene, scale=scale, unknown=unknown)
     if disparity.shape != reference.shape[:2]:

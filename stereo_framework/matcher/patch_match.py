@@ -91,18 +91,15 @@ def patch_match(
     require(patch_match, **parameters, **truncations, tolerance=tolerance)
     shape = reference.shape[:2]
     domain = domain or Domain()
-    other = domain.exchanged(search)
     by = Costs(*map(np.float32, (1 - balance, balance, colour_truncation, slope_truncation, 1 / gamma)))
-    pixels = [_pixels(reference), _pixels(match)]
-    valid = [_valid(mask, shape) for mask in (domain.valid, domain.match_valid)]
+    own, other = _pixels(reference), _pixels(match)
     sides = []
-    for i, limits in enumerate(((domain.low, domain.high), (other.low, other.high))):
-        low, high = (_limit(limit, end, shape) for limit, end in zip(limits, (search.minimum, search.maximum), strict=True))
+    for limits, sign in ((domain, search.direction), (domain.exchanged(search), -search.direction)):
+        valid, other_valid, low, high = limits.maps(shape)
         low, high = np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
-        sign = search.direction if i == 0 else -search.direction
-        counts = valid[i] & (low <= high)
         planes, costs = np.empty((*shape, 3), np.float32), np.empty(shape, np.float32)
-        sides.append(Side(pixels[i], counts, _bordered(pixels[1 - i], valid[1 - i]), low, high, planes, costs, sign))
+        sides.append(Side(own, valid & (low <= high), _bordered(other, other_valid), low, high, planes, costs, sign))
+        own, other = other, own
     _spread(sides, by, window // 2, iterations, search.maximum - search.minimum, seed)
     maps = [np.where(side.valid, side.planes[..., 2], np.float32(np.nan)) for side in sides]
     return Views(*(_told(side, own, theirs, by, tolerance) for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)))
@@ -156,16 +153,10 @@ def _pixels(image: Image) -> NDArray[np.float32]:
 
 
 def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.uint64]:
-    """The same with a column more on either side, and `NOTHING` there and where pixels do not count; two values in each number."""
+    """The pixels with one more column on either side. In these columns, and where a pixel does not count, all values are `NOTHING`.
+
+    Two float32 values stand in each uint64, so that the kernel loads both at once.
+    """
     found = np.full((pixels.shape[0], pixels.shape[1] + 2, 4), NOTHING)
     found[:, 1:-1] = np.where(valid[..., None], pixels, NOTHING)
     return found.view(np.uint64)
-
-
-def _valid(mask: Mask | None, shape: tuple[int, ...]) -> Mask:
-    return np.ones(shape, bool) if mask is None else np.ascontiguousarray(mask)
-
-
-def _limit(limit: NDArray | None, end: float, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    whole = np.full(shape, end, np.float32)
-    return whole if limit is None else np.where(np.isnan(limit), whole, limit).astype(np.float32)

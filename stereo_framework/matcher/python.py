@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +15,11 @@ from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
 from stereo_framework.parameters import Located
 from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import stage
+from stereo_framework.stage import import_file, stage
 
 
 def _started(function: str, folder: Path) -> str:
-    """The same with a file's path from the folder on."""
+    """The function with the path of its file, if a file is named, starting at the folder."""
     module, colon, name = function.rpartition(":")
     return f"{folder / Path(module).expanduser()}{colon}{name}" if module.endswith(".py") else function
 
@@ -115,11 +114,4 @@ def _function(function: str) -> Callable[..., Any]:
 @functools.lru_cache(maxsize=8)
 def _loaded(path: str, time: int) -> ModuleType:
     """The module in a file; `time` is the file's, which may change."""
-    name = f"stereo_framework_function_{Path(path).stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None, "a .py file always has a loader"
-    assert spec.loader is not None
-    # Dataclasses and the like look their module up.
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return import_file(f"stereo_framework_function_{Path(path).stem}", path)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import teller
+from stereo_framework.kernels.counting import round_counter
 from stereo_framework.kernels.threads import over_rows, thread_count
 from stereo_framework.optimization._graph_moves import Move, Moves, Solver
 from stereo_framework.optimization._smoothness import required_smoothness
@@ -111,7 +111,7 @@ def graph_cut(
 
 def _run(cycle: Sequence[Move], moves: Moves, what: str) -> None:
     """Make the moves, in as many threads as allowed; those that touch a common label stay in order, so that all see the same labels."""
-    pending, busy, state, tell = list(cycle), set[int](), threading.Condition(), teller()
+    pending, busy, state, tell = list(cycle), set[int](), threading.Condition(), round_counter()
     rows, columns = moves.labels.shape
 
     def next_move() -> Move | None:

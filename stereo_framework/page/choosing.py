@@ -76,7 +76,7 @@ def choosing_blocks(results: Sequence[Result], chart: Chart | None = None) -> li
         return [Text(f"{chart.name}: no charts: {error}")]
     for text in dict.fromkeys(r.protocol_text for r in chosen):
         same = [r for r in chosen if r.protocol_text == text]
-        if any(_scored(r, name) for r in same for name in chart.measures):
+        if any(is_scored(r, name) for r in same for name in chart.measures):
             try:
                 blocks += _of_protocol(same, chart)
             except ParameterError as error:
@@ -84,20 +84,18 @@ def choosing_blocks(results: Sequence[Result], chart: Chart | None = None) -> li
     return blocks
 
 
-def _scored(result: Result, name: str) -> bool:
+def is_scored(result: Result, name: str) -> bool:
+    """Whether a result has a number for a measure."""
     found = value(result, name)
     return is_number(found) and math.isfinite(found)
 
 
 def _of_protocol(results: Sequence[Result], chart: Chart) -> list[Block]:
     # A page shows what there is: measures that have no score on any scene are left out.
-    scored = [name for name in chart.measures if any(_scored(r, name) for r in results)]
+    scored = [name for name in chart.measures if any(is_scored(r, name) for r in results)]
     absent = [measure_name(name, chart.labels) for name in chart.measures if name not in scored]
-    weights = {
-        name: weight
-        for name, weight in zip(chart.measures, weights_of(chart.measures, chart.weights), strict=True)
-        if name in scored
-    }
+    given = dict(zip(chart.measures, weights_of(chart.measures, chart.weights), strict=True))
+    weights = {name: given[name] for name in scored}
     found, remarks, marked = standings(results, scored), [], chart.method
     if absent:
         remarks.append(f"Without {', '.join(absent)}: no scene has what they are measured on.")
@@ -132,13 +130,12 @@ def _drawing(kind: str, chart: Chart, found: Standings) -> str:
     # Several drawings on a page may not have the same identifiers. Those of clip paths, hatches and markers are digests of what they stand for.
     text = re.sub(r' id="((?:method|bar|total|name)-[\d-]+|frame)"', r' data-part="\1"', text)
     text = re.sub(r' id="[a-z0-9.]+_\d+"', "", text[text.index("<svg") :])
+
+    def widest(size: re.Match[str]) -> str:
+        return f'style="max-width: {_ENLARGED * float(size[1]):.0f}px"'
+
     # Letters of all charts are of one size, whatever their width.
-    return re.sub(
-        r'width="([\d.]+)pt" height="[\d.]+pt"',
-        lambda found: f'style="max-width: {_ENLARGED * float(found[1]):.0f}px"',
-        text,
-        count=1,
-    )
+    return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', widest, text, count=1)
 
 
 def _data(found: Standings, chart: Chart, weights: Sequence[float]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 from stereo_framework import __version__
@@ -46,18 +46,18 @@ class Cell:
     value : float, optional
         What a column is sorted by, where it is a number.
     mark : str
-        ``"best"``, ``"bad"`` or nothing.
+        ``"best"``; nothing; or what is wrong with it, in words that are told with the cell.
     hint : str
         Told when the pointer rests on the cell, and to screen readers.
     """
 
     text: str
     value: float | None = None
-    mark: Literal["", "best", "bad"] = ""
+    mark: str = ""
     hint: str = ""
 
     @classmethod
-    def number(cls, value: float | None, form: str = ".2f", *, mark: Literal["", "best", "bad"] = "", hint: str = "") -> Cell:
+    def number(cls, value: float | None, form: str = ".2f", *, mark: str = "", hint: str = "") -> Cell:
         """A number as `format` writes it; a dash for None and NaN."""
         known = value is not None and not math.isnan(value)
         return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)
@@ -229,11 +229,8 @@ class Page:
 
     def _rendered(self, pictures: _Inside | _Beside) -> str:
         template = _environment().get_template("page.html")
-        colours = (
-            {name: base64.b64encode(colour_table(name).tobytes()).decode() for name in ("viridis", "RdBu_r")}
-            if self.has(Scenes)
-            else {}
-        )
+        tables = ("viridis", "RdBu_r") if self.has(Scenes) else ()
+        colours = {name: base64.b64encode(colour_table(name).tobytes()).decode() for name in tables}
         return template.render(
             page=self,
             version=__version__,
@@ -249,19 +246,9 @@ def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, 
     """What the viewer must know of scenes, row by row, as plain data; `key` says under which it finds a picture."""
     rows = []
     for row in scenes.rows:
-        cells = {
-            name: {"name": name, "source": key(one.content), "caption": one.caption, **one.about}
-            for name, one in row.pictures.items()
-        }
-        width, height = next(iter(row.pictures.values())).size
-        own = {
-            "name": row.name,
-            "note": row.note,
-            "width": width,
-            "height": height,
-            "limits": row.limits,
-            "threshold": row.threshold,
-        }
+        own = {name: getattr(row, name) for name in ("name", "note", "limits", "threshold")}
+        own["width"], own["height"] = next(iter(row.pictures.values())).size
+        cells = {n: {"name": n, "source": key(p.content), "caption": p.caption, **p.about} for n, p in row.pictures.items()}
         rows.append(own | {"cells": [cells.get(name) for name in scenes.columns]})
     return rows
 

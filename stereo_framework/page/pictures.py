@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.layers import grey_levels
+from stereo_framework.figures.layers import eight_bits
 from stereo_framework.scene import Disparity, Scene
 
 _FINEST = 1 / 256
@@ -115,7 +115,7 @@ def scene_row(
         Default: the scene's.
     note : str
     """
-    before = {"image": stored_picture(grey_levels(scene.reference), quality=_GOOD)}
+    before = {"image": stored_picture(eight_bits(scene.reference), quality=_GOOD)}
     threshold = 1.0
     if protocol is not None:
         # Protocols may count pixels of the original images, of which the scene's are reduced ones.
@@ -126,12 +126,9 @@ def scene_row(
             masks = region_masks(scene, protocol)
             regions = np.where(masks["all"], np.where(masks.get("nonocc", masks["all"]), _VISIBLE, _OCCLUDED), _OUTSIDE)
         before["truth"] = _levels(scene.truth, regions.astype(np.uint8), {"truth": True})
-    limits = (
-        (scene.search.minimum, scene.search.maximum)
-        if scene.search is not None
-        else usual_limits([*before.values(), *pictures.values()])
-    )
-    return SceneRow(name or scene.name, before | dict(pictures), limits, threshold, note)
+    every, search = before | dict(pictures), scene.search
+    limits = usual_limits(list(every.values())) if search is None else (search.minimum, search.maximum)
+    return SceneRow(name or scene.name, every, limits, threshold, note)
 
 
 def usual_limits(pictures: Sequence[Stored]) -> tuple[float, float]:

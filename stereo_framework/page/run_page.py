@@ -15,7 +15,7 @@ from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes
-from stereo_framework.page.choosing import choosing_blocks
+from stereo_framework.page.choosing import choosing_blocks, is_scored
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
 from stereo_framework.page.pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.page.report_files import reports
@@ -28,7 +28,7 @@ from stereo_framework.tables.averages import averages
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
-from stereo_framework.tables.values import better, is_number, value
+from stereo_framework.tables.values import better, is_number
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit
 
 _MOST_METHODS = 40
@@ -117,7 +117,7 @@ def _drawing(path: Path) -> str:
 def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Block], list[str]]:
     """Tables of methods by scenes for each measure, and the methods' names, the best first."""
     protocol = results[0].protocol
-    measures = [name for name in shown_statistics(results) if better(name) and any(_scored(r, name) for r in results)]
+    measures = [name for name in shown_statistics(results) if better(name) and any(is_scored(r, name) for r in results)]
     if not measures:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
@@ -133,11 +133,6 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
 
 
-def _scored(result: Result, name: str) -> bool:
-    found = value(result, name)
-    return is_number(found) and math.isfinite(found)
-
-
 def _by_scene(results: Sequence[Result], names: Sequence[str], found: Standings, k: int) -> tuple[PageTable, list[str]]:
     """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first."""
     measure, direction = found.measures[k], better(found.measures[k])
@@ -146,21 +141,17 @@ def _by_scene(results: Sequence[Result], names: Sequence[str], found: Standings,
     several = len(found.scenes) > 1
     order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
     kept = order[:_MOST_METHODS]
-    seconds: dict[str, list[float]] = {found.methods[i]: [] for i in kept}
+    seconds: dict[str, list[float]] = {}
     for r, name in zip(results, names, strict=True):
-        if name in seconds and (t := r.matching_seconds) is not None:
-            seconds[name].append(t)
+        if r.matching_seconds is not None:
+            seconds.setdefault(name, []).append(r.matching_seconds)
     rows = []
     for i in kept:
-        own = seconds[found.methods[i]]
-        numbers = [
-            *found.scores[i, :, k].tolist(),
-            *([mean[i], rank[i]] if several else []),
-            fmean(own) if own else math.nan,
-        ]
+        taken = seconds.get(found.methods[i])
+        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, fmean(taken) if taken else math.nan]
         rows.append([v if math.isfinite(v) else None for v in numbers])
     short, scenes = short_names(found.scenes), len(found.scenes)
-    header = ["method", *(short[s] for s in found.scenes), *(["mean", "mean rank"] if several else []), "seconds"]
+    header = ["method", *(short[s] for s in found.scenes), *["mean", "mean rank"] * several, "seconds"]
     directions = [direction] * scenes + [direction, "lower"] * several + [""]
     best = best_cells(rows, lambda i, j: (directions[j], j))
     cells = [
@@ -168,10 +159,9 @@ def _by_scene(results: Sequence[Result], names: Sequence[str], found: Standings,
         for n, (i, row) in enumerate(zip(kept, rows, strict=True))
     ]
     said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
-    caption = (
-        f"{measure_name(measure)}{f' ({unit(measure)})' if unit(measure) else ''}, protocol {found.protocol}: {'; '.join(said)}"
-    )
-    notes = [*found.notes, *([f"the best {len(kept)} of {len(order)} methods and settings"] if len(kept) < len(order) else [])]
+    name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")
+    notes = [*found.notes, *[f"the best {len(kept)} of {len(order)} methods and settings"] * (len(kept) < len(order))]
+    caption = f"{name}, protocol {found.protocol}: {'; '.join(said)}"
     return PageTable(caption, header, cells, "; ".join(notes)), [found.methods[i] for i in order]
 
 
@@ -193,12 +183,8 @@ def _listing(results: Sequence[Result], means: Sequence[Result], most: int) -> B
 
 def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
     """Charts for choosing among several methods or settings: those that scripts ask for, else of the HCI metrics, where they were measured."""
-    asked = [
-        (own, chart)
-        for own, report in reports(results, list(read_scripts(folder).values()))
-        for chart in read_report(report).charts
-    ]
-    if asked:
+    scripts = reports(results, list(read_scripts(folder).values()))
+    if asked := [(own, chart) for own, report in scripts for chart in read_report(report).charts]:
         return [block for own, chart in asked for block in choosing_blocks(own, chart)]
     measured = {name for r in results for name in r.statistics}
     return (
@@ -276,9 +262,5 @@ def _details(folder: Path, results: Sequence[Result]) -> list[Block]:
     ]
     settings = "\n".join(f"{r.id} {r.scene} {r.method} {dict(r.parameters)}" for r in results)
     warnings = "\n".join(dict.fromkeys(f"{r.scene} {r.method}: {w}" for r in results for w in r.warnings))
-    return [
-        *scripts,
-        Details("Parameters of every result", settings),
-        *([Details("Warnings", warnings)] if warnings else []),
-        Details("Environment of this page", environment_text()),
-    ]
+    blocks = {"Parameters of every result": settings, "Warnings": warnings, "Environment of this page": environment_text()}
+    return [*scripts, *(Details(summary, text) for summary, text in blocks.items() if text)]

@@ -41,16 +41,11 @@ def rank_blocks(folder: Path, results: Sequence[Result]) -> list[Block]:
         except StereoFrameworkError:
             # Measures that have no direction, for example: nothing to be ranked by.
             continue
-        order = [int(i) for i in found.ranks.argsort(kind="stable")]
-        rows = [
-            [
-                Cell(str(found.ranks[i]), float(found.ranks[i])),
-                Cell(whole.methods[i]),
-                Cell.number(float(found.average_ranks[i]), mark="best" if found.ranks[i] == 1 else ""),
-                Cell(str(found.groups[i]), float(found.groups[i])),
-            ]
-            for i in order
-        ]
+        rows = []
+        for i in found.ranks.argsort(kind="stable").tolist():
+            rank, group = (Cell.number(float(places[i]), ".0f") for places in (found.ranks, found.groups))
+            average = Cell.number(float(found.average_ranks[i]), mark="best" if found.ranks[i] == 1 else "")
+            rows.append([rank, Cell(whole.methods[i]), average, group])
         measures = ", ".join(dict.fromkeys(column.measure for column in whole.columns))
         notes = [f"Average of the ranks in {len(whole.columns)} columns: {measures}.", f"{astar_verdict(found.groups)}."]
         if incomplete:

@@ -1,7 +1,7 @@
 """Published experiments that one command runs again: their tables and figures beside ours.
 
-A paper is a package here with its published tables (``tableN.yaml``: facts, with their source), the functions that rebuild its items and one
-`Paper` that lists them; its parameter scripts lie in ``configs/NAME``.
+A paper is a package here with its published tables (``tableN.yaml``: facts, with their source), what it says besides (``claims.yaml``), the functions
+that rebuild its items and judge its claims, and one `Paper` that lists them; its parameter scripts lie in ``configs/NAME``.
 """
 
 from __future__ import annotations

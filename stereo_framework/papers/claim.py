@@ -6,11 +6,13 @@ is a check of our own, which is told apart and is in no total.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from stereo_framework.page.page import Statement
+from stereo_framework.papers.published import raw_table
 from stereo_framework.tables.tables import Table
 
 
@@ -62,10 +64,31 @@ class Claim:
         return Statement(text, verdict.holds, verdict.figures, source, self.why if verdict.holds is False else "")
 
 
-def cases(told: Sequence[tuple[str, bool]]) -> Verdict:
+def claims(paper: str, judges: Mapping[str, Callable[..., Verdict]]) -> tuple[Claim, ...]:
+    """Claims of ``papers/PAPER/claims.yaml`` by their names there, each with the function that judges it."""
+    said = raw_table(paper, "claims")
+    return tuple(Claim(name, judge=judge, **said[name]) for name, judge in judges.items())
+
+
+Cases = Iterable[tuple[str, bool]]
+"""The figures of each case of a claim, and whether it holds."""
+
+
+def cases(told: Cases) -> Verdict:
     """A claim that holds when all its cases do; each case with its figures, those that do not hold first. Without a case it is not checked."""
-    figures = "; ".join(f"{'' if holds else 'NOT '}{f}" for f, holds in sorted(told, key=lambda case: case[1]))
-    return Verdict(all(holds for _, holds in told) if told else None, figures or "no data")
+    found = sorted(told, key=lambda case: case[1])
+    figures = "; ".join(f"{'' if holds else 'NOT '}{f}" for f, holds in found)
+    return Verdict(all(holds for _, holds in found) if found else None, figures or "no data")
+
+
+def by_cases(tell: Callable[..., Cases]) -> Callable[..., Verdict]:
+    """A judge made of a function that gives all cases of a claim."""
+
+    @functools.wraps(tell)
+    def judge(*measured: Any) -> Verdict:
+        return cases(tell(*measured))
+
+    return judge
 
 
 def verdict_word(holds: bool | None) -> str:

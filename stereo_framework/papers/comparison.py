@@ -80,7 +80,7 @@ def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: in
     rows = []
     for c in comparisons:
         numbers = [Cell.number(value, f".{digits}f") for value in (c.published, c.ours)]
-        difference = Cell.number(c.difference, f"+.{digits}f", mark="bad" if c.outside else "")
+        difference = Cell.number(c.difference, f"+.{digits}f", mark="outside its tolerance" if c.outside else "")
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
     return PageTable(caption, HEADER, rows, note, keys=2)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stereo_framework.datasets import data_roots
-from stereo_framework.papers.paper import Context
+from stereo_framework.papers.paper import Context, short
 from stereo_framework.submission import find_maps, measure_map
 
 REGIONS = ("nonocc", "all", "disc")
@@ -15,15 +15,17 @@ SUBMISSIONS = {"patchmatch": "PatchMatch", "adcensus": "ADCensus"}
 """Public maps: folders of ``middlebury-v2/submissions`` and what the papers call the methods."""
 
 
-def submission_scores(context: Context, folder: str, measure: str) -> dict[str, float]:
-    """A measure of a submission's maps by ``SCENE_REGION``; empty where the data roots do not hold it."""
+def submission_maps(context: Context, folder: str) -> Mapping[str, Path]:
+    """A submission's maps by scene; empty where the data roots do not hold it."""
     places = [root / "middlebury-v2/submissions" / folder for root in data_roots(context.data)]
     place: Path | None = next((p for p in places if p.is_dir()), None)
-    if place is None:
-        return {}
-    maps = find_maps(place, protocol="middlebury-v2", data=context.data).maps
+    return {} if place is None else find_maps(place, protocol="middlebury-v2", data=context.data).maps
+
+
+def submission_scores(context: Context, folder: str, measure: str) -> dict[str, float]:
+    """A measure of a submission's maps by ``SCENE_REGION``."""
     found: dict[str, float] = {}
-    for scene, path in maps.items():
+    for scene, path in submission_maps(context, folder).items():
         found |= _columns(scene, measure, measure_map(path, scene, changes={"measures": [measure]}, data=context.data).statistics)
     return found
 
@@ -43,4 +45,4 @@ def scores(context: Context, measure: str) -> dict[str, dict[str, float]]:
 
 
 def _columns(scene: str, measure: str, statistics: Mapping[str, float]) -> dict[str, float]:
-    return {f"{scene.rpartition('/')[2]}_{region}": statistics[f"{measure}_{region}"] for region in REGIONS}
+    return {f"{short(scene)}_{region}": statistics[f"{measure}_{region}"] for region in REGIONS}

@@ -155,6 +155,11 @@ class Context:
         return run(script, list(scenes), data=self.data, out=self.out / "runs" / script.name, workers=self.workers, maps=maps)
 
 
+def short(scene: str) -> str:
+    """A scene's name without its data set."""
+    return scene.rpartition("/")[2]
+
+
 def results_details(results: Sequence[Result]) -> Details:
     """The protocol behind results, and those that failed."""
     failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in results if r.error]

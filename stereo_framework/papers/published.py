@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +33,9 @@ class PublishedTable:
     ranks: Mapping[str, Mapping[str, int]]
 
 
-def raw_table(paper: str, name: str) -> dict[str, Any]:
-    """A table as its file ``papers/PAPER/NAME.yaml`` has it."""
+@functools.cache
+def raw_table(paper: str, name: str) -> Mapping[str, Any]:
+    """What the file ``papers/PAPER/NAME.yaml`` holds, as it stands there."""
     content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text(encoding="utf-8"))
     return content
 
@@ -48,17 +51,14 @@ def published_table(paper: str, name: str) -> PublishedTable:
         return {c: v for c, v in zip(columns, record.get(key) or [None] * len(columns), strict=True) if v is not None}
 
     # Two rows of the 2002 paper are called "Graph cuts": their numbers tell them apart.
-    labels = [r["algorithm"] if _count(rows, r["algorithm"]) == 1 else f"{r['algorithm']} ({r['id']})" for r in rows]
+    count = Counter(r["algorithm"] for r in rows)
+    labels = [r["algorithm"] if count[r["algorithm"]] == 1 else f"{r['algorithm']} ({r['id']})" for r in rows]
     return PublishedTable(
         content["source"],
         tuple(columns),
         {label: by_column(r, "values") for label, r in zip(labels, rows, strict=True)},
         {label: by_column(r, "ranks") for label, r in zip(labels, rows, strict=True)},
     )
-
-
-def _count(rows: list[dict[str, Any]], label: str) -> int:
-    return sum(r["algorithm"] == label for r in rows)
 
 
 def published_parameters(paper: str, name: str) -> dict[str, dict[str, Any]]:

@@ -141,24 +141,21 @@ def by_item(outcomes: Mapping[str, Outcome], titles: Mapping[str, str]) -> PageT
     header = ["item", "numbers judged", "outside", "statements: hold", "do not", "own checks: hold", "fail"]
     rows = []
     for name, outcome in outcomes.items():
-        outside = sum(c.outside for c in outcome.comparisons)
-        numbers = [(sum(c.judged for c in outcome.comparisons), False), (outside, outside > 0)]
-        for said in (True, False):
+        numbers = [(sum(c.judged for c in outcome.comparisons), ""), (sum(c.outside for c in outcome.comparisons), "outside")]
+        for said, wrong in ((True, "the paper’s statement does not hold"), (False, "our own check fails")):
             verdicts = [s.holds for s in outcome.statements if bool(s.source) is said]
-            numbers += [(verdicts.count(True), False), (verdicts.count(False), False in verdicts)]
+            numbers += [(verdicts.count(True), ""), (verdicts.count(False), wrong)]
         # A zero says nothing here: what there is stands out.
-        rows.append([Cell(titles[name]), *(Cell(str(n) if n else "", n, "bad" if bad else "") for n, bad in numbers)])
+        rows.append([Cell(titles[name]), *(Cell(str(n), n, wrong) if n else Cell("", n) for n, wrong in numbers)])
     return PageTable("What each item came to", header, rows)
 
 
 def _summary(done: Reproduction, titles: Mapping[str, str], seconds: float, quick: bool) -> Section:
-    blocks: list[Block] = [
-        Text(
-            f"Outside its tolerance: {c.row}, {c.column}: {c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})."
-        )
-        for c in done.comparisons
-        if c.outside
-    ]
+    blocks: list[Block] = []
+    for c in done.comparisons:
+        if c.outside:
+            numbers = f"{c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})"
+            blocks.append(Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}."))
     blocks += [s for s in done.statements if s.holds is False]
     blocks += [s for s in done.checks if s.holds is False]
     blocks += map(Text, done.totals)

@@ -2,5 +2,6 @@
 
 from stereo_framework.scheme.coarse import coarse
 from stereo_framework.scheme.pyramid import pyramid
+from stereo_framework.scheme.tiles import tiles
 
-__all__ = ["coarse", "pyramid"]
+__all__ = ["coarse", "pyramid", "tiles"]

@@ -67,7 +67,7 @@ def coarse(solve: Callable[[Pair], Any], pair: Pair, *, factor: PositiveInt = 2)
         disparity=enlarged(small.disparity * np.float32(factor)),
         status=enlarged(small.status),
         confidence={name: enlarged(values) for name, values in small.confidence.items()},
-        labels=None,
-        volume=None,
         search=pair.search,
+        trace=(),
+        **dict.fromkeys(("labels", "volume", "energy", "objective", "lower_bound")),
     )

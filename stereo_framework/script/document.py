@@ -68,7 +68,7 @@ def parse(node: Node, faults: Faults, *, method: bool = False) -> Document:
 
 class _Parser:
     def __init__(self, faults: Faults):
-        self.faults = faults
+        self.faults, self.fault = faults, faults.add
 
     def document(self, node: Node, legal: tuple[str, ...]) -> Document:
         what = "" if legal is KEYS else " of a method"
@@ -83,7 +83,7 @@ class _Parser:
         others = [key for key in (*SLOTS, "alternatives") if key in node.entries and node.entries[key].value is not None]
         if maps is not None and maps.value is not None and others:
             said = ", ".join(f"{key}{node.key(key).told()}" for key in others)
-            self.faults.add(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
+            self.fault(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
         return found
 
     def own(self, key: str, node: Node, found: Document, home: str) -> None:
@@ -97,11 +97,11 @@ class _Parser:
         if node.value is None:
             found.without |= {f"{home}alternatives"}
         elif not isinstance(node.value, dict) or not node.value:
-            self.faults.add(node.place, "no alternatives; write NAME: {slots or include} for each, or null for none")
+            self.fault(node.place, "no alternatives; write NAME: {slots or include} for each, or null for none")
         for name, entry in node.entries.items():
             if not re.fullmatch(NAME, name):
                 said = f"{name!r} cannot be the name of an alternative; legal: letters, digits, _ and -"
-                self.faults.add(node.keys[name], said)
+                self.fault(node.keys[name], said)
             entries = expect_mapping(entry, ALTERNATIVE_KEYS, self.faults, what=" of an alternative")
             if not re.fullmatch(NAME, name) or not isinstance(entry.value, dict | None):
                 continue
@@ -120,7 +120,7 @@ class _Parser:
             others = [home + other for other in VOLUME_SLOTS if home + other in filled]
             if others:
                 said = ", ".join(f"{split(other)[1]}{filled[other].told()}" for other in others)
-                self.faults.add(place, f"a matcher stands instead of {said}; keep one or the other")
+                self.fault(place, f"a matcher stands instead of {said}; keep one or the other")
                 found.slots.update(dict.fromkeys([name, *others]))
 
     # One method for each key -----------------------------------------------------------------------------------------
@@ -128,15 +128,15 @@ class _Parser:
     def name(self, node: Node, found: Document) -> None:
         found.name = text(node)
         if found.name is None:
-            self.faults.add(node.place, f"{spelled(node.data())} is not a text")
+            self.fault(node.place, f"{spelled(node.data())} is not a text")
         elif wrong := name_fault(found.name):
-            self.faults.add(node.place, wrong)
+            self.fault(node.place, wrong)
 
     def scenes(self, node: Node, found: Document) -> None:
         names = [str(text(item)) for item in texts(node, self.faults, "the name of a scene")]
         found.scenes = tuple(dict.fromkeys(names))
         if node.value == []:
-            self.faults.add(node.place, "an empty list; name at least one scene, or leave the key out")
+            self.fault(node.place, "an empty list; name at least one scene, or leave the key out")
 
     def search(self, node: Node, found: Document) -> None:
         found.search = {key: node.entries[key] for key in read(SearchKeys, node, self.faults)}
@@ -158,22 +158,21 @@ class _Parser:
         found.protocols = given
         names: dict[str, Node] = {}
         if given.value == []:
-            self.faults.add(given.place, "an empty list; name at least one protocol, or leave the key out")
+            self.fault(given.place, "an empty list; name at least one protocol, or leave the key out")
         for item in given.items:
             wrong = protocols.faults(item.data())
             for path, message in wrong.items():
-                at = item.entries[path].place if path in item.entries else item.place
-                self.faults.add(at, message)
-            if not wrong and names.setdefault(protocols.resolve(item.data()).name, item) is not item:
-                name = protocols.resolve(item.data()).name
-                self.faults.add(item.place, f"a second protocol named {name!r}; results are told apart by this name")
+                self.fault(item.entries.get(path, item).place, message)
+            name = "" if wrong else protocols.resolve(item.data()).name
+            if name and names.setdefault(name, item) is not item:
+                self.fault(item.place, f"a second protocol named {name!r}; results are told apart by this name")
 
     def methods(self, node: Node, found: Document) -> None:
         if not isinstance(node.value, dict) or not node.value:
-            self.faults.add(node.place, "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out")
+            self.fault(node.place, "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out")
         for name, entry in node.entries.items():
             if wrong := name_fault(name) if name.strip() else "a method without a name":
-                self.faults.add(node.keys[name], wrong)
+                self.fault(node.keys[name], wrong)
             found.methods[name] = self.document(entry, METHOD_KEYS)
             found.methods[name].place = node.key(name)
 
@@ -182,7 +181,7 @@ class _Parser:
         own = Node({"place": node}, node.place, {"place": node.place}) if isinstance(node.value, str) else node
         if not isinstance(own.value, dict) or "use" in own.value:
             said = f"{spelled(node.data())} is no place; write a folder, PATH/{{scene}}.pfm, or {{place: PATH, scale: 4}}"
-            self.faults.add(node.place, said)
+            self.fault(node.place, said)
             found.slots["matcher"] = None
             return
         use = {"use": Node("maps", node.place)}
@@ -192,15 +191,15 @@ class _Parser:
     def sweep(self, node: Node, found: Document) -> None:
         for kind, axes in expect_mapping(node, ("grid", "zip"), self.faults).items():
             if not isinstance(axes.value, dict | None):
-                self.faults.add(
+                self.fault(
                     axes.place, f"{spelled(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
                 )
             for name, value in axes.entries.items():
                 axis = self.axis(name, value, axes.key(name), alone=kind == "grid" or len(axes.entries) == 1)
                 if kind == "zip" and axis.scale:
-                    self.faults.add(axes.key(name), "a continuous axis moves together with no other; it belongs in sweep.grid")
+                    self.fault(axes.key(name), "a continuous axis moves together with no other; it belongs in sweep.grid")
                 if (kind == "zip" and name in found.grid) or (kind == "grid" and name in found.zip):
-                    self.faults.add(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
+                    self.fault(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
                 getattr(found, kind)[name] = axis
             if kind == "zip" and len(axes.entries) > 1:
                 self._rows_twice(axes, list(found.zip.values()))
@@ -213,10 +212,10 @@ class _Parser:
             return ()
         added = SLOTS[slot].added and isinstance(node.value, list)
         if isinstance(node.value, list) and not SLOTS[slot].many and not added:
-            self.faults.add(node.place, f"a list; {slot} is one stage: a name or {{use: NAME, parameter: value}}")
+            self.fault(node.place, f"a list; {slot} is one stage: a name or {{use: NAME, parameter: value}}")
             return None
         if added and not node.value:
-            self.faults.add(node.place, f"an empty list; name at least one stage of {slot}")
+            self.fault(node.place, f"an empty list; name at least one stage of {slot}")
             return None
         found = [self.stage(slot, item, added=added) for item in node.items]
         return None if None in found else tuple(spec for spec in found if spec is not None)
@@ -225,11 +224,11 @@ class _Parser:
         use = node.entries.get("use") if isinstance(node.value, dict) else node
         names = [s.name for s in _stage.stages(slot)]
         if use is None:
-            self.faults.add(node.place, f"a stage without 'use'; write use: NAME; {nearest('', names, kind='stages')}")
+            self.fault(node.place, f"a stage without 'use'; write use: NAME; {nearest('', names, kind='stages')}")
             return None
         if not isinstance(use.value, str):
             said = f"{spelled(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
-            self.faults.add(use.place, f"{said}; {nearest('', names, kind='stages')}")
+            self.fault(use.place, f"{said}; {nearest('', names, kind='stages')}")
             return None
         try:
             stage = _stage.find(slot, use.value)
@@ -238,42 +237,31 @@ class _Parser:
             if self.faults.without_plugins:
                 self.faults.unknown.append(f"{slot} {use.value}")
             else:
-                self.faults.add(at, str(error).removeprefix(f"{slot}: "))
+                self.fault(at, str(error).removeprefix(f"{slot}: "))
             return None
         found = Spec(stage, {}, node.place, added)
         for name, value in node.entries.items():
             if name == "use":
                 continue
             if name not in found.legal:
-                self.faults.add(node.keys[name], no_parameter(found, name))
+                self.fault(node.keys[name], no_parameter(found, name))
                 continue
             given, message = parameter(found, name, value)
             if message:
-                self.faults.add(value.place, message)
+                self.fault(value.place, message)
             else:
                 found = found.having(name, given)
         return found
 
     def axis(self, name: str, node: Node, place: Place, *, alone: bool = True) -> Axis:
         """An axis of a sweep; without values where it has a fault. One that moves `alone` has no value twice."""
-        home, head, rest = split(name)
-        heads = SLOTS if home else (*SLOTS, "alternatives", "search", "seed")
-        if head == "alternatives" and head in heads:
-            self.faults.add(
-                place, "this axis addresses nothing; write alternatives.NAME.SLOT or alternatives.NAME.SLOT.PARAMETER"
-            )
-            return Axis(name, place, ())
-        if head not in heads or (rest and head == "seed"):
-            what = f"words after {home}" if home else "first words of an axis"
-            self.faults.add(place, f"this axis addresses nothing; {nearest(head, heads, kind=what)}")
-            return Axis(name, place, ())
-        if head == "search" and rest not in SEARCH:
-            near = nearest(rest, SEARCH, kind="keys of search")
-            self.faults.add(place, f"this axis addresses nothing; {near}")
+        _, head, rest = split(name)
+        if hint := _what_axes_address(name):
+            self.fault(place, f"this axis addresses nothing; {hint}")
             return Axis(name, place, ())
         if "between" in node.entries:
             if head not in SLOTS or not rest:
-                self.faults.add(place, "only a parameter of a stage can be searched continuously; list the values of this axis")
+                self.fault(place, "only a parameter of a stage can be searched continuously; list the values of this axis")
                 return Axis(name, place, ())
             limits, scale = ends(node, self.faults)
             return Axis(name, place, tuple(limits), scale)
@@ -294,11 +282,22 @@ class _Parser:
         for i, row in enumerate(zip(*(axis.values for axis in found), strict=False)):
             identity = tuple("" if value is None else same_run(value) for value in row)
             if None not in row and identity in seen:
-                self.faults.add(axes.place, f"these axes give the same setting twice, the second time at [{i}]")
+                self.fault(axes.place, f"these axes give the same setting twice, the second time at [{i}]")
             seen.add(identity)
 
     def _twice(self, nodes: list[Node], found: list[Any]) -> None:
         seen: dict[str, Node] = {}
         for node, value in zip(nodes, found, strict=True):
             if value is not None and seen.setdefault(same_run(value), node) is not node:
-                self.faults.add(node.place, f"{spelled(node.data())} stands twice in this axis")
+                self.fault(node.place, f"{spelled(node.data())} stands twice in this axis")
+
+
+def _what_axes_address(name: str) -> str:
+    """What an axis could address instead of `name`, which is nothing that one can vary; empty where it is."""
+    home, head, rest = split(name)
+    heads = SLOTS if home else (*SLOTS, "alternatives", "search", "seed")
+    if head == "alternatives" and not home:
+        return "write alternatives.NAME.SLOT or alternatives.NAME.SLOT.PARAMETER"
+    if head not in heads or (rest and head == "seed"):
+        return nearest(head, heads, kind=f"words after {home}" if home else "first words of an axis")
+    return nearest(rest, SEARCH, kind="keys of search") if head == "search" and rest not in SEARCH else ""

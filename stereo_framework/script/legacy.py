@@ -22,9 +22,7 @@ SURVIVE_RESET: Container[str] = _TABLES["survive_reset"]
 """Parameters that the command ``reset`` leaves alone."""
 
 
-def translate(
-    parameters: Mapping[str, Any], *, scene: str | None = None, report: Callable[[str], None] | None = None
-) -> dict[str, Any]:
+def translate(parameters: Mapping[str, Any], *, report: Callable[[str], None] | None = None) -> dict[str, Any]:
     """A mapping of the original program's parameter names as one of our scripts.
 
     Parameters
@@ -32,8 +30,6 @@ def translate(
     parameters : mapping
         Values by the original's names; the rest keep the original's defaults, but the disparity range, border and gap are then the
         scene's and the protocol's own.
-    scene : str, optional
-        Name of the scene to run on.
     report : callable, optional
         Gets one line for everything that cannot be carried over. Without it that is an error.
 
@@ -54,7 +50,7 @@ def translate(
 
     Examples
     --------
-    >>> translate({"match_fn": 2, "aggr_window_size": 21, "aggr_minfilter": 21}, scene="tsukuba")["aggregation"]
+    >>> translate({"match_fn": 2, "aggr_window_size": 21, "aggr_minfilter": 21})["aggregation"]
     [{'use': 'box', 'size': 21, 'iterations': 1}, {'use': 'min_filter', 'size': 21}]
     """
     tell = report or _refuse
@@ -66,22 +62,19 @@ def translate(
         if value[name]:
             tell(f"{name}={value[name]:g}: {what}")
     value = _chosen(value)
-    script: dict[str, Any] = {}
-    if scene is not None:
-        script["scenes"] = [scene]
-    if search := _given(parameters, "search"):
-        script["search"] = search
-    if value["preproc_blur_iter"]:
-        script["preprocessing"] = [{"use": "binomial_blur", "iterations": value["preproc_blur_iter"]}]
-    script["matching_cost"] = _matching_cost(value)
-    script["aggregation"] = _aggregation(value)
-    if value["opt_fn"]["use"] != "winner_take_all":
-        script["smoothness"] = _filled(_TABLES["smoothness"], value)
-    script["optimization"] = value["opt_fn"]
-    script["refinement"] = _refinement(value)
-    if protocol := _protocol(parameters, value):
-        script["evaluation"] = {"protocol": {"base": "taxonomy2002", **protocol}}
-    return {key: item for key, item in script.items() if item != []}
+    blur, protocol = value["preproc_blur_iter"], _protocol(parameters, value)
+    local = value["opt_fn"]["use"] == "winner_take_all"
+    script = {
+        "search": _given(parameters, "search"),
+        "preprocessing": [{"use": "binomial_blur", "iterations": blur}] if blur else [],
+        "matching_cost": _matching_cost(value),
+        "aggregation": _aggregation(value),
+        "smoothness": None if local else _filled(_TABLES["smoothness"], value),
+        "optimization": value["opt_fn"],
+        "refinement": _refinement(value),
+        "evaluation": {"protocol": {"base": "taxonomy2002", **protocol}} if protocol else None,
+    }
+    return {key: item for key, item in script.items() if item}
 
 
 def _refuse(line: str) -> None:
@@ -108,7 +101,7 @@ def _filled(template: Any, value: Mapping[str, Any]) -> Any:
 
 
 def _given(parameters: Mapping[str, Any], table: str) -> dict[str, Any]:
-    """Those of a table's parameters that were given, by our names."""
+    """The parameters of a table that were given: their values under our names."""
     return {ours: parameters[theirs] for ours, theirs in _TABLES[table].items() if theirs in parameters}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,12 @@ from stereo_framework import limits
 from stereo_framework.errors import DataError
 from stereo_framework.io import file_stem, read_bytes
 from stereo_framework.script.legacy import DEFAULTS, SURVIVE_RESET, translate
+
+_FILES = ("input_params", "input_data", "output_data", "depth_map", "output_params", "cost_map")
+"""Names whose values are files; all others are parameters."""
+
+_STATISTICS = re.compile(r"(rms_error_|bad_pixels_|predict_err_).*|fraction_matched|final_energy|total_time")
+"""Names of statistics, which stand among the parameters where a result file serves as input."""
 
 _MAX_NESTING = 20
 """Scripts within scripts; deeper is a script that runs itself."""
@@ -114,13 +121,12 @@ def _line(state: _State, tokens: list[str], tell: Callable[[str], None]) -> None
         tell(f"{tokens[-1]!r} has no value; skipped")
         tokens = tokens[:-1]
     pairs = list(zip(tokens[::2], tokens[1::2], strict=True))
-    once = {
-        k: v for k, v in pairs if k in ("input_params", "input_data", "output_data", "depth_map", "output_params", "cost_map")
-    }
+    once = {name: value for name, value in pairs if name in _FILES}
     if "input_params" in once:
         _parameter_file(state, state.folder / once["input_params"], tell)
     if "input_data" in once:
-        state.scene = _scene_name(state, once["input_data"])
+        # The conventional tree calls the folder of the frame list after its data set.
+        state.scene = Path(os.path.normpath(state.folder / once["input_data"])).parent.name or "scene"
         tell(
             f"input_data {once['input_data']}: taken for the scene {state.scene!r}; name its frames in a scene.yaml if it is not one of ours"
         )
@@ -145,12 +151,8 @@ def _parameter_file(state: _State, path: Path, tell: Callable[[str], None]) -> N
 
 
 def _assign(state: _State, name: str, value: str, tell: Callable[[str], None]) -> None:
-    if name.startswith(("rms_error_", "bad_pixels_", "predict_err_")) or name in (
-        "fraction_matched",
-        "final_energy",
-        "total_time",
-    ):
-        return  # statistics in a result file that serves as input
+    if _STATISTICS.fullmatch(name):
+        return
     try:
         number = int(value, 16) if value.startswith("0x") else float(value)
     except ValueError:
@@ -160,8 +162,3 @@ def _assign(state: _State, name: str, value: str, tell: Callable[[str], None]) -
         tell(f"{name}: no parameter of the original program, which ignores it too")
         return
     state.parameters[name] = int(number) if float(number).is_integer() else number
-
-
-def _scene_name(state: _State, listing: str) -> str:
-    """The folder of the frame list, which the conventional tree calls after its data set."""
-    return Path(os.path.normpath(state.folder / listing)).parent.name or "scene"

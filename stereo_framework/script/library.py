@@ -55,12 +55,8 @@ def find_script(name: str | Path, base: Path | None = None) -> Path:
     if same:
         raise ScriptError([f"script {str(name)!r}: several shipped scripts have this name: {', '.join(same)}"])
     what = "only a folder of this name" if folder else "no such file"
-    raise ScriptError(
-        [
-            f"script {short(str(name), 80)!r}: {what} in {(base or Path()).resolve()}, and no shipped script of this name in "
-            f"{shipped.library()}; {_nearest(path, wanted)}"
-        ]
-    )
+    where = f"{what} in {(base or Path()).resolve()}, and no shipped script of this name in {shipped.library()}"
+    raise ScriptError([f"script {short(str(name), 80)!r}: {where}; {_nearest(path, wanted)}"])
 
 
 def _nearest(path: Path, wanted: str) -> str:

@@ -20,7 +20,7 @@ from stereo_framework.script.document import Document
 from stereo_framework.script.include import distinct, merge
 from stereo_framework.script.overrides import Assignment
 from stereo_framework.script.places import Faults, Node, Place, join
-from stereo_framework.script.specs import Specs, no_parameter, parameter, takes_seed
+from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, takes_seed
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS
 
 
@@ -58,7 +58,7 @@ class Method:
 
     @property
     def groups(self) -> list[list[Axis]]:
-        """All axes, the script's outside."""
+        """All groups of axes; those of the whole script vary slower than the method's own."""
         return self.top + self.own
 
     def axis(self, name: str) -> Axis | None:
@@ -210,7 +210,7 @@ def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complet
                 faults.add(axis.place, wrong)
             elif word in SLOTS and rest:
                 _check_parameter_axis(method, axis, faults)
-            elif word == "seed" and not any(map(_is_seeded, _possible_specs(method))):
+            elif word == "seed" and not _draws(method):
                 faults.add(axis.place, f"addresses nothing: no stage of method {method.name!r} draws random numbers")
     _check_search(method, search, faults)
 
@@ -223,17 +223,12 @@ def count_runs(found: Sequence[Method], faults: Faults) -> None:
     ScriptError
         With all faults so far: what comes later takes its time by the number of runs.
     """
-    counts = [number_of_runs(method) for method in found]
+    counts = [math.prod(len(group[0].values) for group in method.groups) for method in found]
     if sum(counts) > limits.SETTINGS:
         most = found[max(range(len(found)), key=counts.__getitem__)]
         whose = f"of method {most.name!r}" if len(found) == 1 else f"of {len(found)} methods"
         faults.add(most.place, f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible")
         faults.raise_if_any()
-
-
-def number_of_runs(method: Method) -> int:
-    """Product of the lengths of all groups of axes."""
-    return math.prod(len(group[0].values) for group in method.groups)
 
 
 def _no_home(method: Method, home: str) -> str | None:
@@ -258,27 +253,29 @@ def _check_complete(method: Method, home: str, place: Place, faults: Faults) -> 
 
 
 def _check_company(method: Method, home: str, faults: Faults) -> None:
-    """Report stages that need what a method, or an alternative of it, does not have, and what keeps them from it."""
-    some = bool(alternatives_of(home, method.homes))
+    """Report stages of a method, or of an alternative of it, that need what they cannot have there: alternatives where none is named, volumes
+    beside a matcher, the scene under a scheme.
+    """
+
+    def check(spec: Spec, **company: Any) -> None:
+        for wrong in misfits(spec.stage, **company):
+            faults.add(spec.place, f"{wrong} (method {method.name!r})")
+
+    named = bool(alternatives_of(home, method.homes))
+    # A matcher stands in the method itself; schemes may also stand in the methods that it is an alternative of.
     around = [f"{home}matcher", *(f"{outer}scheme" for outer in homes_around(home))]
     for slot in (home + slot for slot in SLOTS):
         for spec in itertools.chain.from_iterable(filter(None, method.possible(slot))):
-            for wrong in misfits(spec.stage, alternatives=some):
-                faults.add(spec.place, f"{wrong} (method {method.name!r})")
+            check(spec, alternatives=named)
         for other, specs in itertools.chain.from_iterable(_meetings(method, one, slot) for one in around):
             for spec in specs or () if other else ():
-                about = f"{other[0].stage.name}{other[0].place.told()}"
-                kinds = {other[0].stage.slot: about}
-                for wrong in misfits(spec.stage, matcher=kinds.get("matcher"), scheme=kinds.get("scheme")):
-                    faults.add(spec.place, f"{wrong} (method {method.name!r})")
+                check(spec, **{other[0].stage.slot: f"{other[0].stage.name}{other[0].place.told()}"})
 
 
-def _is_seeded(specs: Specs) -> bool:
-    return specs is None or any(map(takes_seed, specs))
-
-
-def _possible_specs(method: Method) -> Iterable[Specs]:
-    return itertools.chain.from_iterable(method.possible(home + slot) for home in method.homes for slot in SLOTS)
+def _draws(method: Method) -> bool:
+    """Whether any stage that may stand in a method draws random numbers; of stages with a fault nobody knows."""
+    slots = [home + slot for home in method.homes for slot in SLOTS]
+    return any(specs is None or any(map(takes_seed, specs)) for slot in slots for specs in method.possible(slot))
 
 
 def _check_lengths(group: list[Axis], faults: Faults) -> None:

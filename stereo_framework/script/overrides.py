@@ -65,9 +65,8 @@ def apply(root: Document, overrides: Sequence[str], faults: Faults) -> list[Assi
             near = nearest(head, _SETTABLE if method is None else _SETTABLE_OF_METHOD, kind="keys")
             faults.add(place, f"no such key {head!r} to set; {near}")
         elif method is not None and (axis := _axis_of_all(root, local)):
-            faults.add(
-                place, f"{axis} is swept for all methods; set it for all, or move the axis into the methods it is meant for"
-            )
+            said = f"{axis} is swept for all methods"
+            faults.add(place, f"{said}; set it for all, or move the axis into the methods it is meant for")
         elif split(local)[1] in SLOTS and split(local)[2]:
             _drop(root, method, [local])
             waiting.append(Assignment(method, local, node))

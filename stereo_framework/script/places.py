@@ -149,9 +149,8 @@ class Faults:
         if not self._found:
             return
         files = list(dict.fromkeys(place.file for place in self._found.values()))
-        raise ScriptError(
-            sorted(self._found, key=lambda f: (files.index(self._found[f].file), self._found[f].line, self._found[f].column))
-        )
+        order = {fault: (files.index(at.file), at.line, at.column) for fault, at in self._found.items()}
+        raise ScriptError(sorted(order, key=order.__getitem__))
 
 
 def join(path: str, name: str) -> str:
@@ -196,7 +195,6 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
         items = list(value)
         uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
         return Node([from_python(item, faults, at) for item, at in zip(items, item_paths(path, uses), strict=True)], place)
-    faults.add(
-        place, f"{short(repr(value), 80)} cannot stand in a script; legal: null, true, false, numbers, texts, lists, mappings"
-    )
+    legal = "null, true, false, numbers, texts, lists, mappings"
+    faults.add(place, f"{short(repr(value), 80)} cannot stand in a script; legal: {legal}")
     return Node(None, place)

@@ -5,39 +5,34 @@ The keys of a mapping are the fields of a dataclass. Its annotations say which v
 
 from __future__ import annotations
 
-import functools
 import sys
 import typing
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from stereo_framework.errors import nearest
-from stereo_framework.parameters import Checked, describe, parameters_of, spelled
+from stereo_framework.parameters import Checked, checkers_of, describe, parameters_of, spelled
 from stereo_framework.script.places import Faults, Node, Place
-
-if TYPE_CHECKING:
-    import pydantic
 
 
 def must_be(
     words: str, test: Callable[[Any], bool], schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
 ) -> Checked:
     """A check that a value passes `test`; `words` say what it is then."""
+    return without_fault(lambda value: None if test(value) else f"{spelled(value)} is not {words}", schema)
+
+
+def without_fault(
+    fault: Callable[[Any], str | None], schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
+) -> Checked:
+    """A check by a function that says what is wrong with a value; None: nothing is."""
 
     def check(value: Any) -> Any:
-        if not test(value):
-            raise ValueError(f"{spelled(value)} is not {words}")
+        if wrong := fault(value):
+            raise ValueError(wrong)
         return value
 
     return Checked(check, schema)
-
-
-@functools.cache
-def adapter(annotation: Any) -> pydantic.TypeAdapter[Any]:
-    """Pydantic's strict check of an annotation; built on first use."""
-    import pydantic
-
-    return pydantic.TypeAdapter(annotation, config=pydantic.ConfigDict(strict=True, allow_inf_nan=False))
 
 
 def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Collection[str] = ()) -> dict[str, Any]:
@@ -64,12 +59,13 @@ def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Col
         faults.add(node.place, f"{' and '.join(missing)} missing; it needs {', '.join(needed)}")
     found = {}
     for name, value in given.items():
-        annotation = legal[name].annotation
         try:
-            found[name] = adapter(annotation).validate_python(value.data())
+            found[name] = checkers_of(keys)[name].validate_python(value.data(), strict=True)
         except pydantic.ValidationError as error:
             for fault in error.errors(include_url=False):
-                wrong = fault["ctx"]["error"] if fault["type"] == "value_error" else _wrong(fault["input"], annotation)
+                wrong = (
+                    fault["ctx"]["error"] if fault["type"] == "value_error" else _wrong(fault["input"], legal[name].annotation)
+                )
                 faults.add(_place(value, fault["loc"]), str(wrong))
     return found
 

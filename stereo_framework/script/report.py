@@ -12,7 +12,7 @@ from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spel
 from stereo_framework.io import name_fault
 from stereo_framework.parameters import Checked, NonNegative, spelled
 from stereo_framework.script.places import Faults, Node, from_python
-from stereo_framework.script.reading import expect_mapping, is_number, must_be, read
+from stereo_framework.script.reading import expect_mapping, is_number, must_be, read, without_fault
 from stereo_framework.script.result_names import STATISTIC, key_fault, key_schema, statistic_fault
 
 FILE_NAME = r"^\w[\w.-]{0,99}$"
@@ -35,14 +35,8 @@ def _chart_fault(name: str) -> str | None:
 
 
 def _name(fault: Callable[[str], str | None], example: str, schema: Callable[[dict[str, Any]], dict[str, Any]]) -> Checked:
-    def check(value: Any) -> Any:
-        if not isinstance(value, str):
-            raise ValueError(f"{spelled(value)} is not a name, such as {example}")
-        if wrong := fault(value):
-            raise ValueError(wrong)
-        return value
-
-    return Checked(check, schema)
+    no_text = f"is not a name, such as {example}"
+    return without_fault(lambda value: fault(value) if isinstance(value, str) else f"{spelled(value)} {no_text}", schema)
 
 
 def _some(example: str) -> Checked:
@@ -64,16 +58,9 @@ def _mapping(example: str, **schema: Any) -> Checked:
     return must_be(f"a mapping, as in {example}", lambda value: isinstance(value, dict), lambda own: own | schema)
 
 
-def _one_or_two(value: Any) -> Any:
-    if isinstance(value, list) and len(value) > 2:
-        raise ValueError(f"{len(value)} keys; panels have one key, or two: for rows and columns")
-    return value
-
-
-def _key_or_protocol(value: Any) -> Any:
-    if value != "protocol" and (wrong := key_fault(value)):
-        raise ValueError(wrong)
-    return value
+def _panels_fault(value: Any) -> str | None:
+    many = isinstance(value, list) and len(value) > 2
+    return f"{len(value)} keys; panels have one key, or two: for rows and columns" if many else None
 
 
 def _words(value: Any) -> Any:
@@ -98,7 +85,9 @@ Keys = Annotated[
     tuple[Annotated[str, _name(key_fault, "matching_cost.truncation", lambda own: key_schema())], ...],
     _some("matching_cost.truncation"),
 ]
-Panels = Annotated[Keys, Checked(_one_or_two, lambda own: {"anyOf": [own["anyOf"][0], own["anyOf"][1] | {"maxItems": 2}]})]
+Panels = Annotated[
+    Keys, without_fault(_panels_fault, lambda own: {"anyOf": [own["anyOf"][0], own["anyOf"][1] | {"maxItems": 2}]})
+]
 Statistics = Annotated[
     tuple[Annotated[str, _name(_statistic_or_group_fault, "bad_pixels_nonocc", lambda own: _STATISTIC)], ...],
     _some("bad_pixels_nonocc"),
@@ -108,7 +97,7 @@ Kinds = Annotated[tuple[Annotated[Kind, _name(_chart_fault, "stacked_bars", lamb
 _Scalar = Annotated[Any, must_be("a value or a list of values", lambda value: not isinstance(value, dict | list))]
 Where = Annotated[
     Mapping[
-        Annotated[str, Checked(_key_or_protocol)],
+        Annotated[str, without_fault(lambda name: None if name == "protocol" else key_fault(name))],
         Annotated[tuple[_Scalar, ...], Checked(_listed, lambda own: {})],
     ],
     _mapping("{scene: [tsukuba, venus]}"),
@@ -286,9 +275,8 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
         faults.add(node.place, f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}")
     for name, one in node.entries.items():
         if not re.fullmatch(FILE_NAME, name) or name_fault(name):
-            faults.add(
-                node.keys[name], f"{short(name, 80)!r} cannot be the name of a file; legal: up to 100 letters, digits and _ . -"
-            )
+            said = f"{short(name, 80)!r} cannot be the name of a file"
+            faults.add(node.keys[name], f"{said}; legal: up to 100 letters, digits and _ . -")
         yield name, one
 
 

@@ -32,16 +32,14 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
     if not root.methods:
         return {**script, **_method(found[0])}
     # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
-    written: dict[str, Any] = {}
-    for axes in (root.grid, root.zip):
+    sweep: dict[str, dict[str, Any]] = {"grid": {}, "zip": {}}
+    for kind, axes in (("grid", root.grid), ("zip", root.zip)):
         for axis in axes:
             used = [(a, method) for method in found for group in method.top for a in group if a.name == axis]
             if used:
                 # A method that has not all of some axes that move together may have left out settings.
-                written[axis] = _axis(*max(used, key=lambda one: len(one[0].values)))
-    sweep = {kind: {n: written[n] for n in axes if n in written} for kind, axes in (("grid", root.grid), ("zip", root.zip))}
-    script |= _sweep(sweep)
-    return {**script, "methods": {method.name: _method(method) for method in found}}
+                sweep[kind][axis] = _axis(*max(used, key=lambda one: len(one[0].values)))
+    return {**script, **_sweep(sweep), "methods": {method.name: _method(method) for method in found}}
 
 
 def _method(method: Method) -> dict[str, Any]:

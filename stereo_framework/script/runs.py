@@ -11,7 +11,7 @@ from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, shortest
 from stereo_framework.parameters import spelled
-from stereo_framework.script.addresses import alternatives_of, slot_of, split
+from stereo_framework.script.addresses import alternatives_of, slot_of
 from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.specs import Spec, parameter, takes_seed
 from stereo_framework.stage import SLOTS, Bound
@@ -106,15 +106,10 @@ class Run:
 
 def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
     """What stands in each slot of a method and, in their order, its alternatives."""
-    found = {}
-    for slot in SLOTS:
-        stages = getattr(method, slot)
-        if isinstance(stages, CostSum):
-            found[f"{home}{slot}.use"] = " + ".join(part.stage.name for part in stages.parts)
-        elif isinstance(stages, tuple) and stages:
-            found[f"{home}{slot}.use"] = " > ".join(bound.stage.name for bound in stages)
-        elif stages:
-            found[f"{home}{slot}.use"] = stages.stage.name
+    names: dict[str, list[str]] = {}
+    for _, bound in method.own_stages():
+        names.setdefault(bound.stage.slot, []).append(bound.stage.name)
+    found = {f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own) for slot, own in names.items()}
     if method.alternatives:
         found[f"{home}alternatives.use"] = ", ".join(name for name, _ in method.alternatives)
     for name, other in method.alternatives:
@@ -126,7 +121,7 @@ def _slots(method: Pipeline, seeded: Sequence[str], home: str = "") -> dict[str,
     """The slots of a method, and its alternatives, as a script writes them."""
     found: dict[str, Any] = {}
     for address, bound in method.own_stages():
-        slot = split(address)[1]
+        slot = bound.stage.slot
         written = stage_mapping(bound, seed=home + address not in seeded)
         if isinstance(getattr(method, slot), Bound):
             found[slot] = written
@@ -197,7 +192,7 @@ class _Builder:
     ) -> tuple[Pipeline, tuple[str, ...]]:
         """The pipeline of one choice of values, and the addresses that the seed was filled into; notes the axes' values in `values`."""
         inner = alternatives_of(home, self.method.homes)
-        others = {name: self.pipeline(choice, seed, values, below) for name, below in inner.items()}
+        others = {name: self.pipeline(choice, seed, values, within) for name, within in inner.items()}
         chosen: dict[str, tuple[Work, ...]] = {}
         seeded: dict[str, tuple[int, ...]] = {}
         for slot in SLOTS:
@@ -216,12 +211,10 @@ class _Builder:
         if key not in self.pipelines:
             stages = {slot: self._whole(slot, bounds) for slot, bounds in chosen.items()}
             pipeline = Pipeline(**stages, alternatives={name: other for name, (other, _) in others.items()})
-            addresses = iter([address for address, _ in pipeline.own_stages()])
-            filled = [address for _, below in others.values() for address in below]
-            for slot, bounds in chosen.items():
-                for i, address in enumerate(itertools.islice(addresses, len(bounds))):
-                    filled += [home + address] if i in seeded[slot] else []
-            self.pipelines[key] = pipeline, tuple(filled)
+            by_seed = [i in seeded[slot] for slot, bounds in chosen.items() for i in range(len(bounds))]
+            own = [home + address for (address, _), its in zip(pipeline.own_stages(), by_seed, strict=True) if its]
+            below = [address for _, addresses in others.values() for address in addresses]
+            self.pipelines[key] = pipeline, (*below, *own)
         return self.pipelines[key]
 
     def _whole(self, slot: str, bounds: tuple[Work, ...]) -> Any:

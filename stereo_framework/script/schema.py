@@ -10,11 +10,10 @@ from typing import Any
 from stereo_framework.docstrings import parameter_texts, summary
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.costs import Factors
-from stereo_framework.parameters import parameters_of
+from stereo_framework.parameters import checkers_of, parameters_of
 from stereo_framework.script.addresses import NAME
 from stereo_framework.script.axes import BetweenKeys
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
-from stereo_framework.script.reading import adapter
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
 from stereo_framework.script.specs import FACTORS
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, find, stages
@@ -163,7 +162,7 @@ def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
     texts = parameter_texts(function)
     found = {}
     for name, parameter in parameters_of(function).items():
-        found[name] = adapter(parameter.annotation).json_schema()
+        found[name] = checkers_of(function)[name].json_schema()
         if inspect.isfunction(function):
             found[name]["default"] = parameter.default
         if name in texts:
@@ -173,8 +172,7 @@ def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
 
 def _slot(slot: str) -> Schema:
     names = [stage.name for stage in stages(slot)]
-    one: list[Schema] = [{"$ref": f"#/$defs/{slot}.{name}"} for name in names]
-    one.insert(0, {"enum": names})
+    one: list[Schema] = [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}"} for name in names)]
     if SLOTS[slot].many:
         one.append({"type": "array", "items": {"anyOf": list(one)}})
     if SLOTS[slot].added:
@@ -185,11 +183,9 @@ def _slot(slot: str) -> Schema:
     return {"description": _SLOT_TEXTS[slot], "anyOf": one}
 
 
-def _axis(value: Schema, *, generated: bool = True, continuous: bool = False) -> Schema:
-    """An axis whose values fit `value`."""
+def _axis(value: Schema, *, continuous: bool = False) -> Schema:
+    """An axis whose values fit `value`, listed or generated between two ends."""
     plain: Schema = {"type": "array", "minItems": 1, "items": value}
-    if not generated:
-        return plain
     three: Schema = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
     kinds = [_object({kind: three}) | {"required": [kind]} for kind in ("range", "linspace", "geomspace")]
     if continuous:
@@ -201,7 +197,7 @@ def _axes(values: dict[str, Schema]) -> Schema:
     axes = {name: _axis(about) for name, about in values.items()}
     patterns: dict[str, Schema] = {}
     for slot, about in SLOTS.items():
-        own = {slot: _axis({"$ref": f"#/$defs/{slot}"}, generated=False)}
+        own: dict[str, Schema] = {slot: {"type": "array", "minItems": 1, "items": {"$ref": f"#/$defs/{slot}"}}}
         for stage in stages(slot):
             for name in (*stage.parameters, *(FACTORS if about.added else ())):
                 value = {"$ref": f"#/$defs/{slot}.{stage.name}{'.added' * about.added}/properties/{name}"}

@@ -40,7 +40,7 @@ class Spec:
         return (*self.stage.parameters, *(FACTORS if self.added else ()))
 
     def having(self, name: str, value: Any) -> Spec:
-        """The same with one more parameter."""
+        """The stage with one more parameter, or another value of one."""
         return replace(self, parameters={**self.parameters, name: value})
 
     def bound(self) -> Bound | Weighted:

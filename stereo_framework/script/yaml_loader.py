@@ -90,9 +90,8 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 self.faults.add(at, "a key must be a text")
             elif key.value == "<<" and key.style is None:
-                self.faults.add(
-                    at, "merge keys (<<) are not used in scripts; repeat the keys, or put them into a file and 'include' it"
-                )
+                instead = "repeat the keys, or put them into a file and 'include' it"
+                self.faults.add(at, f"merge keys (<<) are not used in scripts; {instead}")
             elif key.value in entries:
                 first = keys[key.value]
                 where = f"; first in line {first.line}" if first.line else ""

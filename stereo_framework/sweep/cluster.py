@@ -97,7 +97,9 @@ class ClusterTeam(Team):
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
         """Hand a unit out."""
         sheet = _Sheet([position for position, _ in unit.tasks], emit)
-        return self.pool.submit(self._compute, next(self.numbers), sheet, *pack(unit, self.options.keep), self._sent(unit.scene))
+        return self.pool.submit(
+            self._compute, next(self.numbers), sheet, *pack(unit, self.options.keep, self.options.parts), self._sent(unit.scene)
+        )
 
     def _sent(self, scene: Scene) -> Any:
         """A scene for the workers: a small name, or arrays that lie on each of them already."""
@@ -151,7 +153,7 @@ class ClusterTeam(Team):
     def _note(self, message: bytes) -> None:
         number, index, outcome = pickle.loads(message)
         if index is None:
-            compiling.tell(outcome)
+            compiling.announce_compiling(outcome)
         elif (sheet := self.sheets.get(number)) is not None:
             sheet.note(index, outcome)
 
@@ -199,7 +201,7 @@ def _work(name: str, number: int, plugins: tuple[str, ...], packed: bytes, sent:
             get_worker().log_event(name, message)
 
     count = 0
-    with compiling.told(lambda name: say(None, name)):
+    with compiling.compiling_announced_to(lambda name: say(None, name)):
         for index, outcome in work(plugins, packed, sent):
             say(index, outcome)
             count += 1

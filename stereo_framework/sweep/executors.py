@@ -14,16 +14,21 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from stereo_framework.call_reports import stopped_by
 from stereo_framework.engine.blame import blame
+from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.steps import Step
+from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.kernels.threads import threads
+from stereo_framework.scheme import tiles
+from stereo_framework.stage import Bound
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import Sending
 from stereo_framework.sweep.work import Outcome, failed, measure, pack, whole_work
-from stereo_framework.told import stopped_by
 
 _TRIES = 2
 """How often a run that is alone with its worker may lose it."""
@@ -52,6 +57,8 @@ class Options:
         Whether the limit of memory is for all units that are computed at a time, not for each.
     ahead : int
         Units that are handed out beyond those that are computed, so that no worker waits for the next one.
+    parts : Path or None
+        Where matches of the pairs that schemes make are kept until all is done.
     """
 
     workers: int
@@ -61,6 +68,7 @@ class Options:
     watch: Callable[[str], None] | None = None
     together: bool = True
     ahead: int = 0
+    parts: Path | None = None
 
 
 def fitting(units: Iterable[Unit], memory: int | None) -> Iterator[Unit | Found]:
@@ -85,8 +93,18 @@ def _refused(unit: Unit, memory: int | None) -> str | None:
     rows, columns = unit.scene.reference.shape[:2]
     return (
         f"{unit.tasks[0][1].run.pipeline.name} needs about {_size(need)} for {columns}x{rows} pixels and "
-        f"{unit.search.levels} levels; {_size(memory)} are allowed (--memory); use fewer levels or smaller images"
+        f"{unit.search.levels} levels; {_size(memory)} are allowed (--memory); use fewer levels or smaller images{_advice(unit, memory)}"
     )
+
+
+def _advice(unit: Unit, memory: int) -> str:
+    """Which tiles would fit, as a setting of the command line; empty where none do, or where the method has a scheme already."""
+    pipeline, shape = unit.tasks[0][1].run.pipeline, unit.scene.reference.shape[:2]
+    for count in () if pipeline.scheme else range(2, 33):
+        tiled = replace(pipeline, scheme=[Bound(tiles, {"rows": count, "columns": count})])
+        if peak_memory(Tree([tiled]).root, shape, unit.search.levels) <= memory:
+            return f", or tiles: --set 'scheme=[{{use: tiles, rows: {count}, columns: {count}}}]'"
+    return ""
 
 
 def _size(count: int) -> str:
@@ -104,7 +122,9 @@ def serial(units: Iterable[Unit], options: Options) -> Iterator[Found]:
 
 def _measured(unit: Unit, options: Options, notify: Callable[[Step], None]) -> Iterator[Found]:
     protocols = [task.protocols for _, task in unit.tasks]
-    for i, measured in measure(unit.tree, protocols, unit.scene, unit.search, keep=options.keep, notify=notify):
+    for i, measured in measure(
+        unit.tree, protocols, unit.scene, unit.search, keep=options.keep, parts=options.parts, notify=notify
+    ):
         yield unit.tasks[i][0], measured
 
 
@@ -185,7 +205,7 @@ class ExecutorTeam(Team):
 
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
         """Hand a unit out."""
-        return self.executor.submit(whole_work, *pack(unit, self.options.keep), self.sending(unit.scene))
+        return self.executor.submit(whole_work, *pack(unit, self.options.keep, self.options.parts), self.sending(unit.scene))
 
     def replace(self) -> None:
         """Nobody but the caller can."""

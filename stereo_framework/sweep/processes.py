@@ -46,7 +46,9 @@ class ProcessTeam(Team):
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
         """Hand a unit out."""
         positions = [position for position, _ in unit.tasks]
-        return self.pool.submit(self._compute, positions, *pack(unit, self.options.keep), self.sending(unit.scene), emit)
+        return self.pool.submit(
+            self._compute, positions, *pack(unit, self.options.keep, self.options.parts), self.sending(unit.scene), emit
+        )
 
     def _compute(
         self, positions: list[int], plugins: tuple[str, ...], packed: bytes, sent: SentScene, emit: Callable[[Found], None]
@@ -58,7 +60,7 @@ class ProcessTeam(Team):
             while (message := worker.connection.recv()) is not None:
                 what, about = message
                 if what == _COMPILING:
-                    compiling.tell(about)
+                    compiling.announce_compiling(about)
                 elif what == _SCENE:
                     worker.connection.send(sent)
                 elif what == _FAULT:
@@ -119,7 +121,10 @@ def _serve(connection: multiprocessing.connection.Connection[Any, Any]) -> None:
     # Interrupts are the parent's to handle, and without a parent there is nothing to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with contextlib.suppress(EOFError, OSError), compiling.told(lambda name: connection.send((_COMPILING, name))):
+    with (
+        contextlib.suppress(EOFError, OSError),
+        compiling.compiling_announced_to(lambda name: connection.send((_COMPILING, name))),
+    ):
         while True:
             plugins, packed, sent = connection.recv()
             if sent.is_lacking:

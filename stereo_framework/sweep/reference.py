@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stereo_framework.errors import DataError
 from stereo_framework.evaluation.truth_free import distance
 from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.script import load
@@ -33,22 +34,25 @@ class Reference:
         Whether the images were smoothed first, since they are noisy.
     scene : Scene
     search : Search
+    own : bool
+        Whether it is the user's: nothing is known of its errors, and no method is called its kin.
     """
 
     disparity: Disparity
     smoothed: bool
     scene: Scene
     search: Search
+    own: bool = False
 
     @property
     def consistent(self) -> float:
-        """Percent of the pixels that the views agree about."""
+        """Percent of the pixels that it knows."""
         return 100 * float(np.isfinite(self.disparity).mean())
 
     @cached_property
     def floor(self) -> float:
-        """Percent: how far a second reference, of the census alone, lies from this one. Distances below twice as much tell nothing."""
-        return distance(_map(_SECOND, self.scene, self.search, self.smoothed), self.disparity)
+        """Percent: how far a second reference, of the census alone, lies from this one. Distances below twice as much tell nothing. One's own has none, 0."""
+        return 0.0 if self.own else distance(_map(_SECOND, self.scene, self.search, self.smoothed), self.disparity)
 
 
 _MADE: dict[tuple[str, str], Reference] = {}
@@ -59,7 +63,7 @@ _LOCK = threading.Lock()
 
 
 def reference(scene: Scene, search: Search | None = None) -> Reference:
-    """The reference map of a scene's pair; made once a process and kept for a while.
+    """The reference map of a scene's pair: the scene's own stand-in, or ours, which is made once a process and kept for a while.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ def reference(scene: Scene, search: Search | None = None) -> Reference:
     Raises
     ------
     DataError
-        There is no search range.
+        There is no search range; the stand-in has another size than the images, or knows no disparity.
     StereoFrameworkError
         The volume of the pair does not fit into memory.
 
@@ -85,6 +89,8 @@ def reference(scene: Scene, search: Search | None = None) -> Reference:
     images lets the views agree about 3 % more of the pixels, the smoothed images' map is taken.
     """
     pair_search = scene.search or search
+    if scene.stand_in is not None:
+        return _own(scene, pair_search)
     key = (scene_digest(scene), str(pair_search))
     with _LOCK:
         if key not in _MADE:
@@ -95,6 +101,19 @@ def reference(scene: Scene, search: Search | None = None) -> Reference:
             for old in list(_MADE)[:-_KEPT]:
                 del _MADE[old]
         return _MADE[key]
+
+
+def _own(scene: Scene, search: Search | None) -> Reference:
+    assert scene.stand_in is not None
+    given = scene.stand_in()
+    if given.shape != scene.reference.shape[:2]:
+        (rows, columns), (height, width) = given.shape, scene.reference.shape[:2]
+        raise DataError(f"scene {scene.name}: the reference map is {columns}x{rows}, its images are {width}x{height}")
+    if not np.isfinite(given).any():
+        raise DataError(f"scene {scene.name}: the reference map holds no known disparity")
+    if search is None:
+        raise DataError(f"scene {scene.name}: no search range; give one with --disparities")
+    return Reference(given, False, scene, search, own=True)
 
 
 def _map(script: str, scene: Scene, search: Search | None, smoothed: bool) -> Disparity:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -15,12 +16,15 @@ from stereo_framework import limits
 from stereo_framework.datasets import find_scenes, load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
 from stereo_framework.io import make_folder, read_bytes, write_disparity, write_own, write_pfm
+from stereo_framework.kernels.counting import counted
 from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.script.library import RESOLVED
+from stereo_framework.stage import typed_stages
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import Result, ResultList, confidence_file
@@ -98,7 +102,11 @@ def run(
     loaded = script if isinstance(script, Script) else load(script, overrides=overrides, plugins=plugins)
     tasks = plan(loaded, scenes_of(loaded, scenes, data))
     found: dict[int, Result] = {}
-    with in_notebook(sum(len(task.protocols) for task in tasks)) as progress:
+    total = sum(len(task.protocols) for task in tasks)
+    # Who listens already, such as a bar over several scripts, hears of every result; a notebook's own bar counts them itself.
+    rounds = counted(total, "run")
+    next(rounds, None)
+    with in_notebook(total) as progress:
         for place, result in execute(
             [loaded],
             tasks,
@@ -112,6 +120,7 @@ def run(
             watch=progress.watch if progress else None,
         ):
             found[place] = result
+            next(rounds, None)
             if progress:
                 progress.advance()
     return ResultList(found[place] for place in sorted(found))
@@ -156,7 +165,10 @@ def execute(
     """
     check_workers(workers)
     keep = (out is None or not any(task.run.axes for task in tasks)) if maps is None else maps
-    crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch), executor, dask)
+    # Parts of one version of the code and of all plug-ins are no other's.
+    plugins = tuple(dict.fromkeys(plugin for script in scripts for plugin in script.plugins))
+    parts = None if out is None else out / "parts" / code_digest(plugins, typed_stages())
+    crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch, parts=parts), executor, dask)
     with contextlib.ExitStack() as stack:
         stack.enter_context(crew)
         store = None if out is None else stack.enter_context(Store(out, create=True))
@@ -164,7 +176,15 @@ def execute(
             for script in scripts:
                 write_script(store.folder, script)
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
-        yield from fill(store, tasks, crew, give_up=True)
+        failed = False
+        for place, result in fill(store, tasks, crew, give_up=True):
+            failed |= result.error is not None
+            yield place, result
+        if parts is not None and parts.is_dir() and not failed:
+            shutil.rmtree(parts)
+            # Those of other versions may be there.
+            with contextlib.suppress(OSError):
+                parts.parent.rmdir()
 
 
 class Hopeless(StereoFrameworkError):

@@ -6,6 +6,7 @@ import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from stereo_framework.engine.blame import blame
 from stereo_framework.engine.match import Match
@@ -70,6 +71,7 @@ def measure(
     search: Search,
     *,
     keep: bool,
+    parts: Path | None = None,
     notify: Callable[[Step], None] | None = None,
 ) -> Iterator[tuple[int, Outcome]]:
     """Run a tree and measure each map under the protocols of its pipeline; what is raised becomes an error of its own runs alone.
@@ -83,10 +85,10 @@ def measure(
     search : Search
     keep : bool
         Return the maps as well.
-    notify : callable, optional
+    parts, notify : optional
         As in `Tree.walk`.
     """
-    for i, outcome in tree.walk(scene, search, notify=notify):
+    for i, outcome in tree.walk(scene, search, notify=notify, parts=parts):
         try:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -129,7 +131,7 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
 # --- in other processes -----------------------------------------------------------------------------------------------
 
 
-def pack(unit: Unit, keep: bool) -> tuple[tuple[str, ...], bytes]:
+def pack(unit: Unit, keep: bool, parts: Path | None) -> tuple[tuple[str, ...], bytes]:
     """A unit as it is sent, without its scene: the plug-ins that must be loaded first, and all the rest.
 
     Raises
@@ -140,7 +142,7 @@ def pack(unit: Unit, keep: bool) -> tuple[tuple[str, ...], bytes]:
     plugins = dict.fromkeys(plugin for _, task in unit.tasks for plugin in task.run.common.plugins)
     pipelines = [task.run.pipeline for _, task in unit.tasks]
     try:
-        return tuple(plugins), pickle.dumps((pipelines, [task.protocols for _, task in unit.tasks], unit.search, keep))
+        return tuple(plugins), pickle.dumps((pipelines, [task.protocols for _, task in unit.tasks], unit.search, keep, parts))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ParameterError(
             f"a stage cannot be sent to another process: {error}; name its file or module under plugins:"
@@ -151,9 +153,9 @@ def work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> Iterator[tup
     """Compute a unit in this process, each kernel in one thread."""
     for plugin in plugins:
         load_plugin(plugin)
-    pipelines, protocols, search, keep = pickle.loads(packed)
+    pipelines, protocols, search, keep, parts = pickle.loads(packed)
     with threads(1):
-        yield from measure(Tree(pipelines), protocols, sent.load(), search, keep=keep)
+        yield from measure(Tree(pipelines), protocols, sent.load(), search, keep=keep, parts=parts)
 
 
 def whole_work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> list[tuple[int, Outcome]]:

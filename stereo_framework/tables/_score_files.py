@@ -49,7 +49,7 @@ class Entries:
     notes: list[str] = field(default_factory=list)
 
     def add(self, where: str, method: str, scene: str, scores: Mapping[str, float], split: str = "") -> None:
-        """One method's scores on a scene; without a scene, the measures' names may begin with it. What is an average is none."""
+        """Add one method's scores on a scene. Without a scene the names of the measures may begin with its name and `split`. Averages are left out."""
         if is_average(scene):
             return
         row = self.methods.setdefault(method, {})

@@ -53,10 +53,10 @@ def averages(results: Sequence[Result], data: PathLike | None = None) -> list[Re
         same = [r for r in results if r.protocol_text == text and not is_average(r.scene)]
         scenes = dict.fromkeys(r.scene for r in same)
         protocol = _protocol(same) if len(scenes) > 1 else None
-        weights = (
-            _weights(scenes, data) if protocol is not None and protocol.averaging == "weighted" else dict.fromkeys(scenes, 1.0)
-        )
-        if protocol is None or weights is None:
+        if protocol is None:
+            continue
+        weights = _weights(scenes, data) if protocol.averaging == "weighted" else dict.fromkeys(scenes, 1.0)
+        if weights is None:
             continue
         settings: dict[str, list[Result]] = {}
         for r in same:

@@ -10,27 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from stereo_framework.errors import DataError
+from stereo_framework.evaluation import roc
 from stereo_framework.evaluation.protocols import PRESETS, resolve
-from stereo_framework.evaluation.roc import (
-    Curve,
-    Point,
-    best_case,
-    efficiency,
-    errors_of_the_sure,
-    feasibility_boundary,
-    improvement,
-    kept_table,
-    mean_points,
-    outer_curve,
-    roc_curve,
-    worst_case,
-)
 from stereo_framework.scene import Scene
 from stereo_framework.sweep import Result
 from stereo_framework.tables.values import one_protocol
 
 _ROUNDING = 1e-12
-"""Of means of rates, which may miss a wish of just their size."""
+"""By how much a mean rate may miss a wish: rates that are equal but for rounding meet it."""
 
 
 @dataclass(frozen=True)
@@ -45,35 +32,35 @@ class Boundary:
         By method: each setting's rates averaged over all scenes.
     """
 
-    points: Mapping[str, Mapping[str, list[Point]]]
-    mean: Mapping[str, list[Point]]
+    points: Mapping[str, Mapping[str, list[roc.Point]]]
+    mean: Mapping[str, list[roc.Point]]
 
     def efficiencies(self) -> dict[str, dict[str, float]]:
         """E by method and scene, and ``Expected``: that of the mean curve, which is not the mean of efficiencies (the paper's Table 1)."""
         columns = {**self.points, "Expected": self.mean}
         methods = list(self.mean)
-        return {m: {name: efficiency(roc_curve(by[m])) for name, by in columns.items() if m in by} for m in methods}
+        return {m: {name: roc.efficiency(roc.roc_curve(by[m])) for name, by in columns.items() if m in by} for m in methods}
 
     def improvements(self) -> dict[str, dict[str, float]]:
         """I(row | column) of the mean curves (the paper's Table 2)."""
-        curves = {method: roc_curve(points) for method, points in self.mean.items()}
-        return {a: {b: improvement(curves[a], curves[b]) for b in curves if b != a} for a in curves}
+        curves = {method: roc.roc_curve(points) for method, points in self.mean.items()}
+        return {a: {b: roc.improvement(curves[a], curves[b]) for b in curves if b != a} for a in curves}
 
-    def feasible(self, scene: str) -> list[Point]:
+    def feasible(self, scene: str) -> list[roc.Point]:
         """The scene's feasibility boundary; every point keeps its method, parameters and map."""
-        return feasibility_boundary(p for points in self.points[scene].values() for p in points)
+        return roc.feasibility_boundary(p for points in self.points[scene].values() for p in points)
 
-    def cases(self) -> dict[str, Curve]:
+    def cases(self) -> dict[str, roc.Curve]:
         """The best and the worst case over all scenes, and the boundary of the mean points."""
         boundaries = [self.feasible(scene) for scene in self.points]
         everything = [p for points in self.mean.values() for p in points]
         return {
-            "best case": roc_curve(best_case(boundaries)),
-            "worst case": outer_curve(worst_case(boundaries)),
-            "mean": roc_curve(feasibility_boundary(everything)),
+            "best case": roc.roc_curve(roc.best_case(boundaries)),
+            "worst case": roc.outer_curve(roc.worst_case(boundaries)),
+            "mean": roc.roc_curve(roc.feasibility_boundary(everything)),
         }
 
-    def choose(self, *, error_rate: float | None = None, density: float | None = None) -> Point | None:
+    def choose(self, *, error_rate: float | None = None, density: float | None = None) -> roc.Point | None:
         """The best known setting for a wish, by its mean over the scenes.
 
         Parameters
@@ -128,16 +115,16 @@ def boundary(
     if not measured:
         raise DataError("no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or measures: roc")
     one_protocol(measured, "--protocol {}")
-    points: dict[str, dict[str, list[Point]]] = {}
+    points: dict[str, dict[str, list[roc.Point]]] = {}
     for r in measured:
-        point = Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)
+        point = roc.Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)
         points.setdefault(r.scene, {}).setdefault(r.method, []).append(point)
         if scenes is not None and r.confidence and r.disparity is not None:
             for sure in _of_confidence(r, scenes(r.scene)):
                 points[r.scene].setdefault(sure.method, []).append(sure)
     everything = [p for by in points.values() for some in by.values() for p in some]
-    mean: dict[str, list[Point]] = {}
-    for point in mean_points(everything, weights, incomplete="drop" if drop_incomplete else "refuse"):
+    mean: dict[str, list[roc.Point]] = {}
+    for point in roc.mean_points(everything, weights, incomplete="drop" if drop_incomplete else "refuse"):
         mean.setdefault(point.method, []).append(point)
     return Boundary(points, mean)
 
@@ -149,21 +136,15 @@ _OF, _UNSURE = ": ", "refinement.remove_unsure."
 """Between a method and a measure in a name; the address of the stage that leaves estimates out."""
 
 
-def _of_confidence(result: Result, scene: Scene) -> Iterator[Point]:
+def _of_confidence(result: Result, scene: Scene) -> Iterator[roc.Point]:
     disparity = result.disparity
     assert disparity is not None, "the caller looks"
-    table = kept_table(scene, _end_radius(result))
+    table = roc.kept_table(scene, _end_radius(result))
     for name, confidence in result.confidence.items():
-        for share, errors in zip(_SHARES, errors_of_the_sure(disparity, confidence, table, _SHARES), strict=True):
+        for share, errors in zip(_SHARES, roc.errors_of_the_sure(disparity, confidence, table, _SHARES), strict=True):
             parameters = {**result.parameters, f"{_UNSURE}measure": name, f"{_UNSURE}share": share}
-            yield Point(
-                errors.sparsity_rate,
-                errors.error_rate,
-                f"{result.method}{_OF}{name}",
-                parameters,
-                result.scene,
-                result.map,
-            )
+            method = f"{result.method}{_OF}{name}"
+            yield roc.Point(errors.sparsity_rate, errors.error_rate, method, parameters, result.scene, result.map)
 
 
 def _end_radius(result: Result) -> int:
@@ -174,7 +155,7 @@ def _end_radius(result: Result) -> int:
     return next((p.end_radius for p in protocols if p.name == result.protocol), PRESETS["kostliva2007"].end_radius)
 
 
-def script_of(point: Point, results: Sequence[Result]) -> dict[str, Any]:
+def script_of(point: roc.Point, results: Sequence[Result]) -> dict[str, Any]:
     """A script that runs a point's setting on the scenes that it was measured on."""
     own = {name: value for name, value in point.parameters.items() if not name.startswith(_UNSURE)}
     left_out = {name.removeprefix(_UNSURE): v for name, v in point.parameters.items() if name not in own}

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, few
 from stereo_framework.evaluation.averages import mean
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.values import check_name, is_number, one_protocol, setting, value
@@ -130,17 +130,18 @@ def means(
     for r in results:
         rows.setdefault(tuple(_hashable(setting(r, key)) for key in plain), []).append(r)
     cells: dict[tuple[Any, ...], Mean] = {}
-    incomplete: list[str] = []
-    without: list[str] = []
     partial: list[str] = []
+    # Means that are not given, by the reason.
+    lacking: dict[str, list[str]] = {"where a run failed or is missing on some scene": [], "which has none": []}
+    incomplete, without = lacking.values()
     for statistic in statistics:
         numbers = {id(r): number for r in results if is_number(number := value(r, statistic))}
         scenes = {r.scene for r in results if id(r) in numbers}
         if not scenes:
             partial.append(f"not given: {statistic}, which no result has")
         elif len(scenes) < len({r.scene for r in results}) and "scene" in left:
-            lacking = {r.scene for r in results} - scenes
-            partial.append(f"{statistic}: without {', '.join(short_names(lacking).values())}, where it has no value")
+            others = short_names({r.scene for r in results} - scenes).values()
+            partial.append(f"{statistic}: without {', '.join(others)}, where it has no value")
         for row, members in rows.items():
             wanted = [r for r in members if r.scene in scenes]
             there = tuple(numbers[id(r)] for r in wanted if id(r) in numbers)
@@ -156,10 +157,7 @@ def means(
                 none = not there and not any(r.error for r in wanted)
                 (without if none else incomplete).append(f"{statistic} of {what or 'all'}")
     averaged = _averaged(rows.values(), left)
-    for names, why in ((incomplete, "where a run failed or is missing on some scene"), (without, "which has none")):
-        if names:
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            partial.append(f"not given: {names[0]}{more}, {why}")
+    partial += [f"not given: {few(names, 1)}, {why}" for why, names in lacking.items() if names]
     return Means(cells, averaged, tuple(partial))
 
 

@@ -190,7 +190,7 @@ class _Condition:
         return _Condition(key, sign, tuple(read) if isinstance(read, list) else (read,), typed)
 
     def select(self, found: Sequence[Result], every: Sequence[Result]) -> list[Result]:
-        """Those of `found` that meet it; a value that not one of `every` has is a mistake."""
+        """The results of `found` that meet the condition. A value that no result of `every` has is refused as a mistake."""
         check_name(self.key, every)
         if self.sign in _COMPARISONS:
             holds = _COMPARISONS[self.sign]

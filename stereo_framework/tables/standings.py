@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.errors import ParameterError, few, nearest
 from stereo_framework.evaluation.averages import over_scenes
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.script.report import spelled_weights
@@ -150,17 +150,14 @@ def standings(
     names = spelled_out(measures)
     if not results or not names:
         raise ParameterError("nothing to compare: no results" if names else "nothing to compare: no measures")
-    methods: dict[str, None] = {}
     table: dict[tuple[str, str], Result] = {}
-    for r, name in zip(results, setting_names(results) if methods_of is None else methods_of, strict=True):
-        key = (name, r.scene)
-        if key in table:
+    for r, method in zip(results, setting_names(results) if methods_of is None else methods_of, strict=True):
+        if (method, r.scene) in table:
             raise ParameterError(
-                f"{r.scene}: two results of {key[0]!r}; keep one with where, or give each method a name of its own"
+                f"{r.scene}: two results of {method!r}; keep one with where, or give each method a name of its own"
             )
-        table[key] = r
-        methods[key[0]] = None
-    scenes = list(dict.fromkeys(r.scene for r in results))
+        table[method, r.scene] = r
+    methods, scenes = (tuple(dict.fromkeys(part)) for part in zip(*table, strict=True))
     for name in names:
         check_name(name, results, "measure ")
         if not better(name):
@@ -176,8 +173,8 @@ def standings(
         raise ParameterError(
             f"no scene has a score in {', '.join(empty)}: no method measured it, or the scenes lack what it is about; leave it out of the measures"
         )
-    notes = _missing(tuple(methods), scenes, names, scores) + _uncovered(table, names)
-    return Standings(tuple(methods), tuple(scenes), names, scores, results[0].protocol, tuple(notes))
+    notes = _missing(methods, scenes, names, scores) + _uncovered(table, names)
+    return Standings(methods, scenes, names, scores, results[0].protocol, tuple(notes))
 
 
 def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> tuple[float, ...]:
@@ -221,8 +218,7 @@ def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[s
         if lacking.any()
     ]
     if told:
-        more = f" and {len(told) - 3} more" if len(told) > 3 else ""
-        notes.append(f"missing scores count as the worst: {', '.join(told[:3])}{more}")
+        notes.append(f"missing scores count as the worst: {few(told, 3)}")
     return notes
 
 
@@ -238,8 +234,7 @@ def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str])
         if known:
             least[method] = min([*known, least.get(method, 1.0)])
     told = [f"{method} (down to {share:.0%})" for method, share in sorted(least.items(), key=lambda item: item[1])]
-    more = f" and {len(told) - 3} more" if len(told) > 3 else ""
-    return [f"measured on a part of the pixels alone, those with an estimate: {', '.join(told[:3])}{more}"] if told else []
+    return [f"measured on a part of the pixels alone, those with an estimate: {few(told, 3)}"] if told else []
 
 
 def _coverage(result: Result, name: str) -> float:

@@ -144,10 +144,8 @@ def best(results: Sequence[Result], statistic: str, top: int = 1) -> Table:
         values = sorted((value for _, value in found if value is not None), reverse=direction == "higher")
         # Equal ones share the first one's rank.
         ranks = {value: rank for rank, value in reversed([*enumerate(values, 1)])}
-        ranked = sorted(
-            ((ranks[value], key, value) for key, value in found if value is not None),
-            key=lambda entry: entry[0],
-        )
+        ranked = [(ranks[value], key, value) for key, value in found if value is not None]
+        ranked.sort(key=lambda entry: entry[0])
         rows += [(name, rank, *(key[i] for i in kept), value) for rank, key, value in ranked[:top]]
         as_good = sum(rank == ranked[top - 1][0] for rank, _, _ in ranked[top:])
         equals += [f"{name}: {as_good} more as good as the last one"] if as_good else []

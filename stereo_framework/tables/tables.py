@@ -79,7 +79,7 @@ class Table:
         return [[word(v) if i < self.keys else show(v) for i, v in enumerate(row)] for row in self.rows]
 
     def first(self, count: int) -> Table:
-        """The same without the later rows."""
+        """The table with its first `count` rows only."""
         return replace(self, rows=self.rows[:count], best=frozenset((i, j) for i, j in self.best if i < count))
 
 

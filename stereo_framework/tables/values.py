@@ -89,7 +89,7 @@ def value(result: Result, name: str) -> Any:
 
 
 def setting(result: Result, name: str) -> Any:
-    """The same for what was set, where null and nothing differ: None is a value of null, `NOT_APPLICABLE` that there is no such parameter."""
+    """What a result has under a name, where null and nothing differ: None stands for null, `NOT_APPLICABLE` for a parameter that there is not."""
     if name in ("scene", "method", "protocol", "energy"):
         return getattr(result, name)
     if name == "seconds":

@@ -3,12 +3,15 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
-from stereo_framework.io import read_disparity
+from stereo_framework.io import read_disparity, write_disparity, write_image
+from stereo_framework.scene import Scene
+from stereo_framework.sweep.kept_scenes import keep_scene
 
 SCENE = ["--scene", "synthetic/planes"]
 
@@ -53,7 +56,9 @@ def test_compare(folder, tmp_path):
     assert "reference map" not in _call("compare", *maps, *SCENE).stdout
     again = tmp_path / "again.pfm"
     shutil.copy(maps[0], again)
-    assert "cannot tell " in _call("compare", maps[0], again, *SCENE, "--without-truth").stdout
+    out = _call("compare", maps[0], again, *SCENE, "--without-truth", "--reference", again).stdout
+    assert "cannot tell " in out
+    assert "your own reference map at " in out
 
 
 def test_tune(tmp_path):
@@ -64,6 +69,34 @@ def test_tune(tmp_path):
     assert found["best"]["axes"] == {"aggregation.box.size": 9}
 
 
+def test_ones_own_reference(folder, tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (24, 32)).astype(np.uint8)
+    truth = np.full(image.shape, 3, np.float32)
+    keep_scene(tmp_path, Scene.from_images(image, np.roll(image, -3, axis=1), (0, 7), truth=truth))
+    [file] = tmp_path.glob("scenes/*/scene.yaml")
+    scene, script, own = ["--scene", file], tmp_path / "sizes.yaml", tmp_path / "own.pfm"
+    script.write_text(yaml.safe_dump({"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 5]}}}))
+    write_disparity(own, truth)
+    tune = ["tune", script, *scene, "--json"]
+    found, wanted = (
+        json.loads(_call(*tune, *how).stdout)["best"]
+        for how in (
+            ["--without-truth", "--reference", own],
+            ["--statistic", "bad_pixels_all"],
+        )
+    )
+    # With the truth for a reference a distance is the share of bad pixels.
+    assert found["value"] == wanted["value"] > 0
+    said = _call(*tune[:-1], "--without-truth", "--reference", own).stdout
+    assert "distances are to your own reference map; a distance is no error rate" in said
+    assert "add --without-truth" in _call(*tune, "--reference", own, status=2).stderr
+    two = [*tune, "--scene", "synthetic/slanted", "--without-truth", "--reference", own]
+    assert "a map of one scene, and there are 2: " in _call(*two, status=2).stderr
+    maps = sorted((folder / "maps").glob("*.pfm"))
+    for verb in ("rank", "compare"):
+        assert "add --without-truth" in _call(verb, *maps, *SCENE, "--reference", own, status=2).stderr
+
+
 def test_choose(tmp_path):
     out = _call("choose", *SCENE, "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
     assert "chosen: sgbm" in out
@@ -71,6 +104,12 @@ def test_choose(tmp_path):
     assert read_disparity(tmp_path / "c/best.pfm").shape == (240, 320)
     assert (tmp_path / "c/comparison.png").is_file()
     assert "choose needs two images" in _call("choose", "--left", "a.png", status=2).stderr
-    pair = ["--left", "a.png", "--right", "b.png", "--disparities", "0:9"]
-    for third in ("c.png", "c.png:1", ":2", "c.png:nan"):
+    image = np.random.default_rng(0).integers(0, 256, (24, 32)).astype(np.uint8)
+    for name, size in (("a", 32), ("b", 32), ("c", 31)):
+        write_image(tmp_path / f"{name}.png", image[:, :size])
+    # A third frame is refused before anything is matched, at a place that nothing is measured at too.
+    pair = ["--left", tmp_path / "a.png", "--right", tmp_path / "b.png", "--disparities", "0:9"]
+    for third in ("c.png", "c.png:1", ":2", "c.png:nan", "c.png:0.3"):
         assert "expected FILE:POSITION" in _call("choose", *pair, "--third-frame", third, status=2).stderr
+    for name, told in (("c", "(24, 31), of the pair (24, 32)"), ("d", "no such file")):
+        assert told in _call("choose", *pair, "--third-frame", f"{tmp_path / name}.png:2", status=2).stderr

@@ -11,7 +11,14 @@ from stereo_framework.datasets import data_roots, load_scene, registry, scene_na
 from stereo_framework.errors import DataError
 from stereo_framework.io import write_image
 
-SYNTHETIC = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions", "synthetic/stripes", "synthetic/slits")
+SYNTHETIC = (
+    "synthetic/planes",
+    "synthetic/slanted",
+    "synthetic/occlusions",
+    "synthetic/stripes",
+    "synthetic/slits",
+    "synthetic/large",
+)
 
 
 @pytest.fixture

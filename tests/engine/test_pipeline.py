@@ -126,7 +126,7 @@ def test_volumes_that_do_not_fit_are_refused(registry, monkeypatch):
     method = Pipeline(absolute_difference, everything)
     with pytest.raises(
         StereoFrameworkError,
-        match=r"^everything needs about 0.0 GiB for 20x9 pixels and 5 levels; 0.0 GiB are free; use fewer levels or smaller images$",
+        match=r"^everything needs about 0.0 GiB for 20x9 pixels and 5 levels; 0.0 GiB are free; use fewer levels, smaller images or the scheme tiles$",
     ):
         method(textured())
     # A slab is read and another one written while the volume that is kept is put together.

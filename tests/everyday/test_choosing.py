@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import load_scene, run
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.everyday.choosing import choose, is_kin, judge
 from stereo_framework.scene import Scene
 from stereo_framework.script import load
@@ -81,6 +81,12 @@ def test_no_ranking_of_a_doubtful_pair(scene, chosen, spoil, told):
     assert told in found.answer
 
 
+def test_exchanged_images_are_told_where_the_range_is_estimated_too(scene):
+    found = choose(Scene.from_images(scene.match, scene.reference), ["window", "sgbm"])
+    assert found.judged.scene.search.minimum < 0
+    assert "exchanged" in found.judged.answer
+
+
 def test_kin_are_not_called_better(scene, chosen):
     found = judge(scene, chosen.maps, kin=["sgbm"])
     assert found.best is None
@@ -89,9 +95,19 @@ def test_kin_are_not_called_better(scene, chosen):
 
 
 def test_ones_own_reference(scene, chosen):
-    found = judge(scene, chosen.maps, given=chosen.maps["window"])
-    assert found.standings[0].name == "window"
+    # One pixel of 25 is known, as of a laser: that is no sign of a doubtful pair, and nobody is its kin.
+    sparse = np.full_like(chosen.maps["window"], np.nan)
+    sparse[::5, ::5] = chosen.maps["window"][::5, ::5]
+    found = judge(dataclasses.replace(scene, stand_in=lambda: sparse), chosen.maps, kin=["window"])
+    assert (found.best, found.kin, found.reference.floor) == ("window", set(), 0)
     assert found.standings[0].distance == 0
+    assert found.reference.consistent == pytest.approx(4)
+    for wrong, told in (
+        (sparse[1:], "the reference map is 320x239, its images are 320x240"),
+        (np.full_like(sparse, np.nan), "no known disparity"),
+    ):
+        with pytest.raises(DataError, match=told):
+            judge(dataclasses.replace(scene, stand_in=lambda wrong=wrong: wrong), chosen.maps)
 
 
 def test_a_scene_without_truth_gets_distances_by_itself(scene):

@@ -13,7 +13,7 @@ from pipeline_parts import textured
 
 import stereo_framework
 from stereo_framework import Pipeline, stage
-from stereo_framework.kernels.compiling import told, working_time
+from stereo_framework.kernels.compiling import compiling_announced_to, working_time
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -121,7 +121,7 @@ def compile_event(module):
 
 def test_our_kernels_are_told():
     heard = []
-    with told(heard.append):
+    with compiling_announced_to(heard.append):
         compile_event("somebodys.plugin")
         assert heard == []
         compile_event("stereo_framework.aggregation.box")
@@ -132,7 +132,7 @@ def test_our_kernels_are_told():
 
 def test_nothing_is_told_after_the_block():
     heard = []
-    with told(heard.append):
+    with compiling_announced_to(heard.append):
         pass
     compile_event("stereo_framework.aggregation.box")
     assert heard == []

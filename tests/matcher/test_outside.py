@@ -14,11 +14,11 @@ from networks import write_network
 from pipeline_parts import textured
 
 from stereo_framework import Bound, Pipeline, Search
+from stereo_framework.call_reports import collecting_reports, stopped_by
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import read_image, read_pfm, write_disparity, write_image
 from stereo_framework.matcher import command, maps, onnx, python
 from stereo_framework.refinement import left_right_check
-from stereo_framework.told import hearing, stopped_by
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 
@@ -193,7 +193,7 @@ def test_a_program_s_map(tmp_path, format):
 def test_time_memory_and_messages_of_a_program():
     # 64 MiB are touched by the program alone; half a second is its own, whatever else the stage does.
     run = f"{sys.executable} -S -c \"import sys,time; a=b'x'*(64<<20); time.sleep(0.3); sys.stderr.write('said so')\" && {PFM}"
-    with hearing() as heard:
+    with collecting_reports() as heard:
         command(LEFT, RIGHT, SEARCH, run=run, shell=True)
     [told] = heard
     assert told.messages == "said so"

@@ -19,7 +19,7 @@ def page(tmp_path):
     rows = [
         [Cell("ssd"), Cell("5.23", 5.23), Cell("-")],
         [Cell("dp <b>"), Cell("4.12", 4.12, hint="a hint"), Cell("9", 9.0)],
-        [Cell("gc"), Cell("10.00", 10.0, "bad"), Cell("8", 8.0)],
+        [Cell("gc"), Cell("10.00", 10.0, "the check fails"), Cell("8", 8.0)],
     ]
     blocks = [
         Text("A & B"),
@@ -67,7 +67,8 @@ def test_the_file_is_whole_and_holds_everything(page, tmp_path):
     assert "dp &lt;b&gt;" in text
     assert "b: &lt;2&gt;" in text
     assert re.search(r'data-value="4.12" class="best"', text)
-    assert re.search(r'class="bad"', text)
+    # What is wrong is told in words too.
+    assert 'class="bad">10.00<span class="unseen"> (the check fails)</span>' in text
     assert "inside" in text
 
 

@@ -10,6 +10,7 @@ from stereo_framework.papers import NAMES, find_paper
 from stereo_framework.papers.claim import Claim, Verdict, cases, claims_table
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.paper import Item, Outcome, Paper
+from stereo_framework.papers.published import raw_table
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.tables.formats import to_text
 
@@ -31,6 +32,12 @@ def test_every_claim_can_be_proved_wrong(paper):
     assert len(claims) == len(failing)
     for claim in claims:
         assert claim.asked(*failing[claim.name]).holds is False, claim.name
+
+
+@pytest.mark.parametrize("paper", [name for name in NAMES if name != "truth_free"])
+def test_every_written_claim_is_judged(paper):
+    # "efficient" is a pattern, of which a claim is made for each mark of a printed table.
+    assert raw_table(paper, "claims").keys() - {c.name for c in find_paper(paper).claims} <= {"efficient"}
 
 
 def test_the_papers_words_and_ours():

@@ -7,7 +7,7 @@ from failing_hci2015 import made, printed_r2, ranks_as
 
 from stereo_framework.io import write_image, write_pfm
 from stereo_framework.papers import find_paper
-from stereo_framework.papers.hci2015 import figure5, figure11, orderings, pictures, rankings, subset_errors
+from stereo_framework.papers.hci2015 import figure5, figure11, orderings, pictures, rankings
 from stereo_framework.papers.hci2015.runs import GEOMETRIC, dense
 from stereo_framework.papers.reproduce import reproduce
 
@@ -161,14 +161,6 @@ def test_maps_of_the_same_rms():
         scores[name] |= dict.fromkeys(GEOMETRIC, value)
     assert pictures._same_rms(scores) == ("a", "c")  # d differs more, but not at the same RMS
     assert pictures._same_rms({"a": scores["a"], "d": scores["d"]}) is None
-
-
-def test_the_rms_of_a_subset():
-    truth = np.zeros((1, 4), np.float32)
-    disparity = np.float32([[3, 4, np.nan, 100]])
-    mask = np.array([[True, True, True, False]])
-    assert subset_errors._rms(disparity, truth, mask) == pytest.approx(12.5**0.5)
-    assert np.isnan(subset_errors._rms(disparity, truth, ~mask & False))
 
 
 def test_a_method_with_one_sparse_map_is_not_dense():

@@ -33,11 +33,9 @@ def test_a_long_line_of_parameters():
             "eval_disp_gap": 3,
             "eval_predict_type": 2,
             "eval_lin_interp": 0,
-        },
-        scene="venus",
+        }
     )
     assert script == {
-        "scenes": ["venus"],
         "search": {"step": 0.5},
         "preprocessing": [{"use": "binomial_blur", "iterations": 2}],
         "matching_cost": {"use": "squared_difference", "truncation": 20, "interval": True, "interpolation": "linear"},

@@ -53,14 +53,9 @@ def find_edges(truth: Disparity, parameters: Parameters) -> Edges:
     to_foreground, to_background = np.abs(truth - foreground_disparity), np.abs(truth - background_disparity)
     foreground = _cleaned(band & (to_foreground < to_background), parameters.band_median)
     background = _cleaned(band & (to_background < to_foreground), parameters.band_median)
-    within, unknown = foreground | background, np.float32(np.nan)
-    return Edges(
-        edges,
-        foreground,
-        background,
-        np.where(within, foreground_disparity, unknown),
-        np.where(within, background_disparity, unknown),
-    )
+    within = foreground | background
+    disparities = (np.where(within, d, np.float32(np.nan)) for d in (foreground_disparity, background_disparity))
+    return Edges(edges, foreground, background, *disparities)
 
 
 def edge_sides(truth: Disparity, jump: float) -> tuple[Mask, Mask]:

@@ -21,6 +21,7 @@ twice; lost: one bar, which counts as missed and so not as fragmented; filled: t
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -112,7 +113,5 @@ def hci_metrics(disparity: Disparity, truth: Disparity, subsets: Subsets) -> dic
     scores = {name: metric.measure(disparity, truth, subsets) for name, metric in HCI_METRICS.items()}
     values = {name: score.value for name, score in scores.items()}
     values |= {name.replace("hci_", "hci_coverage_"): score.coverage for name, score in scores.items()}
-    values["hci_missed_structures"] = (
-        float(missed_structures(disparity, truth, subsets)) if subsets.structure_count else float("nan")
-    )
-    return values
+    missed = missed_structures(disparity, truth, subsets) if subsets.structure_count else math.nan
+    return values | {"hci_missed_structures": float(missed)}

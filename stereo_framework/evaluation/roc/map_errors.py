@@ -94,20 +94,12 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
         raise DataError(f"the map is {a}, the truth {b}; expected one size")
     depth = np.ascontiguousarray(disparity[:, :: table.direction], np.float32)
     counts = np.zeros((len(depth), 4), np.int64)
-    over_rows(
-        lambda a, b: _count_kernel(
-            depth[a:b],
-            table.truth[a:b],
-            table.target[a:b],
-            table.reference_status[a:b],
-            table.match_status[a:b],
-            table.ends[a:b],
-            table.radius,
-            counts[a:b],
-        ),
-        len(depth),
-        depth.size,
-    )
+    known = (table.truth, table.target, table.reference_status, table.match_status, table.ends)
+
+    def count(a: int, b: int) -> None:
+        _count_kernel(depth[a:b], *(array[a:b] for array in known), table.radius, counts[a:b])
+
+    over_rows(count, len(depth), depth.size)
     mismatches, false_positives, false_negatives, correspondences = map(int, counts.sum(axis=0))
     return MapErrors(mismatches, false_positives, false_negatives, correspondences, depth.size)
 

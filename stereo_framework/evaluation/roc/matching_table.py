@@ -8,6 +8,7 @@ what is known about its row and column.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -146,18 +147,16 @@ def matching_table(
     target = np.empty(depth.shape, np.int32)
     reference_status, match_status = np.empty(depth.shape, np.uint8), np.empty(depth.shape, np.uint8)
     ends = np.empty(depth.shape, np.bool_)
+
+    def on_rows(kernel: Callable[..., None], *arrays: NDArray) -> None:
+        over_rows(lambda a, b: kernel(*(array[a:b] for array in arrays)), len(depth), depth.size)
+
     if match_truth is None:
-        over_rows(
-            lambda a, b: _from_one(depth[a:b], target[a:b], reference_status[a:b], match_status[a:b]), len(depth), depth.size
-        )
+        on_rows(_from_one, depth, target, reference_status, match_status)
     else:
         other = np.ascontiguousarray(match_truth[:, ::direction], np.float32)
-        over_rows(
-            lambda a, b: _from_both(depth[a:b], other[a:b], target[a:b], reference_status[a:b], match_status[a:b]),
-            len(depth),
-            depth.size,
-        )
-    over_rows(lambda a, b: _find_ends(depth[a:b], reference_status[a:b], ends[a:b]), len(depth), depth.size)
+        on_rows(_from_both, depth, other, target, reference_status, match_status)
+    on_rows(_find_ends, depth, reference_status, ends)
     if evaluated is not None:
         reference_status[~evaluated[:, ::direction]] = UNKNOWN
     return MatchingTable(depth, target, reference_status, match_status, ends, radius, direction)

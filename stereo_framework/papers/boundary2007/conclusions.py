@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from stereo_framework.evaluation.roc import (
@@ -17,7 +18,7 @@ from stereo_framework.evaluation.roc import (
 )
 from stereo_framework.page.page import Text
 from stereo_framework.papers.boundary2007.sweeps import METHODS, SCENES, measured
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, Claim, Verdict, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_table
 from stereo_framework.tables.boundary import Boundary
@@ -49,29 +50,29 @@ def conclusions(context: Context) -> Outcome:
     return Outcome([Text(text)], statements=statements)
 
 
-def _density_varies(found: Boundary) -> Verdict:
-    told = []
+@by_cases
+def _density_varies(found: Boundary) -> Cases:
     for name in ("gc", "dp"):
         for scene, methods in found.points.items():
             rates = [p.sparsity_rate for p in methods[name]]
-            told.append((f"{scene}: {name} leaves out {min(rates):.3f} to {max(rates):.3f}", max(rates) - min(rates) > _DENSE))
+            yield f"{scene}: {name} leaves out {min(rates):.3f} to {max(rates):.3f}", max(rates) - min(rates) > _DENSE
         empty = [scene for scene, methods in found.points.items() if any(p.sparsity_rate == 1 for p in methods[name])]
-        told.append((f"{name} is empty at some setting on {', '.join(empty) or 'no scene'}", bool(empty)))
-    return cases(told)
+        yield f"{name} is empty at some setting on {', '.join(empty) or 'no scene'}", bool(empty)
 
 
-def _only_propagation_is_dense(found: Boundary) -> Verdict:
-    told = []
+@by_cases
+def _only_propagation_is_dense(found: Boundary) -> Cases:
     for scene, methods in found.points.items():
         for name, points in methods.items():
             most = max(p.sparsity_rate for p in points)
-            told.append((f"{scene}: {name} leaves out up to {most:.5f}", (most <= _DENSE) == (name == "bp")))
-    return cases(told)
+            yield f"{scene}: {name} leaves out up to {most:.5f}", (most <= _DENSE) == (name == "bp")
 
 
-def _one_point(found: Boundary) -> Verdict:
-    counts = {scene: len({p.rates for p in minimal_points(methods["bp"])}) for scene, methods in found.points.items()}
-    return cases([(f"{scene}: {count}", count == 1) for scene, count in counts.items()])
+@by_cases
+def _one_point(found: Boundary) -> Cases:
+    for scene, methods in found.points.items():
+        count = len({p.rates for p in minimal_points(methods["bp"])})
+        yield f"{scene}: {count}", count == 1
 
 
 def _lowest_errors(found: Boundary) -> Verdict:
@@ -108,17 +109,18 @@ def _only_empty_on_a_boundary(found: Boundary) -> Verdict:
     return Verdict(any(rates and min(rates) == 1 for rates in of.values()), told)
 
 
-def _programming_before_propagation(found: Boundary) -> Verdict:
+@by_cases
+def _programming_before_propagation(found: Boundary) -> Cases:
     e = found.efficiencies()
-    pairs = {scene: (e["dp"][scene], e["bp"][scene]) for scene in found.points}
-    return cases([(f"{scene}: E {dp:.3f} and {bp:.3f}", dp > bp) for scene, (dp, bp) in pairs.items()])
+    for scene in found.points:
+        dp, bp = e["dp"][scene], e["bp"][scene]
+        yield f"{scene}: E {dp:.3f} and {bp:.3f}", dp > bp
 
 
 def _no_winner(found: Boundary) -> Verdict:
     winners = {scene: _extreme(found, scene, max) for scene in found.points}
-    return Verdict(
-        len({name for name, _ in winners.values()}) > 1, ", ".join(f"{s} {n} ({v:.3f})" for s, (n, v) in winners.items())
-    )
+    told = ", ".join(f"{scene} {name} ({value:.3f})" for scene, (name, value) in winners.items())
+    return Verdict(len({name for name, _ in winners.values()}) > 1, told)
 
 
 def _case_of(scene: str, case: Callable[..., list[Point]], found: Boundary) -> Verdict:
@@ -146,81 +148,35 @@ def _marked(column: str, method: str, which: Callable[..., str], found: Boundary
 def _table_1() -> list[Claim]:
     """Who is most and who is least efficient where, as the marks of Table 1 say."""
     rows, ours = published_table("boundary2007", "table1").rows, {label: name for name, label in METHODS.items()}
+    (pattern,) = claims("boundary2007", {"efficient": _marked})
     found = []
     for column in ("tsukuba", "teddy", "cones", "venus", "stripes", "slits", "Expected"):
         printed = {label: row[SCENES.get(column, column)] for label, row in rows.items()}
         where = f"on {column}" if column in SCENES else "in the mean"
-        for key, which, words in (("most", max, "most"), ("least", min, "least")):
+        for degree, which in (("most", max), ("least", min)):
             label = which(printed, key=printed.__getitem__)
-            text = f"{label} is the {words} efficient {where}"
+            text = pattern.text.format(method=label, degree=degree, where=where)
             judge = partial(_marked, column, ours[label], which)
-            found.append(Claim(f"{key}_efficient_{column}", text, judge, "Table 1", why=_OTHER))
+            found.append(replace(pattern, name=f"{degree}_efficient_{column}", text=text, judge=judge))
     return found
 
 
-_OTHER = "ours are other implementations of the algorithms, of SDM another method in its manner; stripes and slits are scenes of our own"
-
 CLAIMS = (
-    Claim(
-        "density_varies",
-        "the density of GC and DP is varying (up to completely empty results)",
-        _density_varies,
-        "section 5",
-        quoted=True,
-    ),
-    Claim(
-        "only_bp_is_dense",
-        "Of the five methods BP alone is dense",
-        _only_propagation_is_dense,
-        "section 5",
-        why="a method is dense here where no setting leaves out more than 0.001 of what can be matched",
-    ),
-    Claim(
-        "dense_curve_is_a_point",
-        "The curve of the dense method, BP, is a single point",
-        _one_point,
-        "section 5",
-        why="our BP gives every pixel a disparity, but a match may point out of the match image; how many do depends on the setting, so that its points "
-        "differ in their sparsity rate by less than the plots show",
-    ),
-    Claim(
-        "stable_at_low_density",
-        "Where density is low (half of what can be matched, and less), stable matching (CSM, SDM) has the lowest error rates in the mean over the scenes",
-        _lowest_errors,
-        "section 5",
-        why=_OTHER,
-    ),
-    Claim(
-        "gc_reaches_tsukuba_only",
-        "GC reaches the feasibility boundary on tsukuba only",
-        _reaches_tsukuba_only,
-        "section 5",
-        why="our graph cuts are far more efficient than the paper's, whose matching cost is not printed",
-    ),
-    Claim("gc_in_mean", "GC takes part in M, the boundary of the mean curves", _on_the_mean_boundary, "section 5, Figure 8"),
-    Claim(
-        "csm_empty_on_a_boundary",
-        "CSM has only one point on the SFB, but with SR = 1",
-        _only_empty_on_a_boundary,
-        "section 5",
-        quoted=True,
-        why="judged on whichever scene it is true of; our CSM has other points on every scene's boundary, or none",
-    ),
-    Claim("dp_before_bp", "DP is better than BP on every scene", _programming_before_propagation, "section 5", why=_OTHER),
-    Claim("no_winner", "No method is the most efficient one on every scene", _no_winner, "Table 1", why=_OTHER),
-    Claim(
-        "stripes_is_worst",
-        "The worst case W is that of Stripes",
-        partial(_case_of, "stripes", worst_case),
-        "section 5, Figure 7",
-        why=_OTHER,
-    ),
-    Claim(
-        "slits_is_best",
-        "The best case B is that of Slits",
-        partial(_case_of, "slits", best_case),
-        "section 5, Figure 7",
-        why=_OTHER,
+    *claims(
+        "boundary2007",
+        {
+            "density_varies": _density_varies,
+            "only_bp_is_dense": _only_propagation_is_dense,
+            "dense_curve_is_a_point": _one_point,
+            "stable_at_low_density": _lowest_errors,
+            "gc_reaches_tsukuba_only": _reaches_tsukuba_only,
+            "gc_in_mean": _on_the_mean_boundary,
+            "csm_empty_on_a_boundary": _only_empty_on_a_boundary,
+            "dp_before_bp": _programming_before_propagation,
+            "no_winner": _no_winner,
+            "stripes_is_worst": partial(_case_of, "stripes", worst_case),
+            "slits_is_best": partial(_case_of, "slits", best_case),
+        },
     ),
     *_table_1(),
 )

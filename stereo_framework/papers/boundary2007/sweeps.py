@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stereo_framework.papers.paper import Context
+from stereo_framework.papers.paper import Context, short
 from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import Boundary, boundary
 
@@ -31,8 +31,3 @@ def results(context: Context) -> list[Result]:
 def measured(context: Context) -> Boundary:
     """All settings' rates by scene and method, scenes by the last part of their names, and their means over the scenes."""
     return boundary([replace(r, scene=short(r.scene)) for r in results(context)], drop_incomplete=True)
-
-
-def short(scene: str) -> str:
-    """The last part of a scene's name."""
-    return scene.rpartition("/")[2]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import SUBMISSIONS, scores, submission_scores
 from stereo_framework.papers.paper import Context, Outcome, results_details
@@ -44,9 +44,8 @@ def table2(context: Context) -> Outcome:
         for group, (size, percent) in printed["groups"].items()
     ]
     header = ["group", "printed size", "printed percent", "percent of the methods that Tables 5 and 7 list"]
-    return Outcome(
-        [PageTable("Sizes of the groups", header, rows)], statements=[SIZES.asked(printed, counted), PERCENTAGES.asked(printed)]
-    )
+    statements = [SIZES.asked(printed, counted), PERCENTAGES.asked(printed)]
+    return Outcome([PageTable("Sizes of the groups", header, rows)], statements=statements)
 
 
 def table4(context: Context) -> Outcome:
@@ -54,9 +53,8 @@ def table4(context: Context) -> Outcome:
     printed = published_table("groups2012", "table4").rows["PatchMatch"]
     found = submission_scores(context, "patchmatch", "sigma_z_error")
     comparisons = [_patch_match(column, value, found.get(column)) for column, value in printed.items()]
-    text = (
-        "Depth is 1 / disparity, a missing estimate has depth 0." if found else "The maps of PatchMatch are not in the data root."
-    )
+    absent = "The maps of PatchMatch are not in the data root."
+    text = "Depth is 1 / disparity, a missing estimate has depth 0." if found else absent
     return Outcome([Text(text), comparison_table("Published and ours", comparisons)], comparisons)
 
 
@@ -71,19 +69,14 @@ def groups(context: Context) -> Outcome:
     """Non-dominated sorting of the printed rows, and whether the printed tables agree with each other."""
     printed, computed = _printed_groups(), _groups(_printed_rows())
     rows = [
-        [Cell(n), Cell.number(printed[n], "d"), Cell.number(group, "d", mark="" if printed[n] == group else "bad")]
+        [Cell(n), Cell.number(printed[n], "d"), Cell.number(group, "d", mark="" if printed[n] == group else "not as printed")]
         for n, group in computed.items()
     ]
     table6 = raw_table("groups2012", "table6")["rows"]
-    statements = [
-        SEVEN_GROUPS.asked(computed),
-        TOP_RANKED.asked(table6),
-        PRINTED_GROUPS.asked(computed, printed),
-        TABLE_6.asked(table6, printed),
-    ]
-    return Outcome(
-        [PageTable("Groups of the printed rows", ["method", "printed group", "computed group"], rows)], statements=statements
-    )
+    statements = [SEVEN_GROUPS.asked(computed), TOP_RANKED.asked(table6)]
+    statements += [PRINTED_GROUPS.asked(computed, printed), TABLE_6.asked(table6, printed)]
+    table = PageTable("Groups of the printed rows", ["method", "printed group", "computed group"], rows)
+    return Outcome([table], statements=statements)
 
 
 def submissions(context: Context) -> Outcome:
@@ -123,13 +116,12 @@ def own_methods(context: Context) -> Outcome:
     return Outcome([Text(text), table, results_details(context.run("own_methods"))], statements=[told])
 
 
-def _contradict(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> Verdict:
+@by_cases
+def _contradict(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> Cases:
     """The measures prefer different methods in every region."""
-    told = []
     for i, region in enumerate(("nonocc", "all", "disc")):
         best = {measure: min(methods, key=lambda m: methods[m][i]) for measure, methods in rows.items()}
-        told.append((f"{region}: BMP prefers {best['BMP']}, SZE {best['SZE']}", best["BMP"] != best["SZE"]))
-    return cases(told)
+        yield f"{region}: BMP prefers {best['BMP']}, SZE {best['SZE']}", best["BMP"] != best["SZE"]
 
 
 def _sizes(printed: Mapping[str, Any], counted: Mapping[int, int]) -> Verdict:
@@ -137,12 +129,11 @@ def _sizes(printed: Mapping[str, Any], counted: Mapping[int, int]) -> Verdict:
     return Verdict(sizes == counted and sum(sizes.values()) == printed["total"], f"{counted}, {sum(counted.values())} in all")
 
 
-def _percentages(printed: Mapping[str, Any]) -> Verdict:
-    told = []
+@by_cases
+def _percentages(printed: Mapping[str, Any]) -> Cases:
     for group, (size, percent) in printed["groups"].items():
         exact, digit = 100 * size / printed["total"], 0.1 if percent % 1 else 1
-        told.append((f"{group}: {exact:.2f}, printed {percent:g}", abs(exact - percent) < digit))
-    return cases(told)
+        yield f"{group}: {exact:.2f}, printed {percent:g}", abs(exact - percent) < digit
 
 
 def _seven(computed: Mapping[str, int]) -> Verdict:
@@ -175,34 +166,19 @@ def _global_first(alone: Mapping[str, int]) -> Verdict:
 
 _KINDS = {"global": ("gc", "bp", "gco"), "local": ("window", "ssd")}
 
-SEVEN_GROUPS = Claim(
-    "seven_groups", "The obtained results show seven groups with different accuracies.", _seven, "abstract", quoted=True
+CLAIMS = SEVEN_GROUPS, TOP_RANKED, CONTRADICT, PRINTED_GROUPS, SIZES, PERCENTAGES, TABLE_6, GLOBAL_FIRST = claims(
+    "groups2012",
+    {
+        "seven_groups": _seven,
+        "top_ranked": _top_ranked,
+        "contradict": _contradict,
+        "printed_groups": _as_printed,
+        "sizes": _sizes,
+        "percentages": _percentages,
+        "table_6": _table_6,
+        "global_first": _global_first,
+    },
 )
-TOP_RANKED = Claim(
-    "top_ranked",
-    "the top-ranked stereo correspondence algorithms by the Middlebury’s methodology are not necessarily the most accurate in the proposed methodology",
-    _top_ranked,
-    "abstract",
-    quoted=True,
-)
-CONTRADICT = Claim(
-    "contradict",
-    "BMP and SZE prefer different methods of the two of Table 1 (asked of the printed numbers)",
-    _contradict,
-    "Table 1",
-)
-PRINTED_GROUPS = Claim("printed_groups", "All printed rows fall into their printed groups by non-dominated sorting", _as_printed)
-SIZES = Claim("sizes", "The groups of Tables 5 and 7 have the sizes of Table 2", _sizes)
-PERCENTAGES = Claim(
-    "percentages",
-    "The percentages of Table 2 are those of its sizes, within a unit of their last digit: some are rounded, some cut off",
-    _percentages,
-)
-TABLE_6 = Claim("table_6", "Table 6 gives its methods the groups of Tables 5 and 7", _table_6)
-GLOBAL_FIRST = Claim(
-    "global_first", "Among our own methods the best global one is in no later group than the best local one", _global_first
-)
-CLAIMS = (SEVEN_GROUPS, TOP_RANKED, CONTRADICT, PRINTED_GROUPS, SIZES, PERCENTAGES, TABLE_6, GLOBAL_FIRST)
 
 
 def _printed_rows() -> dict[str, Mapping[str, float]]:

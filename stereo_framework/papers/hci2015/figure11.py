@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.figures.correlation import told_counts
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, by_cases, claims
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.hci2015.runs import COLUMNS, GEOMETRIC, dense, results
 from stereo_framework.papers.paper import Context, Outcome
@@ -78,73 +78,36 @@ def _table(published: PublishedTable, ours: R2) -> PageTable:
     return PageTable("r^2 of linear fits between scores", ["measure", "", *published.columns], rows)
 
 
-def _most(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Verdict:
+@by_cases
+def _most(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Cases:
     """In a row of the table, these columns have the largest numbers."""
     others = [name for name in GEOMETRIC if name != row and name not in columns]
     if any((row, name) not in ours for name in (*columns, *others)):
-        return cases([])
+        return
     largest = max(others, key=lambda name: ours[row, name])
     told = ", ".join(f"{name} {ours[row, name]:.2f} (published {printed[row, name]:.2f})" for name in columns)
     least = min(ours[row, name] for name in columns)
-    return cases([(f"{row}: {told}; of the others at most {largest} {ours[row, largest]:.2f}", least > ours[row, largest])])
+    yield f"{row}: {told}; of the others at most {largest} {ours[row, largest]:.2f}", least > ours[row, largest]
 
 
-def _little(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Verdict:
+@by_cases
+def _little(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Cases:
     """In a row of the table, these columns are below a half."""
-    return cases(
-        [
-            (
-                f"{name} {ours[row, name]:.2f} (published {printed.get((row, name), printed.get((name, row))):.2f})",
-                ours[row, name] < 0.5,
-            )
-            for name in columns
-            if (row, name) in ours
-        ]
-    )
+    for name in columns:
+        if (row, name) in ours:
+            theirs = printed.get((row, name), printed.get((name, row)))
+            yield f"{name} {ours[row, name]:.2f} (published {theirs:.2f})", ours[row, name] < 0.5
 
 
-_GROSS = "our methods err grossly on plain surfaces, which RMS and the offset of planes both count"
-_LOST = "structures that are lost altogether are porous and have no pieces to count"
-
-CLAIMS = (
-    Claim(
-        "rms_and_fuzziness",
-        "Of the nine metrics fuzziness goes most with RMS",
-        partial(_most, "RMS", ("D_fuz",)),
-        "Figure 11",
-        why=_GROSS,
-    ),
-    Claim(
-        "rms_tells_little",
-        "RMS tells little (r^2 below 0.5) of every metric but fuzziness",
-        partial(_little, "RMS", [name for name in GEOMETRIC if name != "D_fuz"]),
-        "Figure 11",
-        why=_GROSS,
-    ),
-    Claim(
-        "fattening_of_both_kinds",
-        "Foreground fattening goes most, of the nine, with detail fattening",
-        partial(_most, "D_fat", ("F_fat",)),
-        "Figure 11",
-    ),
-    Claim(
-        "porosity_and_fragmentation",
-        "Porosity goes most, of the nine, with fragmentation",
-        partial(_most, "F_por", ("F_frag",)),
-        "Figure 11",
-        why=_LOST,
-    ),
-    Claim(
-        "planes_go_together",
-        "Bumpiness goes most, of the nine, with the other two measures of planes",
-        partial(_most, "P_bump", ("P_off", "P_orient")),
-        "Figure 11",
-    ),
-    Claim(
-        "bad_pixels_tell_little",
-        "Bad4.0 tells little (r^2 below 0.5) of fattening, porosity and bumpiness",
-        partial(_little, "Bad4.0", ("D_fat", "F_por", "P_bump")),
-        "Figure 11",
-    ),
+CLAIMS = claims(
+    "hci2015",
+    {
+        "rms_and_fuzziness": partial(_most, "RMS", ("D_fuz",)),
+        "rms_tells_little": partial(_little, "RMS", [name for name in GEOMETRIC if name != "D_fuz"]),
+        "fattening_of_both_kinds": partial(_most, "D_fat", ("F_fat",)),
+        "porosity_and_fragmentation": partial(_most, "F_por", ("F_frag",)),
+        "planes_go_together": partial(_most, "P_bump", ("P_off", "P_orient")),
+        "bad_pixels_tell_little": partial(_little, "Bad4.0", ("D_fat", "F_por", "P_bump")),
+    },
 )
 """What the figure shows, in our words; each is asked with the published and our r^2."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from stereo_framework.evaluation.hci import Subsets, extract_subsets, porosity
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import Claim, Verdict
+from stereo_framework.page.page import Block, Cell, PageTable, Text
+from stereo_framework.papers.claim import Verdict, claims
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, on, results
 from stereo_framework.papers.paper import Context, Outcome
@@ -29,18 +29,12 @@ def figure5(context: Context) -> Outcome:
         for measure, row in published.rows.items()
         for method, value in row.items()
     ]
-    return Outcome(
-        [
-            Text(
-                "The published numbers are of one structure: equation 11 gives 0.50 for one in two pieces (LCU) and 0.67 for one in three (MeshS). None of them "
-                "can be measured again, since the six maps are not to be had."
-            ),
-            Text(_logarithm(context, published.rows["F_por"]["LDSM"])),
-            _beside(context, published),
-        ],
-        comparisons,
-        [LOWEST_RMS.asked(published)],
+    text = (
+        "The published numbers are of one structure: equation 11 gives 0.50 for one in two pieces (LCU) and 0.67 for one in three (MeshS). None of them "
+        "can be measured again, since the six maps are not to be had."
     )
+    blocks: list[Block] = [Text(text), Text(_logarithm(context, published.rows["F_por"]["LDSM"])), _beside(context, published)]
+    return Outcome(blocks, comparisons, [LOWEST_RMS.asked(published)])
 
 
 def _bar(height: int) -> tuple[Disparity, Subsets]:
@@ -92,11 +86,7 @@ def _decides(published: PublishedTable) -> Verdict:
     return Verdict(all(rows[name][lowest] > value for name, value in best.items()), f"{lowest}: {told}")
 
 
-LOWEST_RMS = Claim(
-    "lowest_rms_in_print",
-    "In the printed numbers of Figure 5 the method with the lowest RMS is the best neither in porosity nor in fattening",
-    _decides,
-)
+(LOWEST_RMS,) = claims("hci2015", {"lowest_rms_in_print": _decides})
 
 
 def _beside(context: Context, published: PublishedTable) -> PageTable:
@@ -106,15 +96,9 @@ def _beside(context: Context, published: PublishedTable) -> PageTable:
         for method in published.columns
     ]
     for method, result in on(results(context), "Pipes").items():
-        values = result.statistics
-        rows.append(
-            [
-                Cell(method),
-                *(Cell.number(values[COLUMNS[name]]) for name in names),
-                Cell.number(values["hci_missed_structures"], ".0f"),
-                Cell.number(100 * values["hci_coverage_porosity"], ".0f"),
-            ]
-        )
+        scores = [Cell.number(result.statistics[COLUMNS[name]]) for name in names]
+        missed, measured = result.statistics["hci_missed_structures"], 100 * result.statistics["hci_coverage_porosity"]
+        rows.append([Cell(method), *scores, Cell.number(missed, ".0f"), Cell.number(measured, ".0f")])
     note = (
         "Other methods, so nothing is judged. Published: one structure at full size; ours: all structures of a quarter of the size, where a hole's pixels are "
         "a quarter as far from what is found. RMS in pixels of the full size; published, it is not told of which region. Missed: structures of which nothing "

@@ -72,17 +72,15 @@ def figure3(context: Context) -> Outcome:
     for scene in context.scenes([FOLDER + name for name in ("Pipes", "Playroom", "Adirondack")]):
         short = scene.name.removeprefix(FOLDER)
         picture, files[f"figure3_{short}.png"] = _drawn(subsets_figure(scene.reference, hci_subsets(scene), short))
-        blocks.append(
-            Picture(picture, f"subsets of {short}: discontinuities, planes, fine structures", f"{short}. {_NOTES[short]}")
-        )
+        description = f"subsets of {short}: discontinuities, planes, fine structures"
+        blocks.append(Picture(picture, description, f"{short}. {_NOTES[short]}"))
     return Outcome(blocks, files=files)
 
 
 def figure4(context: Context) -> Outcome:
     """Bumpiness, offset and misorientation on PlaytableP."""
-    return _metrics(
-        context, "figure4", "PlaytableP", ("P_bump", "P_off", "P_orient"), ("window", "window_subpixel", "gc", "sgbm")
-    )
+    methods = ("window", "window_subpixel", "gc", "sgbm")
+    return _metrics(context, "figure4", "PlaytableP", ("P_bump", "P_off", "P_orient"), methods)
 
 
 def figure5_pictures(context: Context) -> Outcome:

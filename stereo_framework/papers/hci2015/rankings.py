@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from stereo_framework.page.page import Cell, PageTable, Text
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.hci2015.runs import COLUMNS, GEOMETRIC, dense, results
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.sweep import Result
@@ -55,35 +55,15 @@ def _limited(ranks: Ranks) -> Verdict:
     return Verdict(2 * sum(place == 1 for place in places.values()) < len(places), f"{best}, first by RMS, has the ranks {told}")
 
 
-def _reveals(ranks: Ranks) -> Verdict:
+@by_cases
+def _reveals(ranks: Ranks) -> Cases:
     """By every metric some method stands far from where each existing measure puts it."""
-    told = []
     for name in GEOMETRIC:
         distance = {m: min((abs(ranks[name][m] - ranks[e][m]), e) for e in _EXISTING) for m in ranks[name]}
         method = max(distance, key=lambda m: distance[m][0])
         places, nearest = distance[method]
-        figures = f"{name}: {method} is {ranks[name][method]}, by {nearest} {ranks[nearest][method]}"
-        told.append((figures, places >= _FAR))
-    return cases(told)
+        yield f"{name}: {method} is {ranks[name][method]}, by {nearest} {ranks[nearest][method]}", places >= _FAR
 
 
-CLAIMS = (
-    Claim(
-        "rms_is_limited",
-        "the RMS is of limited expressiveness for algorithm selection",
-        _limited,
-        "abstract",
-        quoted=True,
-        why="judged strictly: the method that RMS puts first must be first in less than half of the nine metrics; of our methods one, SGBM, is ahead of the "
-        "others in nearly everything",
-    ),
-    Claim(
-        "rankings_reveal",
-        "rankings based on our metrics reveal specific algorithm strengths and weaknesses which are not quantified by existing metrics",
-        _reveals,
-        "abstract",
-        quoted=True,
-        why=f"judged strictly: by each of the nine metrics some method must stand {_FAR} places or more from its ranks by RMS, Bad1.0 and Bad4.0 alike",
-    ),
-)
+CLAIMS = claims("hci2015", {"rms_is_limited": _limited, "rankings_reveal": _reveals})
 """The abstract's words, asked of `Ranks`."""

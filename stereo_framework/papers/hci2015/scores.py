@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from stereo_framework.page.page import Cell, PageTable, mark_best
 from stereo_framework.papers.hci2015.runs import COLUMNS, dense, results
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.script.result_names import STATISTIC
-from stereo_framework.tables.means import Mean, means
+from stereo_framework.tables.means import means
 from stereo_framework.tables.standings import standings
 
 _OTHERS = {
@@ -24,20 +26,16 @@ def scores(context: Context) -> Outcome:
     if not found:
         return Outcome([])
     of = standings(found, list(COLUMNS.values()))
-    others = means(found, ["method", STATISTIC], list(_OTHERS)).cells
+    by_key = means(found, ["method", STATISTIC], list(_OTHERS)).cells
+    others = {key: math.nan if mean.value is None else mean.value for key, mean in by_key.items()}
+    forms = [".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f" for name in COLUMNS]
     kept = {r.method for r in dense(found)}
     rows: list[list[Cell]] = []
     semi: list[list[Cell]] = []
     for i, method in enumerate(of.methods):
-        cells = [
-            Cell(method),
-            *(
-                Cell.number(of.means[i, j], ".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f")
-                for j, name in enumerate(COLUMNS)
-            ),
-            *(_number(others.get((method, name)), factor, form) for name, (factor, form) in _OTHERS.items()),
-        ]
-        (rows if method in kept else semi).append(cells)
+        row = [Cell(method), *map(Cell.number, of.means[i], forms)]
+        row += [Cell.number(factor * others.get((method, name), math.nan), form) for name, (factor, form) in _OTHERS.items()]
+        (rows if method in kept else semi).append(row)
     # Semi-dense methods are measured where they are certain: they take no part in what is best.
     marked = mark_best(rows, ["", *["lower"] * (len(COLUMNS) + 1), *[""] * 4, "lower"]) + semi
     header = ["method", *COLUMNS, "missed", "% estimated", "% of M_e", "% of M_p", "% of M_s", "seconds"]
@@ -47,7 +45,3 @@ def scores(context: Context) -> Outcome:
         "measured. Methods below the dense ones are semi-dense and not compared. Seconds without evaluation, one thread each, several runs at a time."
     )
     return Outcome([PageTable("Scores of all methods", header, marked, note), results_details(found)])
-
-
-def _number(mean: Mean | None, factor: int, form: str) -> Cell:
-    return Cell.number(None if mean is None or mean.value is None else factor * mean.value, form)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stereo_framework.evaluation.hci import HCI_METRICS, Subsets
+from stereo_framework.evaluation.disparity_error import rms_error
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.io import read_disparity
 from stereo_framework.page.page import Cell, PageTable, Text
 from stereo_framework.papers.hci2015.runs import COLUMNS, GEOMETRIC, dense, results
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.scene import Disparity, Scene
+from stereo_framework.scene import Scene
 from stereo_framework.sweep import Result
 from stereo_framework.tables.ranking import r_squared
 
@@ -47,11 +46,7 @@ def _by_subset(result: Result, scene: Scene) -> dict[str, float]:
     assert result.map is not None
     assert scene.truth is not None
     disparity, subsets = read_disparity(result.map), hci_subsets(scene)
-    return {name: _rms(disparity, scene.truth, mask & subsets.evaluated) for name, mask in _masks(subsets).items()}
-
-
-def _masks(subsets: Subsets) -> dict[str, NDArray[np.bool_]]:
-    return {
+    masks = {
         "M_b": subsets.background,
         "M_f": subsets.foreground,
         "M_e": subsets.edges | subsets.foreground | subsets.background,
@@ -59,13 +54,7 @@ def _masks(subsets: Subsets) -> dict[str, NDArray[np.bool_]]:
         "M_s": subsets.structures > 0,
         "M_n": subsets.neighbourhood,
     }
-
-
-def _rms(disparity: Disparity, truth: Disparity, mask: NDArray[np.bool_]) -> float:
-    """NaN where nothing is measured."""
-    errors = (disparity - truth)[mask].astype(np.float64)
-    errors = errors[np.isfinite(errors)]
-    return float(np.sqrt(np.mean(errors**2))) if errors.size else math.nan
+    return {name: rms_error(disparity, scene.truth, mask & subsets.evaluated) for name, mask in masks.items()}
 
 
 def _r2(a: Sequence[float], b: Sequence[float]) -> float:

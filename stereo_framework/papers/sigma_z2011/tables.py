@@ -12,10 +12,10 @@ from stereo_framework.evaluation import evaluate
 from stereo_framework.figures.layers import disparity_colours
 from stereo_framework.page.page import Block, Cell, PageTable, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.scene import Scene
 from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
@@ -38,7 +38,7 @@ def table1(context: Context) -> Outcome:
         assert scene.truth is not None
         measures = {"base": "middlebury-v2", "measures": ["bad_pixels", "mse", "mape"], "regions": ["all"]}
         values = evaluate(scene.truth - 1, scene, measures)
-        found |= {(scene.name.rpartition("/")[2], column): values[name] for column, name in statistics.items()}
+        found |= {(short(scene.name), column): values[name] for column, name in statistics.items()}
     comparisons = [
         *_judged(published, ["MAPE_all"], found),
         *_shown(published, ["MSSIM", "MSE_rendered", "PSNR_rendered"], _VIEWS),
@@ -91,23 +91,18 @@ def figure1(context: Context) -> Outcome:
 
 def tables3_and_4(context: Context) -> Outcome:
     """Printed errors of seven maps, and how the measures order them."""
-    blocks: list[Block] = [
-        Text(
-            "The maps of these algorithms are not to be had: the numbers are the paper's, and what is asked of them is their order."
-        )
-    ]
+    text = (
+        "The maps of these algorithms are not to be had: the numbers are the paper's, and what is asked of them is their order."
+    )
+    blocks: list[Block] = [Text(text)]
     comparisons = []
     for name, caption in (("table3", "Table 3: venus, all pixels"), ("table4", "Table 4: tsukuba, non-occluded pixels")):
-        published = published_table("sigma_z2011", name)
+        published, table = published_table("sigma_z2011", name), caption.partition(":")[0]
         # Both tables have a row CoopRegion.
-        comparisons += [
-            replace(c, row=f"{c.row} ({caption.partition(':')[0]})") for c in _shown(published, published.columns, _LOST)
-        ]
+        comparisons += [replace(c, row=f"{c.row} ({table})") for c in _shown(published, published.columns, _LOST)]
+        ranks = {c: _order(published, c) for c in published.columns}
         rows = [
-            [
-                Cell(method),
-                *(Cell.number(values[c], ".3f", hint=f"rank {_order(published, c)[method]}") for c in published.columns),
-            ]
+            [Cell(method), *(Cell.number(values[c], ".3f", hint=f"rank {of[method]}") for c, of in ranks.items())]
             for method, values in published.rows.items()
         ]
         orders = "; ".join(f"{c} {' < '.join(_ordered(published, c))}" for c in published.columns if c != "MSSIM")
@@ -132,9 +127,8 @@ def own_methods(context: Context) -> Outcome:
     by_measure = {"SZE": scores(context, "sigma_z_error"), "BMP": scores(context, "bad_pixels")}
     names = list(by_measure["SZE"])
     if not names:
-        return Outcome(
-            [Text("None of the benchmark's scenes is there.")], statements=[DIFFERENT_RANKS.unasked("no scene is there")]
-        )
+        untold = DIFFERENT_RANKS.unasked("no scene is there")
+        return Outcome([Text("None of the benchmark's scenes is there.")], statements=[untold])
     columns = list(by_measure["SZE"][names[0]])
     values = {m: np.array([[rows[n][c] for c in columns] for n in names]) for m, rows in by_measure.items()}
     average = {m: average_ranks(table) for m, table in values.items()}
@@ -151,12 +145,8 @@ def own_methods(context: Context) -> Outcome:
     header = ["method", *(f"{m} {what}" for m in by_measure for what in ("average rank", "rank", "in A*"))]
     ranks = {m: dict(zip(names, places, strict=True)) for m, places in rank.items()}
     told = DIFFERENT_RANKS.unasked("one scene only") if context.quick else DIFFERENT_RANKS.asked(ranks)
-    blocks: list[Block] = [
-        Text(text),
-        PageTable("Ranks by either measure", header, cells),
-        results_details(context.run("own_methods")),
-    ]
-    return Outcome(blocks, statements=[told])
+    table = PageTable("Ranks by either measure", header, cells)
+    return Outcome([Text(text), table, results_details(context.run("own_methods"))], statements=[told])
 
 
 def _scenes(context: Context, names: Sequence[str]) -> list[Scene]:
@@ -183,28 +173,28 @@ def _shown(published: PublishedTable, columns: Sequence[str], reason: str, rows:
     ]
 
 
-def _identical(published: PublishedTable, found: Found) -> Verdict:
+@by_cases
+def _identical(published: PublishedTable, found: Found) -> Cases:
     """Numbers that follow from what was measured, as printed."""
-    printed = {place: published.rows[place[0]][place[1]] for place in found}
-    return cases([(f"{' '.join(at)} {v:.4f}, printed {printed[at]:g}", abs(v - printed[at]) < 0.0005) for at, v in found.items()])
+    for (row, column), value in found.items():
+        printed = published.rows[row][column]
+        yield f"{row} {column} {value:.4f}, printed {printed:g}", abs(value - printed) < 0.0005
 
 
-def _psnr(published: PublishedTable) -> Verdict:
+@by_cases
+def _psnr(published: PublishedTable) -> Cases:
     """10 log10(255^2 / MSE), from the printed MSE."""
-    told = []
     for name, row in published.rows.items():
         value = 10 * math.log10(255**2 / row["MSE_rendered"])
-        told.append((f"{name} {value:.3f}, printed {row['PSNR_rendered']:g}", abs(value - row["PSNR_rendered"]) < 0.0006))
-    return cases(told)
+        yield f"{name} {value:.3f}, printed {row['PSNR_rendered']:g}", abs(value - row["PSNR_rendered"]) < 0.0006
 
 
-def _printed_ranks(published: PublishedTable) -> Verdict:
-    told = []
+@by_cases
+def _printed_ranks(published: PublishedTable) -> Cases:
     for measure in ("SZE", "BMP"):
         averages = [row[f"{measure}_avg_rank"] for row in published.rows.values()]
         same = competition_ranks(averages).tolist() == [row[f"{measure}_rank"] for row in published.rows.values()]
-        told.append((f"{measure}: averages sum to {sum(averages):.2f}", same))
-    return cases(told)
+        yield f"{measure}: averages sum to {sum(averages):.2f}", same
 
 
 def _ordered(published: PublishedTable, column: str) -> list[str]:
@@ -218,12 +208,12 @@ def _order(published: PublishedTable, column: str) -> dict[str, int]:
     return dict(zip(published.rows, ranks, strict=True))
 
 
-def _agrees(published: PublishedTable) -> Verdict:
+@by_cases
+def _agrees(published: PublishedTable) -> Cases:
     """SZE orders methods as MAE, MSE and MAPE do, and not as BMP does."""
     of = {column: _order(published, column) for column in ("SZE", "MAE", "MSE", "MAPE", "BMP")}
-    return cases(
-        [(f"{c}: {' < '.join(_ordered(published, c))}", (ranks == of["SZE"]) == (c != "BMP")) for c, ranks in of.items()]
-    )
+    for column, ranks in of.items():
+        yield f"{column}: {' < '.join(_ordered(published, column))}", (ranks == of["SZE"]) == (column != "BMP")
 
 
 def _different_ranks(ranks: Mapping[str, Mapping[str, int]]) -> Verdict:
@@ -231,21 +221,14 @@ def _different_ranks(ranks: Mapping[str, Mapping[str, int]]) -> Verdict:
     return Verdict(bool(moved), "; ".join(moved) or "the same ranks")
 
 
-SHIFTED = Claim(
-    "one_pixel_off", "Maps one pixel off have no bad pixels and a mean squared error of 1, as printed in Table 1", _identical
+CLAIMS = SHIFTED, PSNR, TRUTH, RANKS, AGREES, DIFFERENT_RANKS = claims(
+    "sigma_z2011",
+    {
+        "one_pixel_off": _identical,
+        "psnr": _psnr,
+        "truth_against_itself": _identical,
+        "printed_ranks": _printed_ranks,
+        "agrees_with_averages": _agrees,
+        "different_ranks": _different_ranks,
+    },
 )
-PSNR = Claim("psnr", "The printed PSNR of Table 1 are those of the printed MSE", _psnr)
-TRUTH = Claim(
-    "truth_against_itself",
-    "The truth has no error against itself, and no pixel of the map one pixel off is bad, as printed in Table 2",
-    _identical,
-)
-RANKS = Claim("printed_ranks", "The printed ranks of Table 5 are those of the printed averages", _printed_ranks)
-AGREES = Claim(
-    "agrees_with_averages",
-    "SZE agrees with MAE, MSE and MAPE on which map is better, and contradicts BMP (asked of the printed numbers of Table 4)",
-    _agrees,
-    "Table 4",
-)
-DIFFERENT_RANKS = Claim("different_ranks", "SZE and BMP rank methods differently", _different_ranks, "Table 5")
-CLAIMS = (SHIFTED, PSNR, TRUTH, RANKS, AGREES, DIFFERENT_RANKS)

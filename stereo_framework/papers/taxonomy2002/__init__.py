@@ -13,6 +13,8 @@ from stereo_framework.papers.taxonomy2002 import (
     table7,
 )
 
+_CLAIMING = (matching_costs, aggregation, smoothness, sub_pixel, table4, table5, pictures)
+
 PAPER = Paper(
     "taxonomy2002",
     "D. Scharstein and R. Szeliski: A Taxonomy and Evaluation of Dense Two-Frame Stereo Correspondence Algorithms. IJCV 47(1-3):7-42, 2002",
@@ -45,14 +47,6 @@ PAPER = Paper(
         Item("table7", "Table 7: times", table7.table7),
         Item("figure17", "Figures 17 and 18: disparity maps of the five methods", pictures.figure17),
     ),
-    (
-        *matching_costs.CLAIMS,
-        *aggregation.CLAIMS,
-        *smoothness.CLAIMS,
-        *sub_pixel.CLAIMS,
-        *table4.CLAIMS,
-        *table5.CLAIMS,
-        *pictures.CLAIMS,
-    ),
+    tuple(claim for module in _CLAIMING for claim in module.CLAIMS),
 )
 """What ``reproduce taxonomy2002`` runs."""

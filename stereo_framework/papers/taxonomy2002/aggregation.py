@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,9 @@ from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.page.page import Block, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map
-from stereo_framework.papers.claim import Claim, Verdict, cases
-from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.papers.taxonomy2002.readings import plotted, short, told
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
+from stereo_framework.papers.paper import Context, Outcome, short
+from stereo_framework.papers.taxonomy2002.readings import plotted, told
 from stereo_framework.sweep import Result
 
 
@@ -23,82 +24,52 @@ def _by_support(results: Sequence[Result], region: str) -> dict[str, dict[str, l
     found: dict[str, dict[str, list[float]]] = {}
     for r in results:
         if r.error is None:
-            found.setdefault(short(r), {}).setdefault(r.method, []).append(r.statistics[f"bad_pixels_{region}"])
+            found.setdefault(short(r.scene), {}).setdefault(r.method, []).append(r.statistics[f"bad_pixels_{region}"])
     return found
 
 
-def _trade_off(results: Sequence[Result]) -> Verdict:
+def _flat_and_near_edges(results: Sequence[Result]) -> Iterator[tuple[str, list[float], list[float]]]:
+    """Scene and method in words, and the percentages in textureless regions and near discontinuities, from small to large support."""
     flat, edge = (_by_support(results, region) for region in ("textureless", "discont"))
-    return cases(
-        [
-            (
-                f"{scene} {method}: textureless {flat[scene][method][0]:.1f} to {flat[scene][method][-1]:.1f} %, discontinuities "
-                f"{min(near):.1f} at best to {near[-1]:.1f} %",
-                flat[scene][method][-1] < flat[scene][method][0] and near[-1] > min(near),
-            )
-            for scene, methods in edge.items()
-            for method, near in methods.items()
-        ]
-    )
+    return ((f"{scene} {m}", flat[scene][m], near) for scene, methods in edge.items() for m, near in methods.items())
 
 
-def _shiftable_best(results: Sequence[Result], region: str) -> Verdict:
-    found = {scene: {m: min(values) for m, values in methods.items()} for scene, methods in _by_support(results, region).items()}
-    return cases([(f"{scene}: {told(best.items())}", best["shiftable"] == min(best.values())) for scene, best in found.items()])
+@by_cases
+def _trade_off(results: Sequence[Result]) -> Cases:
+    for where, flat, near in _flat_and_near_edges(results):
+        figures = f"textureless {flat[0]:.1f} to {flat[-1]:.1f} %, discontinuities {min(near):.1f} at best to {near[-1]:.1f} %"
+        yield f"{where}: {figures}", flat[-1] < flat[0] and near[-1] > min(near)
 
 
-def _large_support(results: Sequence[Result]) -> Verdict:
-    flat, edge = (_by_support(results, region) for region in ("textureless", "discont"))
-    found = []
-    for scene, methods in edge.items():
-        for method, near in methods.items():
-            # Of equal errors the smaller support is the best.
-            places = [int(np.argmin(values)) for values in (flat[scene][method], near)]
-            figures = f"{scene} {method}: best at {places[0] + 1} of {len(near)}, near discontinuities at {places[1] + 1}"
-            found.append((figures, places[0] > places[1]))
-    return cases(found)
+@by_cases
+def _shiftable_best(region: str, results: Sequence[Result]) -> Cases:
+    for scene, methods in _by_support(results, region).items():
+        best = {method: min(values) for method, values in methods.items()}
+        yield f"{scene}: {told(best.items())}", best["shiftable"] == min(best.values())
+
+
+@by_cases
+def _large_support(results: Sequence[Result]) -> Cases:
+    for where, flat, near in _flat_and_near_edges(results):
+        # Of equal errors the smaller support is the best.
+        a, b = (int(np.argmin(values)) for values in (flat, near))
+        yield f"{where}: best at {a + 1} of {len(near)}, near discontinuities at {b + 1}", a > b
 
 
 def _fattened(shares: Mapping[str, float]) -> Verdict:
-    if not shares:
-        return cases([])
-    return Verdict(shares["shiftable"] < shares["box"], told(shares.items()))
+    return Verdict(shares["shiftable"] < shares["box"] if shares else None, told(shares.items()) or "no data")
 
 
-_SECTION = "section 6.2, Experiment 4"
-_FATTENING = Claim(
-    "fattening",
-    "A window fattens the foreground, and the minimum filter lessens it (judged: share of the pixels near discontinuities that are more than a pixel too "
-    "near)",
-    _fattened,
-    "section 6.2, Figure 12",
+_FOUR = claims(
+    "taxonomy2002",
+    {
+        "trade_off": _trade_off,
+        "shiftable_best": partial(_shiftable_best, "nonocc"),
+        "shiftable_best_at_discontinuities": partial(_shiftable_best, "discont"),
+        "large_support": _large_support,
+    },
 )
-_FOUR = (
-    Claim(
-        "trade_off",
-        "Larger support gives fewer errors in textureless areas and more near discontinuities, whatever the method",
-        _trade_off,
-        _SECTION,
-    ),
-    Claim(
-        "shiftable_best",
-        "Shiftable windows perform best (judged: non-occluded pixels, each method at its best support)",
-        lambda results: _shiftable_best(results, "nonocc"),
-        _SECTION,
-    ),
-    Claim(
-        "shiftable_best_at_discontinuities",
-        "Shiftable windows perform best in particular near discontinuities (judged: each method at its best support)",
-        lambda results: _shiftable_best(results, "discont"),
-        _SECTION,
-    ),
-    Claim(
-        "large_support",
-        "Textureless regions need large support (judged: the best support there is larger than near discontinuities)",
-        _large_support,
-        _SECTION,
-    ),
-)
+(_FATTENING,) = claims("taxonomy2002", {"fattening": _fattened})
 CLAIMS = (*_FOUR, _FATTENING)
 
 

@@ -19,7 +19,7 @@ from stereo_framework.io.images import encode_png
 from stereo_framework.matching_cost.absolute_difference import absolute_difference
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.readings import told
 from stereo_framework.papers.taxonomy2002.table5 import METHODS, SCENES
@@ -39,14 +39,9 @@ def figure1(context: Context) -> Outcome:
         slices = {f"{level / 2:g} px": stored_picture(grey[:, :, level]) for level in _SLICES}
         note = "Absolute differences of single pixels, dark = alike: at 5 px the bookshelves, at 8 px the table, at 10.5 px the head."
         blocks.append(Scenes([scene_row(scene, slices, note=note)], "Slices of one disparity"))
-        row = np.repeat(grey[_ROW].T[::-1], 6, axis=0)
-        blocks.append(
-            Picture(
-                encode_png(row),
-                "costs of a row by disparity",
-                f"Row {_ROW} of {scene.name}: disparity upwards, column to the right.",
-            )
-        )
+        row = encode_png(np.repeat(grey[_ROW].T[::-1], 6, axis=0))
+        caption = f"Row {_ROW} of {scene.name}: disparity upwards, column to the right."
+        blocks.append(Picture(row, "costs of a row by disparity", caption))
     return Outcome(blocks)
 
 
@@ -64,10 +59,9 @@ def figure4(context: Context) -> Outcome:
             picture[masks[region]] = 255
             picture[masks["occ"]] = 0
             shown[name] = stored_picture(picture)
-        shares = ", ".join(
-            f"{name} {100 * masks[name].sum() / masks['all'].sum():.1f} %" for name in ("occ", "textureless", "discont")
-        )
-        rows.append(scene_row(scene, shown, note=f"Of the evaluated pixels: {shares}."))
+        shares = {name: 100 * masks[name].sum() / masks["all"].sum() for name in ("occ", "textureless", "discont")}
+        note = f"Of the evaluated pixels: {', '.join(f'{name} {share:.1f} %' for name, share in shares.items())}."
+        rows.append(scene_row(scene, shown, note=note))
     return Outcome([*blocks, Scenes(rows)])
 
 
@@ -128,7 +122,7 @@ def figure17(context: Context) -> Outcome:
             changes.setdefault(scene.name, {})[method] = row_changes(disparity)
         rows.append(scene_row(scene, shown, resolve("taxonomy2002")))
     text = Text("Below each map the percentage of non-occluded pixels that are bad.")
-    return Outcome([text, Scenes(rows)], statements=[_STREAKS.asked(changes)])
+    return Outcome([text, Scenes(rows)], statements=[c.asked(changes) for c in CLAIMS])
 
 
 def row_changes(disparity: NDArray) -> float:
@@ -136,15 +130,10 @@ def row_changes(disparity: NDArray) -> float:
     return 100 * float(np.mean(disparity[1:] != disparity[:-1]))
 
 
-def _streaks(changes: Mapping[str, Mapping[str, float]]) -> Verdict:
-    return cases([(f"{scene}: {told(own.items())}", min(own["dp"], own["so"]) > own["gc"]) for scene, own in changes.items()])
+@by_cases
+def _streaks(changes: Mapping[str, Mapping[str, float]]) -> Cases:
+    for scene, own in changes.items():
+        yield f"{scene}: {told(own.items())}", min(own["dp"], own["so"]) > own["gc"]
 
 
-_STREAKS = Claim(
-    "streaks",
-    "Dynamic programming and scanline optimization leave streaks, for their rows are not linked (judged: disparities change from row to row at more pixels "
-    "than those of graph cuts)",
-    _streaks,
-    "section 6.3, Figures 17 and 18",
-)
-CLAIMS = (_STREAKS,)
+CLAIMS = claims("taxonomy2002", {"streaks": _streaks})

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable
 
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.sweep import Result
 
 REGIONS = ("nonocc", "textureless", "discont")
@@ -26,16 +26,11 @@ def errors(results: Iterable[Result], region: str, *keys: str) -> Errors:
     found: dict[str, dict[tuple, list[float]]] = {}
     for r in results:
         value = r.statistics.get(f"bad_pixels_{region}", math.nan)
-        scene = short(r)
+        scene = short(r.scene)
         if not math.isnan(value) and (scene, region) != ("map", "textureless"):
             key = tuple(r.method if k == "method" else r.parameters.get(k) for k in keys)
             found.setdefault(scene, {}).setdefault(key, []).append(value)
     return {scene: {key: statistics.median(values) for key, values in own.items()} for scene, own in found.items()}
-
-
-def short(result: Result) -> str:
-    """The scene's name without its data set."""
-    return result.scene.rpartition("/")[2]
 
 
 def told(values: Iterable[tuple[str, float]], unit: str = " %") -> str:

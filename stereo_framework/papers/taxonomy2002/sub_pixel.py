@@ -8,7 +8,7 @@ error of the other pixels, which match, stands beside that of all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -22,7 +22,7 @@ from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.page.pictures import Scenes, scene_row, stored_map
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.taxonomy2002.readings import told
 from stereo_framework.scene import Disparity, Scene
@@ -72,17 +72,15 @@ def experiment7(context: Context) -> Outcome:
         files[f"figure15_{scene.name.replace(' ', '_')}.svg"] = drawn
         blocks.append(Picture(drawn, "histograms of disparities and of signed errors", scene.name))
         heights[scene.name] = {name: staircase(e, _inner(truth)) for name, e in errors.items()}
-    statements = [_STAIRCASE.asked(heights), *(c.asked(results) for c in (_FIT, _FIT_MATCHED, _FIT_PREDICTS, _BLUR))]
+    statements = [_STAIRCASE.asked(heights), *(c.asked(results) for c in _LOWER)]
     return Outcome([*blocks, results_details(runs)], statements=statements, files=files)
 
 
 def _plane() -> Scene:
     """A single slanted plane with fine texture, and noise as of a camera."""
     texture = Texture((40, 40, 40), (225, 225, 225), "clouds", 6, grain=30)
-    scene = planes_scene(
-        [Plane(slanted(5, per_column=0.021, per_row=0.013), texture)], rows=180, columns=240, noise=2, name="synthetic plane"
-    )
-    return replace(scene, border=_BORDER)
+    planes = [Plane(slanted(5, per_column=0.021, per_row=0.013), texture)]
+    return replace(planes_scene(planes, rows=180, columns=240, noise=2, name="synthetic plane"), border=_BORDER)
 
 
 def _crop(scene: Scene) -> Scene:
@@ -131,18 +129,13 @@ def _pairs(results: Sequence[Result], axis: str, statistic: str) -> dict[str, li
     return both
 
 
-def _lower(axis: str, statistic: str) -> Callable[[Sequence[Result]], Verdict]:
+@by_cases
+def _lower(axis: str, statistic: str, results: Sequence[Result]) -> Cases:
     """Whether a statistic is always lower with what `axis` switches on."""
-
-    def judge(results: Sequence[Result]) -> Verdict:
-        found = []
-        for scene, pairs in _pairs(results, axis, statistic).items():
-            better = sum(after < before for before, after in pairs)
-            change = 100 * float(np.mean([after / before - 1 for before, after in pairs]))
-            found.append((f"{scene}: {better} of {len(pairs)} settings, {change:+.1f} % on average", better == len(pairs)))
-        return cases(found)
-
-    return judge
+    for scene, pairs in _pairs(results, axis, statistic).items():
+        better = sum(after < before for before, after in pairs)
+        change = 100 * float(np.mean([after / before - 1 for before, after in pairs]))
+        yield f"{scene}: {better} of {len(pairs)} settings, {change:+.1f} % on average", better == len(pairs)
 
 
 def _what_each_does(results: Sequence[Result]) -> PageTable:
@@ -186,44 +179,20 @@ def staircase(error: NDArray, truth: NDArray) -> float:
     return float(max(means) - min(means))
 
 
-def _removed(heights: Mapping[str, Mapping[str, float]]) -> Verdict:
-    return cases(
-        [
-            (f"{scene}: {told(own.items(), ' px')}", own["half pixels, fitted"] < own["whole pixels, fitted"] / 2)
-            for scene, own in heights.items()
-        ]
-    )
+@by_cases
+def _removed(heights: Mapping[str, Mapping[str, float]]) -> Cases:
+    for scene, own in heights.items():
+        yield f"{scene}: {told(own.items(), ' px')}", own["half pixels, fitted"] < own["whole pixels, fitted"] / 2
 
 
-_SECTION = "section 6.4, Experiment 7"
-_FIT = Claim(
-    "fit_helps",
-    "The sub-pixel fit always lowers the RMS error (judged: of all pixels, in every setting)",
-    _lower("refinement", "rms_error_all"),
-    _SECTION,
-    why="The two settings match the venus crop at quarter pixels with intervals and lose 0.001 px; most of the RMS error there is that of gross errors, "
-    "which a fit changes at random. Of the pixels that match see our own check",
+(_STAIRCASE,) = claims("taxonomy2002", {"staircase": _removed})
+_LOWER = claims(
+    "taxonomy2002",
+    {
+        "fit_helps": partial(_lower, "refinement", "rms_error_all"),
+        "fit_helps_matches": partial(_lower, "refinement", _MATCHED),
+        "fit_predicts": partial(_lower, "refinement", _PREDICTION),
+        "blur_helps": partial(_lower, "preprocessing", _MATCHED),
+    },
 )
-_STAIRCASE = Claim(
-    "staircase",
-    "Matching at half pixels removes the staircase that the fit leaves (judged: to less than half of the range of the mean error over the phase of a pixel)",
-    _removed,
-    _SECTION,
-)
-_FIT_MATCHED = Claim(
-    "fit_helps_matches",
-    "Of the pixels that match, the sub-pixel fit lowers the RMS error in every setting",
-    _lower("refinement", _MATCHED),
-)
-_FIT_PREDICTS = Claim(
-    "fit_predicts",
-    "The fit lowers the inverse prediction error of the match frame in every setting",
-    _lower("refinement", _PREDICTION),
-    why="The three settings match at quarter pixels, where a fit has little left to gain: the error rises by at most 0.05 grey levels",
-)
-_BLUR = Claim(
-    "blur_helps",
-    "Blurring both images, which removes what sampling falsifies, lowers the RMS error of the pixels that match in every setting",
-    _lower("preprocessing", _MATCHED),
-)
-CLAIMS = (_FIT, _STAIRCASE, _FIT_MATCHED, _FIT_PREDICTS, _BLUR)
+CLAIMS = (_STAIRCASE, *_LOWER)

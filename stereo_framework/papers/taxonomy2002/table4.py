@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from stereo_framework.page.page import Cell, PageTable
-from stereo_framework.papers.claim import Claim, Verdict
+from stereo_framework.papers.claim import Verdict, claims
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_parameters, raw_table
 from stereo_framework.script import load
 
-_SAME = Claim(
-    "printed_parameters",
-    "The scripts ssd, dp, so, gc and bayesian hold the printed parameters",
-    lambda different: Verdict(not different, "; ".join(different) or "all are equal"),
+CLAIMS = claims(
+    "taxonomy2002",
+    {"printed_parameters": lambda different: Verdict(not different, "; ".join(different) or "all are equal")},
 )
-CLAIMS = (_SAME,)
 
 _METHODS = {"ssd": "SSD", "dp": "DP", "so": "SO", "gc": "GC", "bayesian": "Bay"}
 
@@ -31,14 +29,16 @@ def table4(context: Context) -> Outcome:
             ours = _ours(name, load(method).runs[0].parameters, ours_of)
             wanted = values[column]
             same = wanted is None or ours == wanted
-            cells.append(Cell("-" if wanted is None else str(ours), mark="" if same else "bad", hint=f"printed: {wanted}"))
+            cells.append(
+                Cell("-" if wanted is None else str(ours), mark="" if same else "not as printed", hint=f"printed: {wanted}")
+            )
             if not same:
                 different.append(f"{column} {name}: printed {wanted}, ours {ours}")
         rows.append(cells)
     table = PageTable(
         "Parameters of our scripts; a value that differs from the printed one is marked", ["parameter", *_METHODS.values()], rows
     )
-    return Outcome([table], statements=[_SAME.asked(different)])
+    return Outcome([table], statements=[c.asked(different) for c in CLAIMS])
 
 
 def _ours(name: str, parameters: Mapping[str, Any], ours_of: Mapping[str, Mapping[str, str]]) -> Any:

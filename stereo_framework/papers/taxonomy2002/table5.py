@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from stereo_framework.page.page import Cell, PageTable, mark_best
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, Verdict, by_cases, cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
-from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.papers.taxonomy2002.readings import REGIONS
 from stereo_framework.sweep import Result
@@ -52,7 +52,7 @@ def measured(context: Context, method: str) -> dict[str, list[float]]:
     for r in results:
         if r.method == method and r.error is None:
             for region in REGIONS:
-                found.setdefault(f"{r.scene.rpartition('/')[2]}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
+                found.setdefault(f"{short(r.scene)}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
     return found
 
 
@@ -91,14 +91,13 @@ def own_ranks(published: PublishedTable, cells: Sequence[Comparison]) -> list[Co
     return found
 
 
-def _same_ranks(ranks: Sequence[Comparison]) -> Verdict:
-    found = []
+@by_cases
+def _same_ranks(ranks: Sequence[Comparison]) -> Cases:
     for row in dict.fromkeys(c.row for c in ranks):
         own = [c for c in ranks if c.row == row and c.difference is not None]
         other = [f"{c.column} {c.ours:g}, printed {c.published:g}" for c in own if c.difference]
         if own:
-            found.append((f"{row}: {len(own) - len(other)} of {len(own)}{': ' if other else ''}{'; '.join(other)}", not other))
-    return cases(found)
+            yield f"{row}: {len(own) - len(other)} of {len(own)}{': ' if other else ''}{'; '.join(other)}", not other
 
 
 def _ranking(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -> PageTable:
@@ -139,37 +138,19 @@ def _order(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -
     return Verdict(found == printed, ", ".join(f"{label} {ranks[label]:.1f}" for label in found))
 
 
-def _first_everywhere(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -> Verdict:
+@by_cases
+def _first_everywhere(published: PublishedTable, ours: Mapping[str, Mapping[str, float]]) -> Cases:
     """Among our five, over the published columns of each region."""
-    gc, found = METHODS["gc"], []
+    gc = METHODS["gc"]
     for region in REGIONS:
         columns = [c for c in published.columns if c.endswith(f"_{region}") and all(c in row for row in ours.values())]
         by_column = [competition_ranks([row[c] for row in ours.values()]).tolist() for c in columns]
         ranks = {label: statistics.mean(column[i] for column in by_column) for i, label in enumerate(ours)} if columns else {}
         if ranks:
             figures = f"{region}: {', '.join(f'{label} {rank:.2f}' for label, rank in ranks.items())}"
-            found.append((figures, all(ranks[gc] < rank for label, rank in ranks.items() if label != gc)))
-    return cases(found)
+            yield figures, all(ranks[gc] < rank for label, rank in ranks.items() if label != gc)
 
 
-_SAID = (
-    Claim(
-        "listed_by_performance",
-        "The table lists the methods by their overall performance (judged: our five by their average rank among the twenty)",
-        _order,
-        "section 7, Table 5",
-    ),
-    Claim(
-        "two_dimensions_best",
-        "Optimizing in two dimensions performs best in all regions (judged: of our five methods graph cuts have the lowest average rank in each)",
-        _first_everywhere,
-        "section 7",
-    ),
-)
-_RANKS = Claim(
-    "printed_ranks",
-    "Our numbers have the printed ranks among the numbers of the other nineteen methods",
-    _same_ranks,
-    why="What differs lies within the tolerance of its percentage, and another method's number between ours and the printed one, or beside them",
-)
+_SAID = claims("taxonomy2002", {"listed_by_performance": _order, "two_dimensions_best": _first_everywhere})
+(_RANKS,) = claims("taxonomy2002", {"printed_ranks": _same_ranks})
 CLAIMS = (*_SAID, _RANKS)

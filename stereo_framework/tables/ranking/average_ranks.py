@@ -78,7 +78,7 @@ def checked(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def checked_table(values: ArrayLike) -> NDArray[np.float64]:
-    """The same of ``(methods, columns)``; another shape, or one without a column, is refused."""
+    """Check scores as `checked` does, and that they are ``(methods, columns)`` with at least one column."""
     scores = checked(values)
     if scores.ndim != 2 or not scores.shape[1]:
         raise DataError(f"scores have shape {scores.shape}; expected (methods, columns) with at least one column")

@@ -109,26 +109,12 @@ def _dominance_kernel(scores, start, found):  # type: ignore[no-untyped-def]
 
 @kernel
 def _groups_kernel(scores):  # type: ignore[no-untyped-def]
-    """Efficient non-dominated sort with binary search (Zhang et al. 2015): rows in lexicographic order go to the first group that holds
-    nobody who dominates them. If a group holds one, so do all groups before it.
+    """The groups of rows in lexicographic order, where only rows that come before can dominate one: a row belongs to the group after the
+    last one that holds somebody who dominates it.
     """
-    count = scores.shape[0]
-    groups = np.zeros(count, np.int64)
-    newest = np.full(count + 1, -1, np.int64)  # of each group
-    older = np.full(count, -1, np.int64)  # the member that came before this one in its group
-    last = 0
-    for i in range(count):
-        low, high = 1, last + 1
-        while low < high:
-            group = (low + high) // 2
-            member = newest[group]
-            while member >= 0 and not _dominates(scores[member], scores[i]):
-                member = older[member]
-            if member >= 0:
-                low = group + 1
-            else:
-                high = group
-        groups[i] = low
-        older[i], newest[low] = newest[low], i
-        last = max(last, low)
+    groups = np.ones(scores.shape[0], np.int64)
+    for i in range(scores.shape[0]):
+        for j in range(i):
+            if groups[j] >= groups[i] and _dominates(scores[j], scores[i]):
+                groups[i] = groups[j] + 1
     return groups

@@ -1,0 +1,110 @@
+"""Time and memory on towns of growing size: ``python benchmarks/large.py [METHOD ...] [--sizes 1400x1100x192 ...] [--memory 4] [--threads 2]``.
+
+Ours are ``ssd`` and ``sgm`` beside cv2.StereoSGBM with 5 and with 8 paths, and ``copy``, which writes and copies one float32 volume: what no method with
+a volume can be faster than. All run on the grey pair, once, in a process of their own; compiling does not count. Memory is what the process holds at most beyond
+what it held before. A method of ours that would take more than ``--memory`` GiB is run in the fewest tiles that fit. It needs Linux with glibc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+from methods import held
+from rich.console import Console
+from rich.table import Table
+
+from stereo_framework import Bound, Pipeline, load_scene, threads
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.tree import Tree
+from stereo_framework.pair import Pair
+from stereo_framework.scheme import tiles
+
+SIZES = ("450x375x64", "1400x1100x192", "2900x1900x280", "6000x4000x256")
+METHODS = ("ssd", "sgm", "sgbm, 5 paths", "sgbm, 8 paths", "copy")
+SMALL = "80x60x32"
+SECONDS = 3600
+
+
+def tiled(method: Pipeline, pair: Pair, most: float) -> tuple[Pipeline, int]:
+    """The method in the fewest tiles that take at most so many bytes, and how many there are in a row."""
+    for count in range(1, 33):
+        found = replace(method, scheme=[Bound(tiles, {"rows": count, "columns": count, "overlap": 64})]) if count > 1 else method
+        if peak_memory(Tree([found]).root, pair.shape, pair.search.levels) <= most:
+            return found, count
+    raise MemoryError(f"no tiles of {pair.shape} fit into {most} bytes")
+
+
+def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | None], int]:
+    """What is timed, and its tiles in a row."""
+    levels = pair.search.levels
+    if name == "copy":
+        return lambda: _copied(pair), 1
+    if name.startswith("sgbm"):
+        mode = cv2.STEREO_SGBM_MODE_SGBM if "5" in name else cv2.STEREO_SGBM_MODE_HH
+        matcher = cv2.StereoSGBM_create(0, -(-levels // 16) * 16, 3, 72, 288, mode=mode)
+        return lambda: matcher.compute(pair.reference, pair.match).astype(np.float32) / 16, 1
+    method, count = tiled(Pipeline.from_script(name), pair, most)
+    return lambda: method(pair).disparity, count
+
+
+def _copied(pair: Pair) -> None:
+    volume = np.zeros((*pair.shape, pair.search.levels), np.float32)
+    volume[:] = 1
+    volume.copy()
+
+
+def measure(name: str, size: str, most: float, count: int) -> tuple[float, int, float, int]:
+    """Seconds, bytes, bad pixels among the visible ones in percent (NaN of a copy), and tiles in a row."""
+    cv2.setNumThreads(count)
+    with threads(count):
+        work(name, _grey(SMALL)[0], most)[0]()
+        pair, truth, visible = _grey(size)
+        run, parts = work(name, pair, most)
+        Path("/proc/self/clear_refs").write_text("5")
+        before, start = held("VmRSS"), time.perf_counter()
+        found = run()
+        seconds, taken = time.perf_counter() - start, held("VmHWM") - before
+    bad = np.nan if found is None else 100 * (~(np.abs(found - truth) <= 1))[visible].mean()
+    return seconds, taken, float(bad), parts
+
+
+def _grey(size: str) -> tuple[Pair, np.ndarray, np.ndarray]:
+    scene = load_scene(f"synthetic/large-{size}")
+    pair = Pair.of(scene)
+    grey = (np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)) for image in (pair.reference, pair.match))
+    return Pair(*grey, pair.search), scene.truth, ~scene.mask("occluded")
+
+
+def main() -> None:
+    """Print one table, line by line as it is measured."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("methods", nargs="*", help="default: all")
+    parser.add_argument("--sizes", nargs="+", default=SIZES)
+    parser.add_argument("--memory", type=float, default=4, help="GiB that a method of ours may take")
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    table = Table("size", "method", "tiles", "seconds", "memory, GiB", "bad, %")
+    for size in arguments.sizes:
+        for name in arguments.methods or METHODS:
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                asked = pool.apply_async(measure, (name, size, arguments.memory * 2**30, arguments.threads))
+                try:
+                    seconds, taken, bad, parts = asked.get(SECONDS)
+                except (MemoryError, cv2.error, multiprocessing.TimeoutError) as error:
+                    row = [size, name, "", "", "", f"{type(error).__name__}"]
+                else:
+                    row = [size, name, f"{parts}x{parts}", f"{seconds:.2f}", f"{taken / 2**30:.2f}", f"{bad:.1f}"]
+            table.add_row(*row)
+            print(*row, sep="\t", flush=True)
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Matches of the pairs that a scheme makes, kept in files, so that a run that was killed goes on with the pairs that are left."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from stereo_framework.engine.links import Link
+from stereo_framework.engine.match import Match
+from stereo_framework.pair import Pair
+
+_ARRAYS = ("disparity", "status", "labels")
+_VALUES = ("energy", "objective", "lower_bound", "trace", "seconds", "warnings", "memory", "messages")
+
+
+class Method(Protocol):
+    """What matches a pair, and can be told from others."""
+
+    def links(self, *, both: bool = False) -> Sequence[Link]:
+        """Its steps in running order, for one view or for both."""
+
+    def stages(self) -> Sequence[tuple[str, Any]]:
+        """Address and stage of all that it runs."""
+
+    def files(self) -> Mapping[str, Sequence[Path]]:
+        """Files from outside that decide what they do."""
+
+    def __call__(self, scene: Pair, /) -> Match:
+        """Match a pair."""
+
+
+def kept_match(method: Method, pair: Pair, folder: Path) -> Match:
+    """The match of a pair, from a file if the same method has matched the same pair before, else computed and written there.
+
+    Parameters
+    ----------
+    method : Method
+    pair : Pair
+    folder : Path
+        One for each version of the code. Where it cannot be written, nothing is kept.
+    """
+    path = folder / f"{_digest(method, pair)}.npz"
+    # A file that is damaged is made again.
+    with contextlib.suppress(OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
+        return _read(path, pair)
+    match = method(pair)
+    with contextlib.suppress(OSError):
+        _write(path, match)
+    return match
+
+
+def _digest(method: Method, pair: Pair) -> str:
+    files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for paths in method.files().values() for path in paths]
+    found = hashlib.sha256(repr((method.stages(), files, pair.search)).encode())
+    for array in (pair.reference, pair.match, *(vars(pair.domain).values() if pair.domain else ())):
+        found.update(repr(None if array is None else (array.dtype, array.shape)).encode())
+        if array is not None:
+            found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()[:32]
+
+
+def _write(path: Path, match: Match) -> None:
+    arrays = {name: getattr(match, name) for name in _ARRAYS if getattr(match, name) is not None}
+    arrays |= {f"confidence/{name}": values for name, values in match.confidence.items()}
+    text = json.dumps({name: getattr(match, name) for name in _VALUES})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}")
+    with part.open("wb") as file:
+        np.savez(file, text=np.array(text), **arrays)
+    part.replace(path)
+
+
+def _read(path: Path, pair: Pair) -> Match:
+    # numpy does not close what it opens and cannot read.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+        values = json.loads(str(found["text"]))
+        confidence = {name.partition("/")[2]: found[name] for name in found.files if name.startswith("confidence/")}
+        arrays: dict[str, Any] = {name: found[name] if name in found.files else None for name in _ARRAYS}
+    values |= {"trace": tuple(map(tuple, values["trace"])), "warnings": tuple(values["warnings"])}
+    return Match(**arrays, **values, search=pair.search, confidence=confidence)

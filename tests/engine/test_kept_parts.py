@@ -1,0 +1,122 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import stereo_framework
+from stereo_framework import Bound, Pipeline, Search, load_scene
+from stereo_framework.aggregation import box
+from stereo_framework.engine.kept_parts import kept_match
+from stereo_framework.pair import Pair
+from stereo_framework.volume import Domain
+
+METHOD = Pipeline(
+    "absolute_difference", "winner_take_all", confidence=["matching_score"], refinement=["left_right_check", "parabola"]
+)
+
+
+def pair(seed=3, domain=None):
+    return Pair(*np.random.default_rng(seed).integers(0, 256, (2, 8, 12), dtype=np.uint8), Search(0, 4), domain)
+
+
+def counted(method, calls):
+    """The method, noting every pair that it matches."""
+
+    class Counted:
+        stages, files = method.stages, method.files
+
+        def __call__(self, pair):
+            calls.append(pair)
+            return method(pair)
+
+    return Counted()
+
+
+def assert_same(one, other):
+    for name, value in vars(one).items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, getattr(other, name))
+        elif name == "confidence":
+            assert value.keys() == other.confidence.keys()
+            for measure in value:
+                np.testing.assert_array_equal(value[measure], other.confidence[measure])
+        else:
+            assert getattr(other, name) == value, name
+
+
+def test_what_was_matched_is_read_again_whole(tmp_path):
+    calls = []
+    method = counted(METHOD, calls)
+    first, again = kept_match(method, pair(), tmp_path), kept_match(method, pair(), tmp_path)
+    assert len(calls) == 1
+    assert first.energy is not None
+    assert_same(first, again)
+
+
+@pytest.mark.parametrize(
+    ("method", "other"),
+    [
+        (METHOD, pair(seed=4)),
+        (METHOD, replace(pair(), search=Search(0, 5))),
+        (METHOD, pair(domain=Domain(valid=np.arange(96).reshape(8, 12) > 0))),
+        (replace(METHOD, aggregation=[Bound(box, {"size": 3})]), pair()),
+    ],
+)
+def test_another_pair_or_method_is_matched(tmp_path, method, other):
+    kept_match(METHOD, pair(), tmp_path)
+    calls = []
+    kept_match(counted(method, calls), other, tmp_path)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", None])
+def test_a_damaged_file_is_made_again(tmp_path, content):
+    first = kept_match(METHOD, pair(), tmp_path)
+    [path] = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:-100] if content is None else content)
+    calls = []
+    method = counted(METHOD, calls)
+    for _ in range(2):
+        np.testing.assert_array_equal(kept_match(method, pair(), tmp_path).disparity, first.disparity)
+    assert len(calls) == 1
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    assert kept_match(METHOD, pair(), tmp_path / "file" / "parts").disparity.shape == (8, 12)
+
+
+@pytest.mark.parametrize("executor", ["thread", pytest.param("process", marks=pytest.mark.slow)])
+def test_a_stopped_run_goes_on_with_the_tiles_that_are_left(tmp_path, executor):
+    """A plug-in's stage fails at its third tile, once; the second run starts there, and gives what a run without a stop gives."""
+    (tmp_path / "failing.py").write_text(
+        "from pathlib import Path\n"
+        "from stereo_framework.stage import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def failing(disparity):\n"
+        "    '''Note the call; fail at the third.'''\n"
+        f"    calls = Path({str(tmp_path / 'calls')!r})\n"
+        "    with calls.open('a') as file:\n"
+        "        file.write('x')\n"
+        "    if calls.stat().st_size == 3:\n"
+        "        raise ValueError('stopped')\n"
+        "    return disparity\n"
+    )
+    script = {
+        "include": "window",
+        "plugins": [str(tmp_path / "failing.py")],
+        "refinement": ["failing"],
+        "scheme": {"use": "tiles", "rows": 2, "columns": 2, "overlap": 8},
+    }
+    scene = load_scene("synthetic/planes")
+
+    def run(out):
+        [result] = stereo_framework.run(script, scenes=scene, out=out, executor=executor, workers=1)
+        return result
+
+    assert "stopped" in run(tmp_path / "out").error
+    assert len(list((tmp_path / "out" / "parts").rglob("*.npz"))) == 2
+    found = run(tmp_path / "out")
+    assert (tmp_path / "calls").stat().st_size == 5  # the third and the fourth tile again
+    assert not (tmp_path / "out" / "parts").exists()
+    np.testing.assert_array_equal(found.disparity, run(tmp_path / "other").disparity)

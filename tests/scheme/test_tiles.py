@@ -1,0 +1,141 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import image_pairs, searches
+
+from stereo_framework import Bound, Pipeline, Scene, Search, load_scene, run
+from stereo_framework.aggregation import box
+from stereo_framework.confidence import matching_score
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.tree import Tree
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation import evaluate
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import scanline_optimization, winner_take_all
+from stereo_framework.pair import Pair
+from stereo_framework.refinement import left_right_check, parabola
+from stereo_framework.scheme import tiles
+from stereo_framework.volume import Domain, Status
+
+POINTS = Pipeline(absolute_difference, winner_take_all, confidence=[matching_score], refinement=[parabola])
+"""A method that looks at single pixels and their candidates."""
+
+
+def tiled(method, **parameters):
+    return replace(method, scheme=[Bound(tiles, parameters)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.data(),
+    images=image_pairs(),
+    search=searches(),
+    rows=st.integers(1, 4),
+    columns=st.integers(1, 5),
+    overlap=st.integers(0, 3),
+)
+def test_every_pixel_sees_all_its_candidates(data, images, search, rows, columns, overlap):
+    """Candidates of a pixel lie in its tile wherever it stands, so that a method of single pixels finds what it finds in the whole pair."""
+    shape = images[0].shape[:2]
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    low = np.where(rng.random(shape) < 0.5, np.nan, search.minimum + 1).astype(np.float32)
+    domain = data.draw(
+        st.sampled_from([None, Domain(valid=rng.random(shape) < 0.8), Domain(match_valid=rng.random(shape) < 0.8, low=low)])
+    )
+    pair = Pair(*images, search, domain)
+    whole, match = POINTS(pair), tiled(POINTS, rows=rows, columns=columns, overlap=overlap)(pair)
+    np.testing.assert_array_equal(match.disparity, whole.disparity)
+    np.testing.assert_array_equal(match.status, whole.status)
+    # Tiles agree where they overlap, since all of them see the same.
+    assert not match.confidence["tiles"].any()
+
+
+def test_tiles_that_overlap_wholly_are_the_pair():
+    scene = load_scene("synthetic/planes")
+    pair = Pair.of(scene).rows(100, 130)
+    method = Pipeline(
+        "absolute_difference",
+        scanline_optimization,
+        aggregation=[Bound(box, {"size": 5})],
+        smoothness="potts",
+        refinement=[left_right_check],
+    )
+    whole, match = method(pair), tiled(method, rows=2, columns=3, overlap=320)(pair)
+    np.testing.assert_array_equal(match.disparity, whole.disparity)
+    np.testing.assert_array_equal(match.status, whole.status)
+    assert whole.energy is not None
+    # The energy of what was put together is not known, and not 0.
+    assert match.energy is match.objective is match.lower_bound is match.labels is None
+
+
+def test_a_map_tells_where_tiles_differ():
+    """A made method that finds the width of its pair: the middle columns lie in both tiles, and only one tile knows the upper rows."""
+    pair = Pair(*np.zeros((2, 4, 10), np.uint8), Search(0, 20))
+    found = POINTS(pair)
+
+    def solve(part):
+        disparity = np.full(part.shape, part.shape[1], np.float32)
+        disparity[:2] = np.nan if part.shape[1] > 7 else 1
+        return replace(found, disparity=disparity, status=np.zeros(part.shape, np.uint8), confidence={})
+
+    # Columns 0 to 2 and 3 to 9 decide, 0 to 3 and 2 to 9 are seen; candidates lie up to 20 columns further left.
+    match = tiles(solve, pair, rows=1, columns=2, overlap=1)
+    assert match.disparity[3].tolist() == [6] * 5 + [10] * 5
+    differ = match.confidence["tiles"]
+    assert differ[3].tolist() == [0, 0, 0, 0, -4, -4, 0, 0, 0, 0]
+    assert differ[0].tolist() == [0, 0, 0, 0, -20, -20, 0, 0, 0, 0]
+
+
+def test_masked_pixels_stay_without_an_estimate():
+    valid = np.ones((6, 9), bool)
+    valid[2:4, 3:6] = False
+    pair = Pair(*np.random.default_rng(1).integers(0, 256, (2, 6, 9), dtype=np.uint8), Search(0, 3), Domain(valid=valid))
+    match = tiled(POINTS, rows=2, columns=2, overlap=1)(pair)
+    np.testing.assert_array_equal(match.status == Status.INVALID, ~valid)
+
+
+def test_the_estimate_of_memory_is_that_of_the_largest_tile():
+    method = Pipeline("census", "semi_global")
+    shape, levels = (4000, 6000), 256
+    whole = peak_memory(Tree([method]).root, shape, levels)
+    parts = peak_memory(Tree([tiled(method, rows=4, columns=4, overlap=64)]).root, shape, levels)
+    # A tile has 1000 + 128 rows and 1500 + 128 + 256 columns.
+    assert parts / whole == pytest.approx(1128 * 1884 / (4000 * 6000), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "legal"),
+    [("rows", 0, "a whole number >= 1"), ("columns", 1.5, "a whole number >= 1"), ("overlap", -1, ">= 0")],
+)
+def test_wrong_parameters_are_refused(name, value, legal):
+    pair = Pair(*np.zeros((2, 4, 6), np.uint8), Search(0, 2))
+    with pytest.raises(ParameterError, match=rf"^tiles.{name}: {value} is not .*{legal}"):
+        tiles(POINTS, pair, **{name: value})
+
+
+def test_more_tiles_than_pixels_are_as_many_as_pixels():
+    pair = Pair(*np.random.default_rng(2).integers(0, 256, (2, 2, 3), dtype=np.uint8), Search(0, 1))
+    np.testing.assert_array_equal(tiled(POINTS, rows=9, columns=9, overlap=0)(pair).disparity, POINTS(pair).disparity)
+
+
+def test_semi_global_matching_of_a_photograph_shows_no_seams(data):
+    """Within the tenth of a point that is asked for on visible pixels; hidden ones are filled from what a tile shows."""
+    scene = load_scene("teddy", data=data)
+    method = Pipeline.from_script("sgm")
+    whole, match = (evaluate(m(scene).disparity, scene)["bad_pixels_nonocc"] for m in (method, tiled(method, overlap=64)))
+    assert abs(match - whole) <= 0.1
+    # A tile that sees nothing beyond its own pixels lacks the candidates' surroundings: the check above can fail.
+    alone = evaluate(tiled(method, rows=8, columns=8, overlap=0)(scene).disparity, scene)["bad_pixels_nonocc"]
+    assert abs(alone - whole) > 0.1
+
+
+def test_what_does_not_fit_is_told_which_tiles_would():
+    """A graph cut holds three volumes: 276 MB of 1200x1200 pixels and 16 levels; 123 MB of tiles of 792x808, 69 MB of 592x608."""
+    scene = Scene.from_images(*np.zeros((2, 1200, 1200), np.uint8), (0, 15))
+    [result] = run("gc", scenes=scene, memory=100_000_000)
+    assert result.error.endswith(", or tiles: --set 'scheme=[{use: tiles, rows: 3, columns: 3}]'")
+    [result] = run("gc", scenes=scene, memory=10_000)
+    assert result.error.endswith("use fewer levels or smaller images")
