@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 
 from stereo_framework.errors import DataError, ParameterError
 
 VARIABLE = "STEREO_MAX_PIXELS"
 """Environment variable that replaces the number of pixels below."""
+
+RAISED = f"--max-pixels N, or {VARIABLE}=N in the environment, raises that"
+"""What can be done about the limit of pixels."""
 
 _PIXELS = 100_000_000
 """Pixels of an image, map or mask: some four times those of the largest cameras."""
@@ -71,6 +76,21 @@ def most_pixels() -> int:
     return int(text)
 
 
+@contextlib.contextmanager
+def pixels(most: int | None) -> Iterator[None]:
+    """Read images and maps of up to `most` pixels for a while, in processes that are started meanwhile too; None: of as many as ever."""
+    before = os.environ.get(VARIABLE)
+    try:
+        if most is not None:
+            os.environ[VARIABLE] = str(most)
+        yield
+    finally:
+        if before is not None:
+            os.environ[VARIABLE] = before
+        elif most is not None:
+            os.environ.pop(VARIABLE, None)
+
+
 def most_bytes() -> int:
     """Bytes that the file of an image or map may have."""
     return _BYTES_PER_PIXEL * most_pixels() + 2**20
@@ -86,5 +106,5 @@ def check_pixels(columns: int, rows: int, path: str | os.PathLike[str] = "") -> 
     """
     if columns * rows > most_pixels():
         raise DataError(
-            f"{path}{': ' * bool(str(path))}says {columns}x{rows} pixels; at most {most_pixels()} are read ({VARIABLE}=N in the environment raises that)"
+            f"{path}{': ' * bool(str(path))}says {columns}x{rows} pixels; at most {most_pixels()} are read ({RAISED})"
         )

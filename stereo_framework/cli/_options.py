@@ -20,6 +20,9 @@ Memory = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="What cost volumes may take, as 8G; default: most of what is free."),
 ]
+MaxPixels = Annotated[
+    int | None, typer.Option("--max-pixels", min=1, help="Read images and maps of up to so many pixels; default: 100 million.")
+]
 Traceback = Annotated[bool, typer.Option("--traceback", help="Print where in the code an error was raised, all of it.")]
 Settings = Annotated[
     list[str] | None,

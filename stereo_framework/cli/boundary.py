@@ -136,9 +136,11 @@ def _setting(point: Point, others: list[Point]) -> str:
 def _plots(found: Boundary, out: Path) -> None:
     from stereo_framework.figures.roc_plot import roc_figure
     from stereo_framework.figures.saving import save_figure
+    from stereo_framework.io import output_folder
 
-    for scene, methods in found.points.items():
-        figure = roc_figure(methods, boundary=found.feasible(scene), title=scene)
-        save_figure(figure, out / f"roc_{scene.replace('/', '-')}", "")
-    figure = roc_figure(found.mean, boundary=found.cases()["mean"], title=f"mean of {len(found.points)} scenes")
-    save_figure(figure, out / "roc_mean", "")
+    with output_folder(out):
+        for scene, methods in found.points.items():
+            figure = roc_figure(methods, boundary=found.feasible(scene), title=scene)
+            save_figure(figure, out / f"roc_{scene.replace('/', '-')}", "")
+        figure = roc_figure(found.mean, boundary=found.cases()["mean"], title=f"mean of {len(found.points)} scenes")
+        save_figure(figure, out / "roc_mean", "")

@@ -140,18 +140,16 @@ def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
     import yaml
 
     from stereo_framework.figures.result_pictures import write_comparison
-    from stereo_framework.io import write_disparity, write_own
+    from stereo_framework.io import make_folder, output_folder, write_disparity, write_own
 
     if chosen.judged.doubts:
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_own(folder / "best.yaml", yaml.safe_dump(chosen.script, sort_keys=False))
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
-    write_disparity(folder / "best.pfm", chosen.maps[chosen.name])
+    make_folder(folder)
+    write_own(folder / "best.yaml", yaml.safe_dump(chosen.script, sort_keys=False))
     first = [standing.name for standing in chosen.judged.standings[:4]]
-    write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in first}, scene)
+    with output_folder(folder):
+        write_disparity(folder / "best.pfm", chosen.maps[chosen.name])
+        write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in first}, scene)
 
 
 def _print(chosen: Chosen, folder: Path, further: dict[str, dict[str, Any]]) -> None:

@@ -154,6 +154,7 @@ def _compared(
     from stereo_framework.cli.evaluate import map_result
     from stereo_framework.everyday.choosing import judge
     from stereo_framework.figures.result_pictures import write_comparison, write_disagreement, write_pictures
+    from stereo_framework.io import output_folder
     from stereo_framework.submission import measure_map
 
     measured = [measure_map(path, scene, **how) for path in maps.values()]
@@ -165,11 +166,12 @@ def _compared(
         measured = [_with_consistency(m, other, threshold) for m, other in zip(measured, others, strict=True)]
     measured = [measured[0], *(_with_difference(m, measured[0], threshold) for m in measured[1:])]
     if out is not None:
-        for name, one in zip(maps, measured, strict=True):
-            write_pictures(out / name, one.disparity, scene, one.protocol)
-        write_comparison(out / "comparison.png", compared, scene)
-        if judged is not None:
-            write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, scene.reference)
+        with output_folder(out):
+            for name, one in zip(maps, measured, strict=True):
+                write_pictures(out / name, one.disparity, scene, one.protocol)
+            write_comparison(out / "comparison.png", compared, scene)
+            if judged is not None:
+                write_disagreement(out / "disagreement.png", measured[0].disparity, measured[1].disparity, scene.reference)
     return [map_result(m, name) for name, m in zip(maps, measured, strict=True)], judged
 
 

@@ -89,9 +89,11 @@ def evaluate(
     def tell(place: Path, method: str, measured: list[Measured], stems: list[str]) -> None:
         if out is not None:
             from stereo_framework.figures.result_pictures import write_pictures
+            from stereo_framework.io import output_folder
 
-            for one, stem in zip(measured, stems, strict=True):
-                write_pictures(out / "pictures" / stem, one.disparity, one.scene, one.protocol)
+            with output_folder(out):
+                for one, stem in zip(measured, stems, strict=True):
+                    write_pictures(out / "pictures" / stem, one.disparity, one.scene, one.protocol)
             results.extend(add_maps(out, method, measured, place, reading))
         else:
             results.extend(map_result(one, method) for one in measured)

@@ -34,6 +34,7 @@ def export(
     out
         Folder that gets one for each method; default: submissions in the results folder.
     """
+    from stereo_framework.io import output_folder
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.export import FORMATS, export_maps
     from stereo_framework.tables.results import results
@@ -51,7 +52,8 @@ def export(
     for name in method or settings:
         target = (out or folder / "submissions") / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
         try:
-            told = export_maps(settings[name], format, name, target, data=data)
+            with output_folder(out or folder):
+                told = export_maps(settings[name], format, name, target, data=data)
         except DataError as error:
             print(f"error: {error}", file=sys.stderr)
             failed += 1

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-from stereo_framework import __version__
+from stereo_framework import __version__, limits
 from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
-from stereo_framework.cli._options import Traceback
+from stereo_framework.cli._options import MaxPixels, Traceback
 from stereo_framework.cli.boundary import boundary
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
@@ -67,8 +67,8 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
     def wrapped(*arguments: Any, **options: Any) -> None:
         wanted = options["traceback"] if "traceback" in own else options.pop("traceback")
         try:
-            with interruptible(), _warnings_in_one_line():
-                _check_numbers(options)
+            _check_numbers(options)
+            with interruptible(), _warnings_in_one_line(), limits.pixels(options.pop("max_pixels")):
                 status = verb(*arguments, **options) or 0
         except StereoFrameworkError as error:
             status = _told(str(error), wanted, 2)
@@ -150,8 +150,10 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         info.help = info.help or texts[one.name]
         info.autocompletion = COMPLETED.get((verb.__name__, one.name))
         found.append(one.replace(annotation=Annotated[kind, info]))
+    keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+    found.append(keyword("max_pixels", default=None, annotation=MaxPixels))
     if "traceback" not in signature.parameters:
-        found.append(inspect.Parameter("traceback", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Traceback))
+        found.append(keyword("traceback", default=False, annotation=Traceback))
     return signature.replace(parameters=found)
 
 
@@ -159,18 +161,39 @@ _UsageError: Any = typer.BadParameter.__base__
 """Click's, which newer versions of typer bring along."""
 
 
+@contextlib.contextmanager
+def _shortened(ctx: Any) -> Iterator[None]:
+    """Words that are wrong are shown shortened."""
+    try:
+        yield
+    except _UsageError as error:
+        raise _UsageError(short(error.format_message(), 300), ctx) from None
+
+
 class _Command(TyperCommand):
-    """A verb whose words are shown shortened where they are wrong."""
+    """A verb."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the command line apart."""
-        try:
+        with _shortened(ctx):
             return super().parse_args(ctx, args)
-        except _UsageError as error:
-            raise _UsageError(short(error.format_message(), 300), ctx) from None
 
 
-@app.callback(invoke_without_command=True)
+class _Verbs(TyperGroup):
+    """All verbs."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take apart what stands before the verb."""
+        with _shortened(ctx):
+            return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb."""
+        with _shortened(ctx):
+            return super().resolve_command(ctx, args)
+
+
+@app.callback(cls=_Verbs, invoke_without_command=True)
 def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
         print(f"stereo-framework {__version__}")

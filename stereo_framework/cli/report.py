@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from stereo_framework.cli._options import Data, SingleFile
 
@@ -10,6 +13,7 @@ from stereo_framework.cli._options import Data, SingleFile
 def report(
     folder: Path,
     out: Path | None = None,
+    limit: Annotated[int, typer.Option(min=0)] = 1000,
     single_file: SingleFile = False,
     data: Data = None,
 ) -> int:
@@ -23,10 +27,12 @@ def report(
         The --out folder of a run.
     out
         The page to write; default: report.html in the folder. Its pictures lie beside it, in the folder assets.
+    limit
+        Most results in a table or list of the page; 0: all. The summary is of all in any case.
     """
     from stereo_framework.page.run_page import run_page
 
     path = out or folder / "report.html"
-    run_page(folder, data=data).write(path, single_file=single_file)
+    run_page(folder, data=data, limit=limit).write(path, single_file=single_file)
     print(f"page: {path}")
     return 0

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
-from stereo_framework.io import PathLike, write_image
+from stereo_framework.io import PathLike, make_folder, write_bytes, write_image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,13 +48,12 @@ def write_figure(path: Path, figure: Figure, description: str = "") -> None:
     ending = path.suffix.lower()
     if ending not in (".png", ".svg"):
         raise DataError(f"{path}: expected a .png or .svg file")
-    try:
-        if ending == ".svg":
-            path.write_text(svg_text(figure, description), encoding="utf-8")
-        else:
-            figure.savefig(path, dpi=_DPI, metadata={"Software": None, "Description": description})
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    if ending == ".svg":
+        write_bytes(path, svg_text(figure, description).encode())
+    else:
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None, "Description": description})
+        write_bytes(path, file.getvalue())
 
 
 def rendered(figure: Figure) -> NDArray[np.uint8]:
@@ -86,10 +85,7 @@ def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:
         A file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{ending}") for ending in (".svg", ".png")]
-    try:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{stem.parent}: cannot be written: {error.strerror or error}") from error
+    make_folder(stem.parent)
     for path in paths:
         write_figure(path, figure, description)
     return paths

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import stat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from stereo_framework import limits
@@ -65,7 +67,7 @@ def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) 
         too large, or empty where that is no file.
     """
     check_file(path)
-    raised = "" if most else f" ({limits.VARIABLE}=N in the environment raises that)"
+    raised = "" if most else f" ({limits.RAISED})"
     most = most or limits.most_bytes()
     try:
         size = os.stat(path).st_size
@@ -133,19 +135,123 @@ def _near(name: str, folder: Path) -> str:
 
 
 def write_bytes(path: PathLike, data: bytes) -> None:
-    """Write a file whole.
+    """Write a file whole; below an `output_folder` none that is somebody else's.
 
     Raises
     ------
     DataError
-        The folder is missing or cannot be written to.
+        The folder is missing or cannot be written to, or the file is not to be replaced.
     """
     try:
+        _claim(path)
         Path(path).write_bytes(data)
     except FileNotFoundError:
         raise DataError(f"{path}: cannot be written: there is no folder {Path(path).parent}") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def make_folder(folder: PathLike) -> None:
+    """Make a folder, and those around it, where they are missing.
+
+    Raises
+    ------
+    DataError
+        It cannot be made.
+    """
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+RECORD = ".written-by-stereo-framework"
+"""In an output folder: the names of the files that this program wrote there, one a line."""
+
+_outputs: list[tuple[Path, set[str]]] = []
+"""The folders that are written to now, with the names in their records."""
+
+
+@contextlib.contextmanager
+def output_folder(folder: PathLike) -> Iterator[None]:
+    """While this lasts, `write_bytes` replaces no file below a folder that this program did not write there; what it writes it notes in the folder's `RECORD`.
+
+    A folder of results from before there were records has one made of the files that runs and reproductions write.
+
+    Raises
+    ------
+    DataError
+        The folder cannot be written to.
+    """
+    folder = Path(os.path.abspath(folder))
+    if (folder / RECORD).is_file():
+        one = folder, _recorded(folder)
+    else:
+        one = folder, _of_earlier_versions(folder)
+        # From now on what has no record is somebody else's.
+        try:
+            if folder.is_dir():
+                _note(folder, sorted(one[1]))
+        except OSError as error:
+            raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
+    _outputs.append(one)
+    try:
+        yield
+    finally:
+        _outputs[:] = [other for other in _outputs if other is not one]
+
+
+def is_own(path: PathLike) -> bool:
+    """Whether this program wrote a file below an `output_folder`."""
+    found = _place(path)
+    return found is not None and found[2] in found[1]
+
+
+def _claim(path: PathLike) -> None:
+    """Note a file that is to be written, or raise DataError if it is somebody else's."""
+    found = _place(path)
+    if found is None:
+        return
+    folder, names, name = found
+    if name in names:
+        return
+    if os.path.lexists(path):
+        # Another process may have written it.
+        names |= _recorded(folder)
+        if name in names:
+            return
+        raise DataError(f"{path}: was not written by this program, and is not overwritten; move it or choose another folder")
+    names.add(name)
+    _note(folder, [name])
+
+
+def _note(folder: Path, names: Sequence[str]) -> None:
+    with (folder / RECORD).open("a", encoding="utf-8") as file:
+        file.writelines(f"{name}\n" for name in names)
+
+
+def _place(path: PathLike) -> tuple[Path, set[str], str] | None:
+    """The innermost output folder around a file, the names in its record, and the file's own name there."""
+    path = Path(os.path.abspath(path))
+    around = [one for one in _outputs if one[0] in path.parents]
+    if not around:
+        return None
+    folder, names = max(around, key=lambda one: len(one[0].parts))
+    return folder, names, path.relative_to(folder).as_posix()
+
+
+def _recorded(folder: Path) -> set[str]:
+    record = folder / RECORD
+    return set(record.read_text(encoding="utf-8", errors="replace").splitlines()) if record.is_file() else set()
+
+
+def _of_earlier_versions(folder: Path) -> set[str]:
+    """What stands in a folder of results, or of a reproduction, under the names that versions without records wrote."""
+    if not any(True for sign in ("results.sqlite", "runs/*/results.sqlite") for _ in folder.glob(sign)):
+        return set()
+    usual = ("maps", "pictures", "plots", "tables", "charts", "scenes", "figures", "assets")
+    files = [*folder.glob("*.html"), *(path for name in usual for path in (folder / name).rglob("*") if path.is_file())]
+    return {path.relative_to(folder).as_posix() for path in files}
 
 
 _OWN = re.compile(rb"# Written by stereo-framework \((\w{16})\)[^\n]*\n")

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 from stereo_framework import __version__
-from stereo_framework.errors import DataError
 from stereo_framework.figures.layers import LARGEST_ERROR, colour_table
-from stereo_framework.io import PathLike
+from stereo_framework.io import PathLike, is_own, make_folder, output_folder, write_bytes
 from stereo_framework.page.pictures import Scenes, data_uri
 from stereo_framework.tables.formats import write_text
 
@@ -213,23 +212,20 @@ class Page:
             It cannot be written.
         """
         path = Path(path)
-        if single_file:
-            write_text(path, self.html())
-            return
-        pictures = _Beside(path.stem)
+        pictures = _Inside() if single_file else _Beside(path.stem)
         text = self._rendered(pictures)
         folder = path.parent / _ASSETS
-        try:
+        with output_folder(path.parent):
+            write_text(path, text)
+            if isinstance(pictures, _Inside):
+                return
             for old in [*folder.iterdir()] if folder.is_dir() else []:
-                if re.fullmatch(re.escape(path.stem) + r"-\d+\.(js|png|svg)", old.name):
+                if re.fullmatch(re.escape(path.stem) + r"-\d+\.(js|png|svg)", old.name) and is_own(old):
                     old.unlink()
             if pictures.files:
-                folder.mkdir(parents=True, exist_ok=True)
+                make_folder(folder)
             for name, content in pictures.files.items():
-                (folder / name).write_bytes(content)
-        except OSError as error:
-            raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
-        write_text(path, text)
+                write_bytes(folder / name, content)
 
     def _rendered(self, pictures: _Inside | _Beside) -> str:
         template = _environment().get_template("page.html")

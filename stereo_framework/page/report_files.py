@@ -10,6 +10,7 @@ from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.figures.charts import CHART_FIGURES
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure
+from stereo_framework.io import output_folder
 from stereo_framework.script.report import Chart, PivotTable, Plot, read_report
 from stereo_framework.sweep import Result
 from stereo_framework.tables.formats import to_text, write_text
@@ -53,8 +54,9 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     for folder, those, write in kinds:
         for one in those:
             try:
-                for ending, same in of_each_protocol(results, one.where, _statistics(one)):
-                    written += write(one, same, out / folder, ending)
+                with output_folder(out):
+                    for ending, same in of_each_protocol(results, one.where, _statistics(one)):
+                        written += write(one, same, out / folder, ending)
             except StereoFrameworkError as error:
                 problems.append(f"report.{folder}.{one.name}: {error}")
     if problems:

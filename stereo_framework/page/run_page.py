@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -11,6 +12,7 @@ import yaml
 
 from stereo_framework import limits
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes
 from stereo_framework.page.choosing import choosing_blocks, is_scored
@@ -24,7 +26,7 @@ from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
 from stereo_framework.tables.averages import averages
 from stereo_framework.tables.environment import environment_text
-from stereo_framework.tables.standings import standings
+from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
 from stereo_framework.tables.values import better, is_number
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit
@@ -36,7 +38,11 @@ _MOST_ROWS, _MOST_COLUMNS = 40, 20
 """Scenes and methods whose maps a page shows."""
 
 
-def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
+MOST_RESULTS = 1000
+"""Rows of a table of results, unless asked otherwise: more make a page that takes seconds to open."""
+
+
+def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOST_RESULTS) -> Page:
     """The page of an output folder.
 
     Parameters
@@ -45,6 +51,8 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
         The ``--out`` folder of a run.
     data : path-like, optional
         Data root, for truth and images of the maps; default: as of `load_scene`. Scenes that are in no data set were copied by the run.
+    limit : int
+        Most results in a table or list; 0: all.
 
     Raises
     ------
@@ -54,17 +62,18 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     folder = Path(folder)
     with Store(folder) as store:
         results, lacking = store.results(), store.lacking()
+    names, most = setting_names(results), limit or len(results)
     protocols = [[r for r in results if r.protocol_text == text] for text in dict.fromkeys(r.protocol_text for r in results)]
     order: list[str] = []
     summary: list[Block] = []
     for same in protocols:
-        found, best_first = _summary(same)
+        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same))
         summary += found
         order = order or best_first
     if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
-        summary.append(Details(f"{len(failed)} runs failed", "\n".join(failed)))
+        summary.append(Details(f"{len(failed)} runs failed", "\n".join(failed[:most])))
     sections = [Section("Summary", summary)]
-    if maps := _maps(folder, results, order, data):
+    if maps := _maps(folder, results, names, order, data):
         sections.append(Section("Maps", maps))
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
@@ -75,13 +84,16 @@ def run_page(folder: PathLike, *, data: PathLike | None = None) -> Page:
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
-        Section("All results", [_listing(same, averages(same, data)) for same in protocols]),
-        Section("Times", [_times(results)]),
-        Section("Behind the numbers", _details(folder, results)),
+        Section("All results", [_listing(same, averages(same, data), most) for same in protocols]),
+        Section("Times", [_times(results[:most], names[:most])]),
+        Section("Behind the numbers", _details(folder, results[:most])),
     ]
-    scenes, methods = (len(set(of)) for of in ([r.scene for r in results], setting_names(results)))
-    lead = ", ".join(_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene")))
-    return Page(f"Run: {folder.resolve().name}", f"{lead}{f'; {lacking}' if lacking else ''}.", sections)
+    scenes, methods = (len(set(of)) for of in ([r.scene for r in results], names))
+    counts = [_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))]
+    lead = f"{', '.join(counts)}{f'; {lacking}' if lacking else ''}."
+    if most < len(results):
+        lead += f" The best of all stand in the summary; tables of single results show the first {most}: 'report {folder} --limit 0' shows all."
+    return Page(f"Run: {folder.resolve().name}", lead, sections)
 
 
 def _count(number: int, what: str) -> str:
@@ -102,14 +114,15 @@ def _drawing(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def _summary(results: Sequence[Result]) -> tuple[list[Block], list[str]]:
+def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Block], list[str]]:
     """Tables of methods by scenes for each measure, and the methods' names, the best first."""
     protocol = results[0].protocol
     measures = [name for name in shown_statistics(results) if better(name) and any(is_scored(r, name) for r in results)]
     if not measures:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
-        tables = [_by_scene(results, name) for name in measures]
+        found = standings(results, measures, names)
+        tables = [_by_scene(results, names, found, k) for k in range(len(measures))]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, order), *others = tables
@@ -120,30 +133,30 @@ def _summary(results: Sequence[Result]) -> tuple[list[Block], list[str]]:
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
 
 
-def _by_scene(results: Sequence[Result], measure: str) -> tuple[PageTable, list[str]]:
-    """A table of methods by scenes with means and ranks, and the methods' names, the best first."""
-    found, direction = standings(results, [measure]), better(measure)
+def _by_scene(results: Sequence[Result], names: Sequence[str], found: Standings, k: int) -> tuple[PageTable, list[str]]:
+    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first."""
+    measure, direction = found.measures[k], better(found.measures[k])
     sign = -1 if direction == "higher" else 1
-    mean, rank = found.means[:, 0].tolist(), found.ranks[:, 0].tolist()
+    mean, rank = found.means[:, k].tolist(), found.ranks[:, k].tolist()
     several = len(found.scenes) > 1
     order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
     kept = order[:_MOST_METHODS]
     seconds: dict[str, list[float]] = {}
-    for r, name in zip(results, setting_names(results), strict=True):
+    for r, name in zip(results, names, strict=True):
         if r.matching_seconds is not None:
             seconds.setdefault(name, []).append(r.matching_seconds)
     rows = []
     for i in kept:
         taken = seconds.get(found.methods[i])
-        numbers = [*found.scores[i, :, 0].tolist(), *[mean[i], rank[i]] * several, fmean(taken) if taken else math.nan]
+        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, fmean(taken) if taken else math.nan]
         rows.append([v if math.isfinite(v) else None for v in numbers])
     short, scenes = short_names(found.scenes), len(found.scenes)
     header = ["method", *(short[s] for s in found.scenes), *["mean", "mean rank"] * several, "seconds"]
     directions = [direction] * scenes + [direction, "lower"] * several + [""]
     best = best_cells(rows, lambda i, j: (directions[j], j))
     cells = [
-        [Cell(found.methods[i]), *(Cell(show(v), v, "best" if (k, j) in best else "") for j, v in enumerate(row))]
-        for k, (i, row) in enumerate(zip(kept, rows, strict=True))
+        [Cell(found.methods[i]), *(Cell(show(v), v, "best" if (n, j) in best else "") for j, v in enumerate(row))]
+        for n, (i, row) in enumerate(zip(kept, rows, strict=True))
     ]
     said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
     name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")
@@ -152,17 +165,20 @@ def _by_scene(results: Sequence[Result], measure: str) -> tuple[PageTable, list[
     return PageTable(caption, header, cells, "; ".join(notes)), [found.methods[i] for i in order]
 
 
-def _listing(results: Sequence[Result], means: Sequence[Result]) -> Block:
+def _listing(results: Sequence[Result], means: Sequence[Result], most: int) -> Block:
     table = listing([*results, *means])
+    kept = [*range(min(most, len(results))), *range(len(results), len(results) + min(most, len(means)))]
+    texts = replace(table, rows=tuple(table.rows[i] for i in kept)).texts()
     cells = [
         [
             Cell(shown, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
-            for j, (item, shown) in enumerate(zip(row, texts, strict=True))
+            for j, (item, shown) in enumerate(zip(table.rows[i], row, strict=True))
         ]
-        for i, (row, texts) in enumerate(zip(table.rows, table.texts(), strict=True))
+        for i, row in zip(kept, texts, strict=True)
     ]
     found = PageTable("", list(table.header), cells, keys=2)
-    return Folded(f"{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
+    first = f"the first {most} of " * (most < len(results))
+    return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
 
 
 def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
@@ -170,13 +186,18 @@ def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
     scripts = reports(results, list(read_scripts(folder).values()))
     if asked := [(own, chart) for own, report in scripts for chart in read_report(report).charts]:
         return [block for own, chart in asked for block in choosing_blocks(own, chart)]
-    return choosing_blocks(results) if len({setting_name(r) for r in results}) > 1 else []
+    measured = {name for r in results for name in r.statistics}
+    return (
+        choosing_blocks(results) if not measured.isdisjoint(HCI_METRICS) and len({setting_name(r) for r in results}) > 1 else []
+    )
 
 
-def _maps(folder: Path, results: Sequence[Result], order: Sequence[str], data: PathLike | None) -> list[Block]:
+def _maps(
+    folder: Path, results: Sequence[Result], names: Sequence[str], order: Sequence[str], data: PathLike | None
+) -> list[Block]:
     """The maps of every scene side by side, the methods in the order given."""
     by_scene: dict[str, dict[str, Result]] = {}
-    for r, name in zip(results, setting_names(results), strict=True):
+    for r, name in zip(results, names, strict=True):
         if r.map is not None and r.map.is_file():
             by_scene.setdefault(r.scene, {}).setdefault(name, r)
     if not by_scene:
@@ -224,12 +245,12 @@ def _caption(result: Result) -> str:
     return show(result.statistics[measure]) + " %" * (unit(measure) == "%")
 
 
-def _times(results: Sequence[Result]) -> Block:
+def _times(results: Sequence[Result], names: Sequence[str]) -> Block:
     stages = list(dict.fromkeys(name for r in results for name in r.seconds))
     short = short_names(r.scene for r in results)
     rows = [
         [Cell(short[r.scene]), Cell(name), *(Cell(show(v), v) for v in map(r.seconds.get, stages))]
-        for r, name in zip(results, setting_names(results), strict=True)
+        for r, name in zip(results, names, strict=True)
     ]
     return Folded("Seconds of each stage", [PageTable("", ["scene", "method", *stages], rows, keys=2)])
 

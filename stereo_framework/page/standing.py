@@ -15,6 +15,7 @@ from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.ranking import astar_verdict, rank_methods
 from stereo_framework.tables.score_tables import read_scores
+from stereo_framework.tables.words import setting_name
 
 _MOST_METHODS = 60
 """Rows of a table of ranks; of sweeps the best ones are listed elsewhere."""
@@ -29,10 +30,12 @@ def rank_blocks(folder: Path, results: Sequence[Result]) -> list[Block]:
     """
     blocks: list[Block] = []
     for protocol in dict.fromkeys(r.protocol for r in results):
+        if len({setting_name(r) for r in results if r.protocol == protocol}) > _MOST_METHODS:
+            continue
         try:
             scores, _ = read_scores([folder], protocol=protocol)
             whole, incomplete = scores.complete()
-            if not 2 <= len(whole.methods) <= _MOST_METHODS:
+            if len(whole.methods) < 2:
                 continue
             found = rank_methods(whole)
         except StereoFrameworkError:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stereo_framework.errors import DataError, ParameterError, nearest
+from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.io import make_folder, output_folder, write_bytes
 from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Section, Statement, Text
 from stereo_framework.papers.claim import claims_table, failures_first
 from stereo_framework.papers.comparison import Comparison, exported
@@ -121,12 +122,13 @@ def reproduce(
     context = Context(paper.name, out, data, workers, quick)
     outcomes, sections = {}, []
     start = time.perf_counter()
-    for one in chosen:
-        outcomes[one.name] = outcome = one.build(context)
-        # What the paper says before our own checks, failures first.
-        told = sorted(failures_first(outcome.statements), key=lambda s: not s.source)
-        sections.append(Section(one.title, [*outcome.blocks, *told]))
-        _write(out, one, outcome)
+    with output_folder(out):
+        for one in chosen:
+            outcomes[one.name] = outcome = one.build(context)
+            # What the paper says before our own checks, failures first.
+            told = sorted(failures_first(outcome.statements), key=lambda s: not s.source)
+            sections.append(Section(one.title, [*outcome.blocks, *told]))
+            _write(out, one, outcome)
     done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
     lead = f"{paper.reference}. {paper.description}"
     summary = _summary(done, {i.name: i.title for i in chosen}, time.perf_counter() - start, quick)
@@ -182,20 +184,17 @@ def _fetch(scene: str) -> str:
 
 
 def _write(out: Path, item: Item, outcome: Outcome) -> None:
-    try:
-        for folder in ("figures", "tables"):
-            (out / folder).mkdir(parents=True, exist_ok=True)
-        for name, content in outcome.files.items():
-            (out / "figures" / name).write_bytes(content.encode() if isinstance(content, str) else content)
-        statements, checks = ([s for s in outcome.statements if bool(s.source) is said] for said in (True, False))
-        tables = {
-            item.name: exported(item.title, outcome.comparisons),
-            f"{item.name}_statements": claims_table(f"{item.title}: the paper's statements", statements),
-            f"{item.name}_checks": claims_table(f"{item.title}: our own checks, in no total", checks),
-        }
-        for name, table in tables.items():
-            for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
-                if table.rows:
-                    (out / "tables" / f"{name}.{ending}").write_text(to_text(table, form), encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{out}: cannot be written: {error.strerror}") from None
+    statements, checks = ([s for s in outcome.statements if bool(s.source) is said] for said in (True, False))
+    tables = {
+        item.name: exported(item.title, outcome.comparisons),
+        f"{item.name}_statements": claims_table(f"{item.title}: the paper's statements", statements),
+        f"{item.name}_checks": claims_table(f"{item.title}: our own checks, in no total", checks),
+    }
+    for folder in ("figures", "tables"):
+        make_folder(out / folder)
+    for name, content in outcome.files.items():
+        write_bytes(out / "figures" / name, content.encode() if isinstance(content, str) else content)
+    for name, table in tables.items():
+        for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
+            if table.rows:
+                write_bytes(out / "tables" / f"{name}.{ending}", to_text(table, form).encode())

@@ -148,6 +148,8 @@ class Settings:
     def __init__(self, method: Method, common: Common):
         self.method, self.groups = method.name, method.groups
         self._seed, self.common, self._builder = method.seed, common, _Builder(method)
+        # Where no axis changes it all runs share one.
+        self._search = dict(common.search)
         placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
         self._names = [axis.name for _, axis in placed]
         self._searches = [(g, axis) for g, axis in placed if axis.name.startswith("search.")]
@@ -161,7 +163,7 @@ class Settings:
         """The run of one choice: for each group an index or, where its axis is continuous, the value."""
         seed = next((axis.at(choice[g]).value for g, axis in self._seeds), self._seed)
         values: dict[str, Any] = {"seed": seed}
-        search = dict(self.common.search)
+        search = dict(self._search) if self._searches else self._search
         for g, axis in self._searches:
             values[axis.name] = search[axis.name.removeprefix("search.")] = axis.at(choice[g]).value
         pipeline, seeded = self._builder.pipeline(tuple(choice), seed, values)
@@ -177,6 +179,7 @@ class _Builder:
         self.bounds: dict[str, Work] = {}
         self.sums: dict[tuple[int, ...], CostSum] = {}
         self.slots: dict[tuple[Any, ...], tuple[tuple[Work, ...], dict[str, Any], tuple[int, ...]]] = {}
+        self.numbers: dict[tuple[Any, ...], int] = {}
         self.pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...]]] = {}
         # Per slot: the groups of axes that change it.
         self.relevant = {
@@ -198,8 +201,13 @@ class _Builder:
                 self.slots[key] = self._slot(home + slot, choice, seed)
             chosen[slot], shown, seeded[slot] = self.slots[key]
             values.update(shown)
+        # There are as many keys as pipelines, and few different slots.
         stands = ((*map(id, bounds), seeded[slot]) for slot, bounds in chosen.items())
-        key = (home, *(id(other) for other, _ in others.values()), *stands)
+        key = (
+            home,
+            *(id(other) for other, _ in others.values()),
+            *(self.numbers.setdefault(s, len(self.numbers)) for s in stands),
+        )
         if key not in self.pipelines:
             stages = {slot: self._whole(slot, bounds) for slot, bounds in chosen.items()}
             pipeline = Pipeline(**stages, alternatives={name: other for name, (other, _) in others.items()})

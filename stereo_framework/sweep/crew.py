@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Generator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from stereo_framework.engine.memory import free_memory
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.kernels.threads import available_cores
 from stereo_framework.sweep import cluster, processes
-from stereo_framework.sweep.executors import Options, Team, ThreadTeam, executor_team, pooled, serial
+from stereo_framework.sweep.executors import ExecutorTeam, Options, Team, ThreadTeam, pooled, serial
 from stereo_framework.sweep.plan import Task, units
 from stereo_framework.sweep.work import Outcome
 
@@ -104,5 +104,6 @@ class Crew:
         if self._dask is not None:
             return cluster.ClusterTeam(options, self._dask, self._client)
         if isinstance(self._executor, Executor):
-            return executor_team(options, self._executor)
+            threads = isinstance(self._executor, ThreadPoolExecutor)
+            return ThreadTeam(options, self._executor) if threads else ExecutorTeam(options, self._executor)
         return processes.ProcessTeam(options) if self._executor == "process" else ThreadTeam(options)

@@ -212,11 +212,6 @@ class ExecutorTeam(Team):
         raise StereoFrameworkError("the executor has lost its workers and cannot be used any more; results so far are kept")
 
 
-def executor_team(options: Options, executor: Executor) -> Team:
-    """Workers of an executor that the caller made and will end."""
-    return ThreadTeam(options, executor) if isinstance(executor, ThreadPoolExecutor) else ExecutorTeam(options, executor)
-
-
 def pooled(units: Iterable[Unit], team: Team, options: Options) -> Iterator[Found]:
     """Let a team compute units; what comes of each task is yielded as it is there. The team is the caller's to close."""
     desk = _Desk(fitting(units, options.memory), team, options)
@@ -312,7 +307,7 @@ class _Desk:
         except StereoFrameworkError as error:
             yield from self._new(_all_failed(unit, str(error)))
         except Exception as error:
-            if not _lost(error):
+            if not isinstance(error, BrokenExecutor | WorkerLost):
                 yield from self._new(_all_failed(unit, f"{type(error).__name__}: {error}"))
                 return
             self.broken |= isinstance(error, BrokenExecutor)
@@ -330,11 +325,6 @@ class _Desk:
         else:
             told = f"its worker died {tries} times while it was alone with it (killed, or out of memory)"
             yield from self._new(_all_failed(unit, told))
-
-
-def _lost(error: Exception) -> bool:
-    """Whether the worker is gone, through whatever fault."""
-    return isinstance(error, BrokenExecutor | WorkerLost)
 
 
 def _all_failed(unit: Unit, error: str) -> Iterator[Found]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
-from stereo_framework.io import PathLike, write_disparity
+from stereo_framework.io import PathLike, make_folder, write_bytes, write_disparity
 from stereo_framework.io.map_files import read_map
 from stereo_framework.scene import Disparity
 from stereo_framework.submission import find_maps
@@ -108,13 +108,13 @@ def export_maps(results: Sequence[Result], form: str, method: str, folder: Path,
             continue
         short = scene.removeprefix(f"{wanted.folder}/")
         path = folder / wanted.map(short, name, bool(np.isnan(disparity).any()))
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_disparity(path, disparity)
         written[scene] = disparity
         if wanted.time is not None and result.matching_seconds is None:
             told.append(f"{method}: nobody knows what {scene} took; the benchmark wants it in {wanted.time(short, name)}")
         elif wanted.time is not None:
-            (folder / wanted.time(short, name)).write_text(wanted.seconds.format(result.matching_seconds), encoding="ascii")
+            write_bytes(folder / wanted.time(short, name), wanted.seconds.format(result.matching_seconds).encode())
     _check(folder, written, wanted, data)
     return told
 

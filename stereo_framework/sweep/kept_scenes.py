@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import fields, replace
 from pathlib import Path
@@ -11,8 +12,7 @@ import numpy as np
 import yaml
 
 from stereo_framework.datasets import load_scene, scene_names
-from stereo_framework.errors import DataError
-from stereo_framework.io import PathLike, write_disparity, write_image
+from stereo_framework.io import PathLike, make_folder, write_bytes, write_disparity, write_image
 from stereo_framework.scene import Scene
 from stereo_framework.sweep.identity import scene_digest
 
@@ -42,12 +42,9 @@ def keep_scene(out: Path, scene: Scene, data: str | None = None) -> None:
     folder = out / FOLDER / f"{_file_name(scene.name)}-{scene_digest(scene)[:8]}"
     if (folder / "scene.yaml").is_file():
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Written last: a folder with it is whole.
-        (folder / "scene.yaml").write_text(yaml.safe_dump(_written(folder, scene), sort_keys=False), encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    make_folder(folder)
+    # Written last: a folder with it is whole.
+    write_bytes(folder / "scene.yaml", yaml.safe_dump(_written(folder, scene), sort_keys=False).encode())
 
 
 def kept_scene(out: Path, name: str) -> Scene | None:
@@ -97,7 +94,9 @@ def _written(folder: Path, scene: Scene) -> dict[str, Any]:
         if image.dtype == np.uint8:
             write_image(folder / file, image)
         else:
-            np.save(folder / file, image)
+            buffer = io.BytesIO()
+            np.save(buffer, image)
+            write_bytes(folder / file, buffer.getvalue())
         frames.append({"file": file, "position": frame.position})
         if mask is not None:
             write_image(folder / f"{name}_mask.png", mask)

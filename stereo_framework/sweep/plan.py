@@ -237,17 +237,15 @@ class _Kinds:
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}
         # By the identity of what a step runs, which is kept alive here.
-        self.known: dict[tuple[int, int], tuple[int, int, Link]] = {}
+        self.known: dict[tuple[int, int], tuple[tuple[int, int], Link]] = {}
         self.costs: dict[int, float] = {}
 
     def path(self, task: Task) -> tuple[tuple[int, int], ...]:
         """(kind, number) of each step of a task. Runs of a script share their stages, which are looked up by identity."""
-        found = (
-            (self.known.get((id(link.work), link.view)) or self._of(link)) for link in task.run.pipeline.links() if link.work
-        )
-        return tuple([(kind, number) for kind, number, _ in found])
+        links = task.run.pipeline.links()
+        return tuple([(self.known.get((id(link.work), link.view)) or self._of(link))[0] for link in links if link.work])
 
-    def _of(self, link: Link) -> tuple[int, int, Link]:
+    def _of(self, link: Link) -> tuple[tuple[int, int], Link]:
         number = self.numbers.setdefault((link.work, link.view), len(self.numbers))
         kind, bound = number, link.bound
         self.costs[number] = _LOCAL if link.slot in ("preprocessing", "smoothness") or link.declares_halo else _GLOBAL
@@ -255,8 +253,8 @@ class _Kinds:
             others = tuple((name, repr(value)) for name, value in bound.parameters.items() if name != resume)
             kind = self.numbers.setdefault((bound.stage.name, link.view, others), len(self.numbers))
             self.costs[number] = _ITERATION * bound.parameters[resume]
-        self.known[id(link.work), link.view] = kind, number, link
-        return kind, number, link
+        self.known[id(link.work), link.view] = found = (kind, number), link
+        return found
 
 
 def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], depth: int, kinds: _Kinds) -> _Branch:
@@ -272,8 +270,8 @@ def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], d
         end += 1
     own = sum((kinds.costs[number] for _, number in paths[0][depth:end]), 0.0)
     parting: dict[tuple[int, int] | None, list[Any]] = {}
-    for task, path in items:
-        parting.setdefault(path[end] if end < len(path) else None, []).append((task, path))
+    for item in items:
+        parting.setdefault(item[1][end] if end < len(item[1]) else None, []).append(item)
     finished = _EVALUATION * len(parting.get(None, ()))
     if set(parting) == {None}:
         return _Branch(own, own + finished, tasks, [])

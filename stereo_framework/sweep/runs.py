@@ -15,7 +15,7 @@ import yaml
 from stereo_framework import limits
 from stereo_framework.datasets import find_scenes, load_scene
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
-from stereo_framework.io import read_bytes, write_disparity, write_own, write_pfm
+from stereo_framework.io import make_folder, read_bytes, write_disparity, write_own, write_pfm
 from stereo_framework.kernels.counting import counted
 from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
@@ -306,13 +306,10 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
     path = None
     if out is not None and measured.disparity is not None:
         path = out / "maps" / f"{task.stem}.pfm"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_disparity(path, measured.disparity)
-            for name, confidence in measured.confidence.items():
-                write_pfm(confidence_file(path, name), confidence)
-        except OSError as error:
-            raise DataError(f"{path}: the map cannot be written: {error.strerror}; the same command continues") from error
+        make_folder(path.parent)
+        write_disparity(path, measured.disparity)
+        for name, confidence in measured.confidence.items():
+            write_pfm(confidence_file(path, name), confidence)
     parameters, script = task.run.parameters, dict(task.run.mapping) | {"scenes": [task.scene.name]}
     for i, protocol in enumerate(task.protocols):
         yield Result(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from stereo_framework.errors import DataError
+from stereo_framework.io import write_bytes
 from stereo_framework.sweep.store import COLUMNS, FILE, LATEST, Store, opened_to_read
 
 _SMALLEST_ROW = 100
@@ -56,7 +56,7 @@ def salvage(folder: Path, new: Path) -> tuple[int, int]:
     for file in (*(one.relative_to(new) for one in maps), *(one.relative_to(folder) for one in folder.glob("*.yaml"))):
         if (folder / file).is_file():
             (new / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / file, new / file)
+            write_bytes(new / file, (folder / file).read_bytes())
     return len(saved), len(rows) - len(saved)
 
 
@@ -70,8 +70,10 @@ def _last(db: sqlite3.Connection, path: Path) -> int:
 
 def _rows(db: sqlite3.Connection, first: int, last: int) -> Iterator[dict[str, Any]]:
     """The results of these numbers that can be read: where some cannot, one half after the other."""
-    names = ("key", "created", *COLUMNS)
     try:
+        # Those of earlier versions have no sum.
+        there = {name for _, name, *_ in db.execute("PRAGMA table_info(results)")}
+        names = ("key", "created", *COLUMNS, *({"sum"} & there))
         found = db.execute(f"SELECT {', '.join(names)} FROM results WHERE rowid BETWEEN ? AND ?", (first, last)).fetchall()
     except sqlite3.DatabaseError:
         if first < last:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import json
 import math
 import shutil
 import sqlite3
 import tempfile
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.io import output_folder
 from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"
@@ -27,7 +30,7 @@ CREATE TABLE results (
     key TEXT PRIMARY KEY,
     id TEXT NOT NULL, scene TEXT NOT NULL, method TEXT NOT NULL, protocol TEXT NOT NULL, protocol_text TEXT NOT NULL,
     parameters TEXT NOT NULL, axes TEXT NOT NULL, statistics TEXT NOT NULL, energy REAL, seconds TEXT NOT NULL,
-    warnings TEXT NOT NULL, error TEXT, script TEXT NOT NULL, map TEXT, environment TEXT NOT NULL, created REAL NOT NULL
+    warnings TEXT NOT NULL, error TEXT, script TEXT NOT NULL, map TEXT, environment TEXT NOT NULL, created REAL NOT NULL, sum INTEGER
 );
 CREATE TABLE plans (plan INTEGER PRIMARY KEY, script TEXT NOT NULL, created REAL NOT NULL);
 CREATE TABLE items (
@@ -43,7 +46,7 @@ _IS_BESIDE = f"plans.script = '{json.dumps(_BESIDE)}'"
 LATEST = f"(SELECT plan FROM plans WHERE NOT {_IS_BESIDE} ORDER BY created DESC, plan DESC LIMIT 1)"
 
 
-class Store:
+class Store(contextlib.ExitStack):
     """Results of one output folder.
 
     A plan lists the results that one script asks for, in order; results are shared between plans by content, so that a repeated or
@@ -65,21 +68,24 @@ class Store:
 
     def __init__(self, folder: Path, *, create: bool = False):
         self.folder, self._path = folder, folder / FILE
+        self._columns = f"{_SHOWN}, sum"
         nothing = DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
         if not create and not self._path.is_file():
             raise nothing
-        self._stack = contextlib.ExitStack()
+        super().__init__()
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             try:
                 if create:
                     folder.mkdir(parents=True, exist_ok=True)
-                    self._stack.enter_context(contextlib.closing(_locked(folder / LOCK)))
-                    self._db = self._stack.enter_context(contextlib.closing(_connected(self._path)))
+                    # Before there is a results file, by which folders of earlier versions are known.
+                    self.enter_context(output_folder(folder))
+                    self.enter_context(contextlib.closing(_locked(folder / LOCK)))
+                    self._db = self.enter_context(contextlib.closing(_connected(self._path)))
                     self._db.execute("PRAGMA journal_mode=WAL")
                     self._db.execute("PRAGMA synchronous=NORMAL")
                 else:
-                    self._db = self._stack.enter_context(opened_to_read(self._path))
+                    self._db = self.enter_context(opened_to_read(self._path))
                 usable = self._prepare(create=create)
             except (OSError, sqlite3.Error) as error:
                 raise DataError(f"{self._path}: cannot be used as a results store: {error}{_save_it(folder)}") from error
@@ -102,7 +108,13 @@ class Store:
             if len(lacking) == 4:
                 raise DataError(f"{self._path}: an SQLite file, but no results store; choose another folder")
             raise DataError(f"{self._path}: damaged: the table {min(lacking)} is missing{_save_it(self.folder)}")
-        self._db.execute(f"SELECT key, created, {', '.join(COLUMNS)} FROM results LIMIT 0")
+        there = {name for _, name, *_ in self._db.execute("PRAGMA table_info(results)")}
+        if "sum" not in there and create:
+            # Stores of earlier versions; their own results stay without.
+            self._db.execute("ALTER TABLE results ADD COLUMN sum INTEGER")
+        elif "sum" not in there:
+            self._columns = f"{_SHOWN}, NULL"
+        self._db.execute(f"SELECT results.created, {self._columns} FROM results LIMIT 0")
         found = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
         if found is None or found[0] != str(SCHEMA_VERSION):
             version = "none" if found is None else str(found[0])[:20]
@@ -149,16 +161,6 @@ class Store:
         except (sqlite3.Error, ValueError, RecursionError) as error:
             raise DataError(f"{self._path}: cannot be read: {error}{_save_it(self.folder)}") from error
 
-    def close(self) -> None:
-        """Close the file."""
-        self._stack.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
     def plan(self, keys: Sequence[str], script: Any, *, grow: bool = False) -> None:
         """Make `keys`, in this order, the results that the folder is about; the same plan twice is one, and can `grow`."""
         text = json.dumps(script, sort_keys=True, default=str)
@@ -173,7 +175,7 @@ class Store:
                 number = known[0]
             else:
                 number = self._db.execute("INSERT INTO plans (script, created) VALUES (?, ?)", (text, time.time())).lastrowid
-            self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", [(number, i, key) for i, key in enumerate(keys)])
+            self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", ((number, i, key) for i, key in enumerate(keys)))
 
     def refuse_method(self, method: str) -> None:
         """Raise a DataError if a method of the latest script has that name."""
@@ -200,7 +202,10 @@ class Store:
         """
         row = {name: getattr(result, name) for name in COLUMNS}
         row |= {name: _dump(row[name]) for name in _JSON}
-        row |= {"map": result.map and result.map.relative_to(self.folder).as_posix(), "key": key, "created": time.time()}
+        # SQLite has no NaN, and keeps every number as a float.
+        row["energy"] = None if result.energy is None or math.isnan(result.energy) else float(result.energy)
+        row |= {"map": result.map and result.map.relative_to(self.folder).as_posix(), "key": key}
+        row |= {"sum": _sum(row[name] for name in _WITH_KEY), "created": time.time()}
         with self._transaction("a result"):
             self._insert(row)
 
@@ -214,7 +219,7 @@ class Store:
         with self._transaction("what was saved"):
             for row in rows:
                 with contextlib.suppress(ValueError, RecursionError):
-                    self._result([row[name] for name in COLUMNS])
+                    self._result([*(row[name] for name in _WITH_KEY), row.get("sum")])
                     _mapping(row["script"])
                     self._insert(row)
                     kept.append(row["key"])
@@ -229,18 +234,24 @@ class Store:
     def get(self, key: str) -> Result | None:
         """The result under a key, None when there is none yet."""
         with self._reading():
-            row = self._db.execute(f"SELECT {', '.join(COLUMNS)} FROM results WHERE key = ?", (key,)).fetchone()
+            row = self._db.execute(f"SELECT {self._columns} FROM results WHERE key = ?", (key,)).fetchone()
             return self._result(row) if row else None
 
     def results(self, *, every: bool = False) -> list[Result]:
         """Results of the latest plan in its order and those beside it, or of all plans in the order of writing."""
-        query = f"SELECT {', '.join(COLUMNS)} FROM results ORDER BY rowid"
+        query = f"SELECT {self._columns} FROM results ORDER BY rowid"
         if not every:
-            columns = ", ".join(f"results.{name}" for name in COLUMNS)
-            query = f"""SELECT {columns} FROM items JOIN results USING (key) JOIN plans USING (plan)
+            query = f"""SELECT {self._columns} FROM items JOIN results USING (key) JOIN plans USING (plan)
                 WHERE plan = {LATEST} OR {_IS_BESIDE} ORDER BY {_IS_BESIDE}, position"""
-        with self._reading():
-            return [self._result(row) for row in self._db.execute(query)]
+        collecting = gc.isenabled()
+        # Thousands of results without a cycle among them: to look for some again and again would take a third of the time.
+        gc.disable()
+        try:
+            with self._reading():
+                return [self._result(row) for row in self._db.execute(query)]
+        finally:
+            if collecting:
+                gc.enable()
 
     def missing(self) -> int:
         """How many results of the latest plan are not there yet."""
@@ -270,17 +281,22 @@ class Store:
         return False
 
     def _result(self, row: Sequence[Any]) -> Result:
-        values: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
+        *fields, key, stored = row
+        if stored is not None and stored != _sum((*fields, key)):
+            raise ValueError(f"the result {str(key)[:40]!r} is not what was written")
+        values: dict[str, Any] = dict(zip(COLUMNS, fields, strict=True))
         for name in ("id", "scene", "method", "protocol", "protocol_text"):
             if not isinstance(values[name], str):
                 raise ValueError(f"{name}: {values[name]!r} is no text")
-        values |= {name: _mapping(values[name]) for name in ("parameters", "axes", "seconds")}
+        values |= zip(_MAPPINGS, _mappings(values[name] for name in _MAPPINGS), strict=True)
         # Many results have the same ones.
         values["warnings"], values["environment"] = _texts(values["warnings"]), _shared_mapping(values["environment"])
         values["script"] = _Unread(values["script"], self._path)
-        # JSON has no NaN; an undefined statistic is stored as null.
-        values["statistics"] = {k: math.nan if v is None else v for k, v in _mapping(values["statistics"]).items()}
-        if not all(isinstance(v, int | float) for v in values["statistics"].values()):
+        kinds = set(map(type, values["statistics"].values()))
+        if type(None) in kinds:
+            # JSON has no NaN; an undefined statistic is stored as null.
+            values["statistics"] = {k: math.nan if v is None else v for k, v in values["statistics"].items()}
+        if not kinds <= {int, float, bool, type(None)}:
             raise ValueError(f"statistics: {str(values['statistics'])[:40]!r}... are no numbers")
         values["map"] = _map(self.folder, values["map"])
         return Result(**values)
@@ -290,6 +306,9 @@ COLUMNS = (
     *("id", "scene", "method", "protocol", "protocol_text", "parameters", "axes", "statistics", "energy", "seconds", "warnings"),
     *("error", "script", "map", "environment"),
 )
+_WITH_KEY = (*COLUMNS, "key")
+_SHOWN = ", ".join(f"results.{name}" for name in _WITH_KEY)
+_MAPPINGS = ("parameters", "axes", "statistics", "seconds")
 _JSON = ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment")
 
 
@@ -323,6 +342,20 @@ def _mapping(text: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError(f"{str(found)[:40]!r} is no mapping")
     return found
+
+
+def _mappings(texts: Iterable[Any]) -> list[dict[str, Any]]:
+    """Several at once, which takes half the time."""
+    texts = list(texts)
+    found = json.loads(f"[{','.join(map(str, texts))}]")
+    if len(found) != len(texts) or not all(isinstance(one, dict) for one in found):
+        raise ValueError(f"{str(found)[:40]!r} are not {len(texts)} mappings")
+    return found
+
+
+def _sum(values: Iterable[Any]) -> int:
+    """A check sum of what is stored of a result."""
+    return zlib.crc32("\0".join(map(str, values)).encode(errors="surrogatepass"))
 
 
 _shared_mapping = functools.lru_cache(64)(_mapping)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.errors import DataError, MissingExtraError
+from stereo_framework.io import make_folder, write_bytes
 from stereo_framework.tables.tables import Table, csv_text
 from stereo_framework.tables.values import is_number
 
@@ -127,11 +128,8 @@ def write_text(path: Path, text: str) -> None:
     DataError
         The file cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    make_folder(path.parent)
+    write_bytes(path, text.encode())
 
 
 def _extra(module: str) -> Any:

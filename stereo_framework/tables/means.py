@@ -135,7 +135,8 @@ def means(
     lacking: dict[str, list[str]] = {"where a run failed or is missing on some scene": [], "which has none": []}
     incomplete, without = lacking.values()
     for statistic in statistics:
-        scenes = {r.scene for r in results if is_number(value(r, statistic))}
+        numbers = {id(r): number for r in results if is_number(number := value(r, statistic))}
+        scenes = {r.scene for r in results if id(r) in numbers}
         if not scenes:
             partial.append(f"not given: {statistic}, which no result has")
         elif len(scenes) < len({r.scene for r in results}) and "scene" in left:
@@ -143,15 +144,15 @@ def means(
             partial.append(f"{statistic}: without {', '.join(others)}, where it has no value")
         for row, members in rows.items():
             wanted = [r for r in members if r.scene in scenes]
-            there = tuple(value(r, statistic) for r in wanted if is_number(value(r, statistic)))
+            there = tuple(numbers[id(r)] for r in wanted if id(r) in numbers)
             if not wanted:
                 continue
             covered = {r.scene for r in wanted} == scenes or "scene" not in left
             mean = Mean(there, len(there) == len(wanted) and covered and _balanced(wanted, left))
-            named = dict(zip(plain, row, strict=True)) | {STATISTIC: statistic}
-            cells[tuple(named[key] for key in keys)] = mean
+            place = iter(row)
+            cells[tuple(statistic if key == STATISTIC else next(place) for key in keys) if len(plain) < len(keys) else row] = mean
             if not mean.complete:
-                what = ", ".join(filter(None, (part(k, v) for k, v in named.items() if k != STATISTIC)))
+                what = ", ".join(filter(None, map(part, plain, row)))
                 # Matchers have no energy, on any scene.
                 none = not there and not any(r.error for r in wanted)
                 (without if none else incomplete).append(f"{statistic} of {what or 'all'}")
@@ -168,7 +169,7 @@ def _refuse_twins(results: Sequence[Result]) -> None:
     # Mostly the axes tell already.
     alike: dict[Any, list[Result]] = {}
     for r in results:
-        alike.setdefault((r.scene, r.method, frozenset((k, _hashable(v)) for k, v in r.axes.items())), []).append(r)
+        alike.setdefault((r.scene, r.method, str(sorted(r.axes.items()))), []).append(r)
     seen = set()
     for r in (r for same in alike.values() if len(same) > 1 for r in same):
         identity = (r.scene, r.method, json.dumps([dict(r.parameters), dict(r.axes)], sort_keys=True))

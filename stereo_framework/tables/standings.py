@@ -126,7 +126,9 @@ class Standings:
         return [int(i) for i in np.argsort(self.totals(weights), kind="stable")[:count]]
 
 
-def standings(results: Sequence[Result], measures: Sequence[str] = DEFAULT_MEASURES) -> Standings:
+def standings(
+    results: Sequence[Result], measures: Sequence[str] = DEFAULT_MEASURES, methods_of: Sequence[str] | None = None
+) -> Standings:
     """The scores that results hold, side by side.
 
     Parameters
@@ -135,6 +137,8 @@ def standings(results: Sequence[Result], measures: Sequence[str] = DEFAULT_MEASU
         Of one protocol. A failed run has no scores.
     measures : sequence of str
         Statistics, or names of groups: ``hci`` is the nine HCI metrics.
+    methods_of : sequence of str, optional
+        The `setting_names` of the results, where they are known already.
 
     Raises
     ------
@@ -147,7 +151,7 @@ def standings(results: Sequence[Result], measures: Sequence[str] = DEFAULT_MEASU
     if not results or not names:
         raise ParameterError("nothing to compare: no results" if names else "nothing to compare: no measures")
     table: dict[tuple[str, str], Result] = {}
-    for r, method in zip(results, setting_names(results), strict=True):
+    for r, method in zip(results, setting_names(results) if methods_of is None else methods_of, strict=True):
         if (method, r.scene) in table:
             raise ParameterError(
                 f"{r.scene}: two results of {method!r}; keep one with where, or give each method a name of its own"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -106,6 +107,7 @@ def is_number(item: object) -> bool:
     return isinstance(item, int | float) and not isinstance(item, bool) and not math.isnan(item)
 
 
+@functools.cache
 def better(name: str) -> str:
     """Which direction of a statistic is better: ``lower``, ``higher`` or, for what is neither, ``""``."""
     if name == "energy" or name.partition(".")[0] == "seconds":

@@ -1,6 +1,7 @@
 """Results stores that are damaged, foreign, of the first version, on disks that are full or cannot be written to, or being written."""
 
 import contextlib
+import math
 import os
 import random
 import resource
@@ -125,6 +126,8 @@ DAMAGES = {
     "a map elsewhere": text("map", "../../etc/passwd"),
     "another version": sql("UPDATE meta SET value = '2'"),
     "no number of a version": sql("UPDATE meta SET value = 'new'"),
+    "a digit": text("statistics", '{"bad_pixels_nonocc": 0.5}'),
+    "a letter": text("method", "wIndow"),
     "a foreign table": sql("ALTER TABLE results RENAME COLUMN axes TO birds"),
 }
 
@@ -364,3 +367,27 @@ def test_a_study_that_is_spoiled_while_it_is_used_is_told(tmp_path):
             StereoFrameworkError, match=r"study.sqlite: a trial cannot be read or written: no such table: trial_values"
         ):
             list(trials)
+
+
+def test_a_flipped_digit_is_no_result(tmp_path):
+    path = filled(tmp_path / "out")
+    DAMAGES["a digit"](path)
+    with Store(path.parent) as store:
+        assert store.get("6 window p").statistics == {"bad_pixels_nonocc": 6 / 8}
+        with pytest.raises(DataError, match="the result '7 window p' is not what was written.*--salvage NEW"):
+            store.get("7 window p")
+    assert salvage(path.parent, tmp_path / "new") == (COUNT - 1, 1)
+
+
+def test_results_of_before_there_were_sums(tmp_path):
+    """They are read as they are; what is added beside them has a sum."""
+    path = filled(tmp_path / "out", 2)
+    sql("ALTER TABLE results DROP COLUMN sum")(path)
+    with Store(path.parent) as store:
+        assert store.get("1 window p").statistics == {"bad_pixels_nonocc": 1 / 8}
+    with Store(path.parent, create=True) as store:
+        store.add("2 window p", one(2, energy=math.nan))
+        assert [(r.id, r.energy) for r in store.results()] == [(f"{i:016x}", None) for i in range(3)]
+    assert salvage(path.parent, tmp_path / "new") == (3, 0)
+    sql("UPDATE results SET energy = 3 WHERE key LIKE '2 %'")(path)
+    assert call("results", path.parent).exit_code == 2

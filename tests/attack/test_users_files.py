@@ -1,6 +1,7 @@
 """What belongs to the user stays as it is: scripts beside the results, plug-ins that nobody asked for, inputs."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,9 @@ from stereo_framework import limits
 from stereo_framework.cli.main import app
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
 from stereo_framework.errors import DataError, ScriptError
-from stereo_framework.io import file_stem, name_fault, read_image, write_image, write_own
+from stereo_framework.io import file_stem, name_fault, read_image, write_disparity, write_image, write_own
+from stereo_framework.io._files import RECORD
+from stereo_framework.page.page import Page, Picture, Section
 from stereo_framework.script import load
 from stereo_framework.tables.tables import csv_text
 
@@ -188,8 +191,18 @@ def test_check_without_plug_ins(tmp_path, stranger):
 def test_the_limit_of_pixels_can_be_moved(tmp_path, monkeypatch):
     write_image("a.png", np.zeros((20, 30), np.uint8))
     monkeypatch.setenv("STEREO_MAX_PIXELS", "599")
-    with pytest.raises(DataError, match=r"a\.png: says 30x20 pixels; at most 599 are read \(STEREO_MAX_PIXELS=N"):
+    with pytest.raises(
+        DataError, match=r"a\.png: says 30x20 pixels; at most 599 are read \(--max-pixels N, or STEREO_MAX_PIXELS=N"
+    ):
         read_image("a.png")
+    result = call("match", "a.png", "a.png", "--max-pixels", "500")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "a.png: says 30x20 pixels; at most 500 are read" in result.stderr
+    # The option is for the one command.
+    with pytest.raises(DataError, match="at most 599 are read"):
+        read_image("a.png")
+    with limits.pixels(600):
+        assert read_image("a.png").shape == (20, 30)
     monkeypatch.setenv("STEREO_MAX_PIXELS", "600")
     assert read_image("a.png").shape == (20, 30)
     monkeypatch.setenv("STEREO_MAX_PIXELS", "many")
@@ -218,6 +231,14 @@ def test_scripts_from_pipes(tmp_path):
     result = subprocess.run(command, input=METHOD.encode(), capture_output=True, check=False)
     assert (result.returncode, result.stderr) == (0, b""), result.stderr
     assert result.stdout.startswith(b"/dev/stdin: fine; 1 run")
+
+
+@pytest.mark.parametrize("words", [["x" * 50_000], ["--" + "x" * 50_000], ["match", "--" + "x" * 50_000]])
+def test_wrong_words_are_shown_shortened(words):
+    result = call(*words)
+    assert result.exit_code == 2
+    assert re.search(r"\(500\d\d characters\)", result.stderr)
+    assert len(result.stderr) < 1000
 
 
 # --- the last catch ---------------------------------------------------------------------------------------------------
@@ -309,3 +330,68 @@ def test_every_text_file_has_an_encoding():
             if name == "open" and isinstance(node.func, ast.Name) and not any("b" in str(mode) for mode in modes):
                 found.append(f"{path.name}:{node.lineno}")
     assert found == []
+
+
+# --- what else stands in output folders -------------------------------------------------------------------------------
+
+_MINE = b"<svg>mine</svg>"
+_DRAWN = (
+    METHOD
+    + "aggregation: [box]\nsweep: {grid: {aggregation.box.size: [3, 5]}}\n"
+    + "report: {plots: {p: {x: aggregation.box.size, y: bad_pixels_all}}, tables: {t: {rows: scene, columns: aggregation.box.size, value: bad_pixels_all}}}\n"
+)
+
+
+def test_files_of_others_beside_results(tmp_path):
+    (tmp_path / "drawn.yaml").write_text(_DRAWN)
+    paths = [tmp_path / "o" / name for name in ("plots/p.svg", "tables/t.md", "report.html")]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_MINE)
+    again = "run", "drawn.yaml", "--report", "--out", "o"
+    result = call(*again)
+    told = [line for line in result.stderr.splitlines() if "was not written by this program, and is not overwritten" in line]
+    assert [path.name in line for path, line in zip(paths, told, strict=True)] == [True] * 3
+    assert [path.read_bytes() for path in paths] == [_MINE] * 3
+    for path in paths:
+        path.unlink()
+    assert call(*again).exit_code == 0
+    # A folder of a version that kept no record goes on.
+    (tmp_path / "o" / RECORD).unlink()
+    for path in paths:
+        path.write_bytes(_MINE)
+    assert call(*again).exit_code == 0
+    assert all(path.read_bytes() != _MINE for path in paths)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("pictures/map_overview.png", ["evaluate", "map.pfm", "--scene", "synthetic/planes", "--name", "map"]),
+        ("comparison.png", ["compare", "map.pfm", "other.pfm", "--scene", "synthetic/planes"]),
+    ],
+)
+def test_files_of_others_beside_pictures(tmp_path, name, arguments):
+    truth = stereo_framework.load_scene("synthetic/planes").truth
+    write_disparity("map.pfm", truth)
+    write_disparity("other.pfm", truth + 1)
+    path = tmp_path / "o" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(_MINE)
+    result = call(*arguments, "--out", "o")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert f"{name}: was not written by this program, and is not overwritten" in result.stderr
+    assert path.read_bytes() == _MINE
+    path.unlink()
+    assert call(*arguments, "--out", "o").exit_code == 0
+    assert call(*arguments, "--out", "o").exit_code == 0
+
+
+def test_pictures_of_a_page_that_are_somebody_elses_stay(tmp_path):
+    page = Page("p", sections=[Section("s", [Picture("<svg/>", "a drawing")])])
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets/p-7.svg").write_bytes(_MINE)
+    for _ in range(2):
+        page.write(tmp_path / "p.html")
+    assert sorted(path.name for path in (tmp_path / "assets").iterdir()) == ["p-0.svg", "p-7.svg"]

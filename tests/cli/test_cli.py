@@ -548,7 +548,7 @@ def test_boundary(cli, script, tmp_path):
     assert result.exit_code == 0, result.output
     for part in ("Expected", "feasibility boundary of synthetic/planes", "aggregation.box.size=", "answer.yaml"):
         assert part in result.stdout
-    assert {p.suffix for p in (tmp_path / "b").iterdir()} == {".png", ".svg", ".yaml"}
+    assert {p.suffix for p in (tmp_path / "b").iterdir()} - {""} == {".png", ".svg", ".yaml"}
     # The answer runs, to the rates that it promised.
     again = json.loads(cli("run", tmp_path / "b" / "answer.yaml", "--json").stdout)
     rates = {r["scene"]: r["statistics"]["error_rate"] for r in again}

@@ -71,7 +71,7 @@ def test_files(tmp_path):
     assert "</svg>" in (tmp_path / "a.svg").read_text()
     with pytest.raises(DataError, match=r"a.pdf: expected a .png or .svg file$"):
         write_figure(tmp_path / "a.pdf", roc_figure(METHODS))
-    with pytest.raises(DataError, match="cannot be written: No such file or directory$"):
+    with pytest.raises(DataError, match="cannot be written: there is no folder "):
         write_figure(tmp_path / "none" / "a.png", roc_figure(METHODS))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from stereo_framework.errors import DataError
 from stereo_framework.io import write_image
+from stereo_framework.io._files import RECORD
 from stereo_framework.page.page import Cell, Details, Folded, Page, PageTable, Picture, Section, Statement, Text, mark_best
 
 
@@ -53,7 +54,7 @@ class _Reader(HTMLParser):
 
 def test_the_file_is_whole_and_holds_everything(page, tmp_path):
     page.write(tmp_path / "new" / "page.html", single_file=True)
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["page.html"]
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"page.html", RECORD}
     text = (tmp_path / "new" / "page.html").read_text()
     reader = _Reader()
     reader.feed(text)
@@ -76,6 +77,7 @@ def test_pictures_beside_a_page(page, tmp_path):
     assets.mkdir()
     for name in ("page-9.js", "page-9-1.js", "notes.txt"):
         (assets / name).write_text("earlier")
+    (tmp_path / RECORD).write_text("page.html\nassets/page-9.js\n")
     page.write(tmp_path / "page.html")
     reader = _Reader()
     reader.feed((tmp_path / "page.html").read_text())
@@ -88,9 +90,9 @@ def test_pictures_beside_a_page(page, tmp_path):
 
 def test_a_page_that_cannot_be_written(page, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=r"file/assets: cannot be written"):
+    with pytest.raises(DataError, match=r"file: cannot be written"):
         page.write(tmp_path / "file" / "page.html")
-    with pytest.raises(DataError, match=r"file/page.html: cannot be written"):
+    with pytest.raises(DataError, match=r"file: cannot be written"):
         page.write(tmp_path / "file" / "page.html", single_file=True)
 
 
