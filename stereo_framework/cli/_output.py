@@ -97,28 +97,35 @@ def print_results(
     errors: bool = True,
     protocol: bool = False,
     data: Path | None = None,
-) -> None:
+    most: int | None = None,
+    averaged: bool = True,
+) -> int:
     """Print results, one table for each protocol and what it is, in short or whole, under it, then warnings and, if wanted, errors.
 
-    A table over several scenes ends with the average that the protocol prescribes.
+    A table over several scenes ends with the average that the protocol prescribes, over all results, also where just the first `most` of each
+    protocol are printed. How many are printed is returned.
     """
     from stereo_framework.tables.averages import averages
     from stereo_framework.tables.tables import listing
     from stereo_framework.tables.words import setting_name
 
-    means = averages(results, data)
+    means = averages(results, data) if averaged else []
+    printed: list[Result] = []
     for text in dict.fromkeys(r.protocol_text for r in results):
-        table = listing([r for r in (*results, *means) if r.protocol_text == text], columns)
+        same, own = ([r for r in these if r.protocol_text == text] for these in (results, means))
+        table = listing([*same[:most], *own], columns)
+        printed += same[:most]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text, protocol))
     warned: dict[tuple[str, str], list[str]] = {}
-    for result in results:
+    for result in printed:
         for warning in result.warnings:
             warned.setdefault((result.scene, warning.removeprefix(f"{result.scene}: ")), []).append(setting_name(result))
         if result.error and errors:
             print(f"error: {result.scene} {setting_name(result)}: {result.error}", file=sys.stderr)
     for (scene, warning), settings in warned.items():
         print(f"warning: {scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}", file=sys.stderr)
+    return len(printed)
 
 
 def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:

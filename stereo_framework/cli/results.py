@@ -102,7 +102,10 @@ def results(
         most = limit if limit and kind == "table" and output is None else count
         with _target(None if kind == "parquet" else output):
             if table is None:
-                print_all(found.sort(*_names(sort))[:most], _names(columns), kind, output, protocol=protocol)
+                count, most = (
+                    len(found),
+                    print_all(found.sort(*_names(sort)), _names(columns), kind, output, protocol=protocol, most=limit),
+                )
                 if kind == "table":
                     print(f"{len(found)} results")
             else:
@@ -198,8 +201,9 @@ def print_all(
     *,
     protocol: bool = False,
     data: Path | None = None,
-) -> None:
-    """Every result: all it holds for machines; for people a table a protocol, with the protocol's average over the scenes."""
+    most: int | None = None,
+) -> int:
+    """Results: all they hold for machines; for people a table a protocol, of its first `most` rows if any, with its average over the scenes. How many were printed."""
     from stereo_framework.tables.averages import averages
     from stereo_framework.tables.formats import to_text, write_parquet
     from stereo_framework.tables.tables import listing, tidy, to_csv
@@ -211,12 +215,13 @@ def print_all(
     elif kind == "json":
         _output.print_json([r.record() for r in found])
     elif kind == "table":
-        _output.print_results(found, columns, protocol=protocol, data=data)
+        return _output.print_results(found, columns, protocol=protocol, data=data, most=None if output else most or None)
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
         every = [*found, *averages(found, data)]
         tables = (listing([r for r in every if r.protocol_text == text], columns) for text in protocols)
         print("\n".join(to_text(table, kind) for table in tables), end="")
+    return len(found)
 
 
 def _print_table(table: Table, kind: str, output: Path | None, texts: Collection[str], protocol: bool) -> None:

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from stereo_framework.sweep.plan import Task
 
 _MOST_ROWS = 200
-"""So many results are printed of those that are stored; 'results' shows all."""
+"""So many results of a protocol are printed of those that are stored; 'results' shows all."""
+
+_MOST_READ = 5000
+"""So many are read for that; where there are more, no averages over scenes are told."""
 
 _REPLACED = ("name", "measure", "measures")
 
@@ -132,18 +135,20 @@ def run(
     if isinstance(hopeless, int):
         return hopeless
     reported = any(s.report for s in scripts)
-    shown = sorted(found) if out is None or json or reported else sorted(found)[:_MOST_ROWS]
+    shown = sorted(found) if out is None or json or reported else sorted(found)[:_MOST_READ]
     results = _results(found, shown, tasks, out)
     plots = _plots(results, [s.resolved for s in scripts], out) if out is not None and reported else False
     if json:
         _output.print_json([r.record() for r in results])
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        printed = results if out is None else results[:_MOST_ROWS]
-        _output.print_results(printed, wanted, errors=not hopeless, protocol=protocol, data=data)
+        most, whole = None if out is None else _MOST_ROWS, len(results) == len(found)
+        printed = _output.print_results(
+            results, wanted, errors=not hopeless, protocol=protocol, data=data, most=most, averaged=whole
+        )
         if out is not None:
-            if len(results) < len(found):
-                print(f"the first {len(results)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
+            if printed < len(found):
+                print(f"the first {printed} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     if report and out is not None:
