@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.kernels.block_means import block_means
 from stereo_framework.scene import Image, Scene, Search
 from stereo_framework.volume import Domain
 
@@ -124,6 +125,6 @@ def _blocks(array: NDArray, factor: int) -> NDArray:
 
 
 def _shrunk(image: Image, factor: int) -> Image:
-    mean = _blocks(image, factor).mean(axis=(1, 3), dtype=np.float32)
+    mean = block_means(_blocks(image, factor))
     found: Image = np.rint(mean).astype(np.uint8) if image.dtype == np.uint8 else mean
     return found

@@ -100,8 +100,9 @@ def differences(reference: Image, match: Image, search: Search, look: View) -> t
     places = columns - search.direction * np.rint(np.where(known, look.disparity, 0)).astype(np.int64)
     known &= (places >= 0) & (places < columns.size)
     left, right = (image.reshape(*image.shape[:2], -1) for image in (reference, match))
-    met = np.take_along_axis(right, np.clip(places, 0, columns[-1])[..., None], axis=1)
-    return known, left.astype(np.float32) - met.astype(np.float32)
+    places = np.clip(places, 0, columns[-1]) + np.arange(len(right))[:, None] * columns.size
+    met = right.reshape(places.size, -1).take(places.reshape(-1), axis=0).reshape(left.shape)
+    return known, np.subtract(left, met, dtype=np.float32)
 
 
 class Views(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,9 +55,17 @@ class Costs:
     @cached_property
     def largest(self) -> np.float32:
         """The largest cost of a cell that counts, at least a little above 0."""
+        span, costs, most = self._span, self.volume.costs, _TINY
+        full = np.flatnonzero(span[:, 1] - span[:, 0] == costs.shape[2])
+        if self.domain is None and full.size:
+            # NumPy is faster than a kernel where all levels are in view, which is so in columns side by side.
+            there = costs[:, full[0] : full[-1] + 1].max()
+            if there < self.none:
+                span, most = span.copy(), max(most, np.float32(there))
+                span[full] = 0
         found = np.empty(len(self.disparity), np.float32)
-        self._scan(cost_scans.highest, self.none, type(self.none)(0), found)
-        return max(found.max(), _TINY)
+        self._scan(cost_scans.highest, self.none, type(self.none)(0), found, span=span)
+        return max(found.max(), most)
 
     @property
     def least(self) -> np.float32:
@@ -89,7 +98,10 @@ class Costs:
     def total(self) -> NDArray[np.float64]:
         """The sum of all levels' costs, in their own unit."""
         found = np.empty(self.disparity.shape, np.float64)
-        self._scan(cost_scans.means, self.none, found)
+        if isinstance(self.none, np.uint16) and self.volume.costs.max() < self.none:
+            self._scan(cost_scans.whole_means, found)
+        else:
+            self._scan(cost_scans.means, self.none, found)
         return self.volume.search.levels * found
 
     def beside(self, step: int) -> Map:
@@ -131,6 +143,17 @@ class Costs:
             mean = self._map(add, base)
         return self.volume.search.levels * mean
 
+    @property
+    def likelihoods(self) -> tuple[Map, Map]:
+        """The sums over the levels of exp(-c) and of c exp(-c), where c is a cost as a share of the largest."""
+        if not isinstance(self.none, np.uint16):
+            return self.sums(_likely, excess=False), self.sums(_weighted, excess=False)
+        shares = np.arange(int(self.none) + 1, dtype=np.float32) / self.largest
+        likely, weighted = np.empty_like(self.disparity), np.empty_like(self.disparity)
+        kernel = functools.partial(_tabled_twice, (_likely(shares), _weighted(shares)))
+        self._scan(kernel, likely, weighted)
+        return self.volume.search.levels * likely, self.volume.search.levels * weighted
+
     def told(self, values: NDArray) -> Map:
         """A finished map: float32, the lowest value where there is no estimate."""
         known = ~np.isnan(self.disparity)
@@ -153,9 +176,10 @@ class Costs:
         self._scan(kernel, *arguments, found)
         return found
 
-    def _scan(self, kernel: Callable[..., None], *arguments: Any) -> None:
-        """Call a kernel on the costs of some rows at a time, and on the same rows of all maps among its arguments."""
-        costs, span, domain = self.volume.costs, self._span, self.domain
+    def _scan(self, kernel: Callable[..., None], *arguments: Any, span: NDArray[np.int32] | None = None) -> None:
+        """Call a kernel on the costs of some rows at a time, and on the same rows of all maps among its arguments; `span`: if not all that is in view."""
+        costs, domain = self.volume.costs, self.domain
+        span = self._span if span is None else span
 
         def rows(start: int, stop: int) -> list[Any]:
             return [a[start:stop] if isinstance(a, np.ndarray) else a for a in arguments]
@@ -173,6 +197,18 @@ class Costs:
                 kernel(block.costs, span, *rows(top, bottom))
 
         over_rows(run, costs.shape[0], costs.size)
+
+
+def _likely(costs: NDArray) -> NDArray:
+    return np.exp(-costs)
+
+
+def _weighted(costs: NDArray) -> NDArray:
+    return costs * np.exp(-costs)
+
+
+def _tabled_twice(tables: tuple[Map, Map], costs: NDArray, span: NDArray, likely: Map, weighted: Map) -> None:
+    cost_scans.tabled_twice(costs, span, *tables, likely, weighted)
 
 
 def _finite(costs: Map) -> Map:

@@ -42,6 +42,5 @@ def entropy(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> 
     -1.268
     """
     costs = Costs(disparity, volume, domain)
-    likely = costs.sums(lambda c: np.exp(-c), excess=False)
-    weighted = costs.sums(lambda c: c * np.exp(-c), excess=False)
+    likely, weighted = costs.likelihoods
     return costs.told(-np.log(likely) - weighted / likely)

@@ -57,8 +57,10 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
     known = ~np.isnan(disparity)
     found = np.zeros(disparity.shape, np.float32)
     table = coefficients()
-    score = combined({name: confidence[name][known] for name in MEASURES}, table["weights"], table["intercept"])
-    found[known] = 1 / (1 + np.exp(-score))
+    # Values that are there everywhere need no choosing.
+    chosen = ... if known.all() else known
+    score = combined({name: confidence[name][chosen] for name in MEASURES}, table["weights"], table["intercept"])
+    found[chosen] = 1 / (1 + np.exp(-score))
     return found
 
 

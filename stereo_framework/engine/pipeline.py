@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
-from stereo_framework.engine.links import MATCH, RESTORE, Link, running_order
+from stereo_framework.engine.links import BOTH, REFERENCE, RESTORE, Link, running_order
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, holds_volume, peak_memory
 from stereo_framework.engine.steps import Step
@@ -199,8 +199,7 @@ class Pipeline(Shown):
         if self.scheme:
             inner = replace(self, scheme=self.scheme[1:])
             work = (self.scheme[0], inner)
-            address = f"scheme.{self.scheme[0].stage.name}"
-            return [Link(address, work), *([Link(address, work, MATCH)] if both else [])]
+            return [Link(f"scheme.{self.scheme[0].stage.name}", work, BOTH if both else REFERENCE)]
         steps: list[tuple[str, Any]] = [("alternatives", self.alternatives)] if self.alternatives else []
         stages = [(address, b) for address, b in self.own_stages() if b.stage.slot != "matching_cost"]
         for i, (address, bound) in enumerate(stages):

@@ -137,6 +137,7 @@ def exchanged(state: State) -> State:
         "domain": state["domain"] and state["domain"].exchanged(search),
         "scene": state["scene"] and _other_view(state["scene"], search),
         "alternatives": {name: view[::-1] for name, view in state["alternatives"].items()},
+        "parts": state["parts"],
         "protected": (),
     }
     return found | {"invalid": found["domain"] and found["domain"].invalid(found["search"], found["reference"].shape[:2])}

@@ -318,17 +318,50 @@ def _run_alternatives(alternatives: Sequence[tuple[str, Method]], both: bool, vi
 
 
 def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]) -> None:
-    """Run a method under a scheme, which makes the pairs that it is run on."""
+    """Run a method under a scheme, which makes the pairs that it is run on, for one view or for both."""
     scheme, method = work
-    state = view_of(views, view)
-    pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
-    parts = state["parts"]
-    solve = method if parts is None else functools.partial(kept_match, method, folder=parts)
-    match = scheme({"solve": solve, "pair": pair})
-    if not isinstance(match, Match) or match.disparity.shape != pair.shape:
-        found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
-        raise WrongReturn(scheme.stage, f"{found}; expected a Match of {pair.shape}")
-    state["match of a scheme"] = match
+    # A scheme that cuts pairs up cuts the exchanged one in other places.
+    together = view == BOTH and scheme.stage.largest is None and _same_from_both_sides(method)
+    solve = _solver_of_both(method) if together else method
+    for one in (REFERENCE, MATCH) if view == BOTH else (view,):
+        state = view_of(views, one)
+        pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
+        parts = state["parts"]
+        match = scheme({"solve": solve if parts is None else functools.partial(kept_match, method, folder=parts), "pair": pair})
+        if not isinstance(match, Match) or match.disparity.shape != pair.shape:
+            found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
+            raise WrongReturn(scheme.stage, f"{found}; expected a Match of {pair.shape}")
+        state["match of a scheme"] = match
+
+
+def _same_from_both_sides(method: Method) -> bool:
+    """Whether the view of the match image that a method gives with the other is the one that it gives of the exchanged pair."""
+    one_sided = ("alternatives", "matcher", "scheme")
+    return not any(
+        link.slot in one_sided or (link.slot == "preprocessing" and link.bound and link.bound.stage.data[0] == "reference")
+        for link in method.links()
+    )
+
+
+def _solver_of_both(method: Method) -> Callable[[Pair], Match]:
+    """A method that matches both views of a pair at once, and gives the other's match when it is asked for the exchanged pair."""
+    kept: list[tuple[Pair, Match]] = []
+
+    def solve(pair: Pair) -> Match:
+        if pair.domain is not None:
+            return method(pair)
+        for other, match in kept:
+            images = (pair.reference, other.match), (pair.match, other.reference)
+            if pair.exchanged().search == other.search and all(np.array_equal(*two) for two in images):
+                return match
+        [(_, outcome)] = Tree([method], both=True).walk(pair)
+        if isinstance(outcome, Exception):
+            raise outcome
+        kept.append((pair, outcome[1]))
+        found: Match = outcome[0]
+        return found
+
+    return solve
 
 
 def _told_sure(confidence: Any, state: State) -> Any:

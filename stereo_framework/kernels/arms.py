@@ -11,6 +11,9 @@ from stereo_framework.kernels.threads import over_rows
 Arms = NDArray[np.uint8]
 """Pixels beside the pixel itself, to the left, to the right, up and down; (4, rows, positions)."""
 
+# Rows and columns from a pixel to the next one on its arms.
+_SIDES = ((0, -1), (0, 1), (-1, 0), (1, 0))
+
 LONGEST = 255
 """Arms are shorter, so that they fit into a byte."""
 
@@ -35,44 +38,74 @@ def arms(image: NDArray, length: int, threshold: float, far: int, far_threshold:
         Read-only to whoever gets it: it may be kept for others.
     """
     rows, columns = image.shape[:2]
-    pixels = np.ascontiguousarray(image).reshape(rows, columns, -1)
-    found = np.empty((4, rows, columns), np.uint8)
+    # Three channels, known to the compiler; of grey images two are 0.
+    channels = np.moveaxis(image.reshape(rows, columns, -1), 2, 0)
+    colours = np.zeros((3, rows, columns), np.float32)
+    colours[: len(channels)] = channels
+    found = np.zeros((4, rows, columns), np.uint8)
+    near_limit, far_limit = _least_above(threshold), _least_above(min(threshold, far_threshold))
 
     def run(start: int, stop: int) -> None:
-        _kernel(pixels, start, length, threshold, far, far_threshold, found[:, start:stop])
+        _kernel(colours, start, stop, length, near_limit, far, far_limit, found)
 
     over_rows(run, rows, 40 * rows * columns)
     return found
 
 
-@kernel
-def _kernel(image: NDArray, start: int, length: int, threshold: float, far: int, far_threshold: float, arms: Arms) -> None:
-    """Arms of the rows from `start` on of a whole image ``(rows, columns, channels)``."""
-    last, end = image.shape[0] - 1, image.shape[1] - 1
-    for y in range(arms.shape[1]):
-        at = start + y
-        for x in range(arms.shape[2]):
-            arms[0, y, x] = _arm(image, at, x, 0, -1, min(length - 1, x), threshold, far, far_threshold)
-            arms[1, y, x] = _arm(image, at, x, 0, 1, min(length - 1, end - x), threshold, far, far_threshold)
-            arms[2, y, x] = _arm(image, at, x, -1, 0, min(length - 1, at), threshold, far, far_threshold)
-            arms[3, y, x] = _arm(image, at, x, 1, 0, min(length - 1, last - at), threshold, far, far_threshold)
+def _least_above(limit: float) -> np.float32:
+    """The least float32 that is not below a limit: float32 differences are below it when they are below the limit."""
+    found = np.float32(limit)
+    return found if float(found) >= limit else np.nextafter(found, np.float32(np.inf))
 
 
 @kernel
-def _arm(
-    image: NDArray, y: int, x: int, down: int, right: int, most: int, threshold: float, far: int, far_threshold: float
+def _kernel(
+    colours: NDArray[np.float32], start: int, stop: int, length: int, threshold: float, far: int, far_threshold: float, arms: Arms
+) -> None:
+    """Arms of the rows from `start` to `stop` - 1 of a whole image ``(channels, rows, columns)``."""
+    _, rows, columns = colours.shape
+    flat, alive = colours.reshape(-1), np.empty(columns, np.uint8)
+    for y in range(start, stop):
+        for side, (down, right) in enumerate(_SIDES):
+            # Arms of a row grow together, pixel by pixel, as long as one of them does.
+            alive[:] = 1
+            for i in range(1, length):
+                v = y + i * down
+                first, last = max(-i * right, 0), columns - max(i * right, 0)
+                if not 0 <= v < rows or first >= last:
+                    break
+                limit = threshold if i <= far else far_threshold
+                own, end = y * columns + first, v * columns + first + i * right
+                before, plane = end - down * columns - right, rows * columns
+                if _grow(flat, own, end, before, plane, limit, threshold, alive[first:last], arms[side, y, first:last]) == 0:
+                    break
+
+
+@kernel
+def _grow(
+    colours: NDArray[np.float32],
+    own: int,
+    end: int,
+    before: int,
+    plane: int,
+    limit: float,
+    threshold: float,
+    alive: NDArray[np.uint8],
+    arms: NDArray[np.uint8],
 ) -> int:
-    """Length of an arm of at most `most` pixels."""
-    v, u = y, x
-    for i in range(1, most + 1):
-        v, u = v + down, u + right
-        limit = threshold if i <= far else min(threshold, far_threshold)
-        # Unsigned indices need no wraparound check.
-        row, column, row_before, column_before = np.uint64(v), np.uint64(u), np.uint64(v - down), np.uint64(u - right)
-        for c in range(image.shape[2]):
-            value = np.float32(image[row, column, c])
-            apart = abs(value - np.float32(image[np.uint64(y), np.uint64(x), c]))
-            step = abs(value - np.float32(image[row_before, column_before, c]))
-            if not (apart < limit and step < threshold):
-                return i - 1
-    return most
+    """Let the arms of pixels from `own` on that still grow take the pixels from `end` on, which come after those from `before` on; how many did.
+
+    `plane`: from one channel to the next.
+    """
+    a, b, c = np.uint64(own), np.uint64(end), np.uint64(before)
+    second, third = np.uint64(plane), np.uint64(2 * plane)
+    grown = 0
+    for n in range(alive.shape[0]):
+        i = np.uint64(n)
+        red, green, blue = colours[b + i], colours[b + second + i], colours[b + third + i]
+        apart = max(max(abs(red - colours[a + i]), abs(green - colours[a + second + i])), abs(blue - colours[a + third + i]))
+        step = max(max(abs(red - colours[c + i]), abs(green - colours[c + second + i])), abs(blue - colours[c + third + i]))
+        alive[i] &= np.uint8((apart < limit) & (step < threshold))
+        arms[i] += alive[i]
+        grown += alive[i]
+    return grown

@@ -109,6 +109,20 @@ def means(costs: NDArray, span: Span, none: Any, out: NDArray[np.float64]) -> No
             out[y, x] = total / max(count, 1.0)
 
 
+@kernel
+def whole_means(costs: NDArray[np.uint16], span: Span, out: NDArray[np.float64]) -> None:
+    """The same of whole numbers that all count."""
+    rows, columns, levels = costs.shape
+    flat = costs.reshape(-1)
+    for y in range(rows):
+        for x in range(columns):
+            # Slices cost more than the loop, and unsigned indices need no wraparound check.
+            first, count, total = np.uint64((y * columns + x) * levels + span[x, 0]), span[x, 1] - span[x, 0], np.int64(0)
+            for k in range(count):
+                total += np.int64(flat[first + np.uint64(k)])
+            out[y, x] = np.float64(total) / max(count, 1)
+
+
 @kernel(fastmath={"reassoc"})
 def tabled(costs: NDArray, span: Span, base: Labels, table: Map, out: Map) -> None:
     """The mean over the levels of what a table holds for the excess of a cost, a whole number, over `base`; what is below counts as `base`."""
@@ -122,6 +136,22 @@ def tabled(costs: NDArray, span: Span, base: Labels, table: Map, out: Map) -> No
             out[y, x] = total / np.float32(own.shape[0]) if own.shape[0] else table[0]
 
 
+@kernel(fastmath={"reassoc"})
+def tabled_twice(costs: NDArray, span: Span, table: Map, other: Map, out: Map, other_out: Map) -> None:
+    """The means over the levels of what two tables hold for the costs, whole numbers."""
+    rows, columns, _ = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            own = costs[y, x, span[x, 0] : span[x, 1]]
+            total, other_total = np.float32(0), np.float32(0)
+            for k in range(own.shape[0]):
+                total += table[np.uint32(own[k])]
+                other_total += other[np.uint32(own[k])]
+            count = np.float32(own.shape[0])
+            out[y, x] = total / count if count else table[0]
+            other_out[y, x] = other_total / count if count else other[0]
+
+
 @kernel
 def best_of_met(
     costs: NDArray, span: Span, none: Any, labels: Labels, denominator: int, stride: int, direction: int, out: Map
@@ -131,18 +161,30 @@ def best_of_met(
     # Where pixels are met in the match image, in samples of which a pixel has `denominator`; they run forwards with the levels. In turn several
     # lines are written, so that none is read while the processor still writes it.
     least = np.empty((_LINES, (columns - 1) * denominator + (levels - 1) * stride + 1), costs.dtype)
+    own, met = costs.reshape(-1), least.reshape(-1)
     for y in range(rows):
         least[:] = none
         for x in range(columns):
-            met = least[x % _LINES, (columns - 1 - x if direction > 0 else x) * denominator :]
-            if stride == 1:
-                _take_lower(costs[y, x], met)
-            else:
-                _take_lower(costs[y, x], met[::stride])
+            place = columns - 1 - x if direction > 0 else x
+            _meet(own, (y * columns + x) * levels, levels, stride, met, x % _LINES * least.shape[1] + place * denominator)
         for i in range(1, _LINES):
             _take_lower(least[i], least[0])
         for x in range(columns):
             out[y, x] = least[0, (columns - 1 - x if direction > 0 else x) * denominator + labels[y, x] * stride]
+
+
+@kernel
+def _meet(costs: NDArray, cell: int, levels: int, stride: int, met: NDArray, place: int) -> None:
+    """Let the costs of a pixel, from `cell` on, undercut what stands at `place` and, for each level, `stride` further."""
+    first, at = np.uint64(cell), np.uint64(place)
+    if stride == 1:
+        for k in range(levels):
+            i, j = first + np.uint64(k), at + np.uint64(k)
+            met[j] = costs[i] if costs[i] < met[j] else met[j]
+    else:
+        for k in range(levels):
+            i, j = first + np.uint64(k), at + np.uint64(k * stride)
+            met[j] = costs[i] if costs[i] < met[j] else met[j]
 
 
 @kernel

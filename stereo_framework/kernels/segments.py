@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
 
-_DIGIT = 11
-"""Bits of a digit when differences are sorted: its counts are to stay in the first cache."""
 # To the right, downwards and along both diagonals: each pair of the eight neighbours once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
@@ -40,11 +39,12 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     rows, columns = image.shape[:2]
     smooth = _smoothed(image.reshape(rows, columns, -1).astype(np.float64), sigma)
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
-    _differences(smooth, differences)
+    over_rows(lambda start, stop: _differences(smooth, start, stop, differences), rows, 4 * smooth.size)
     first = np.empty(rows * columns, np.int32)
     flat = differences.reshape(-1)
-    order = _order(flat.view(np.uint64), np.arange(flat.size, dtype=np.uint32), np.empty(flat.size, np.uint32))
-    _join(order, flat, columns, scale, minimum, first)
+    inside = np.flatnonzero(flat != np.inf).astype(np.uint32)
+    order, ascending = _order(flat[inside])
+    _join(inside[order], ascending, columns, scale, minimum, first)
     # A segment is numbered by how many of the pixels up to its first one are the first of theirs.
     numbers = np.cumsum(first == np.arange(first.size), dtype=np.int32) - np.int32(1)
     return numbers[first].reshape(rows, columns)
@@ -57,30 +57,37 @@ def _smoothed(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
         return image
     weights = np.exp(-0.5 / sigma**2 * np.arange(reach + 1) ** 2)
     weights /= np.exp(-0.5 / sigma**2 * np.arange(-reach, reach + 1) ** 2).sum()
-    rows, columns, _ = image.shape
-    wide = np.pad(image, ((reach, reach), (0, 0), (0, 0)), mode="symmetric")
-    image = _weighted([wide[i : i + rows] for i in range(2 * reach + 1)], weights)
-    wide = np.pad(image, ((0, 0), (reach, reach), (0, 0)), mode="symmetric")
-    return _weighted([wide[:, i : i + columns] for i in range(2 * reach + 1)], weights)
-
-
-def _weighted(moved: list[NDArray[np.float64]], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weighted sum of an image moved by one pixel after the other; `weights`: of that in the middle and those around."""
-    reach = len(weights) - 1
-    found: NDArray[np.float64] = moved[reach] * weights[0]
-    both = np.empty_like(found)
-    for i in range(reach, 0, -1):
-        np.add(moved[reach - i], moved[reach + i], out=both)
-        both *= weights[i]
-        found += both
-    return found
+    rows, columns, channels = image.shape
+    for axis, step in ((0, columns * channels), (1, channels)):
+        around = [(0, 0)] * 3
+        around[axis] = reach, reach
+        wide = np.pad(image, around, mode="symmetric")
+        lines = wide.reshape(1 if axis == 0 else rows, -1)
+        image = np.empty_like(image)
+        _weighted(lines, step, weights, image.reshape(len(lines), -1))
+    return image
 
 
 @kernel
-def _differences(image: NDArray[np.float64], differences: NDArray[np.float64]) -> None:
-    """From each pixel to those one step away; what lies beyond the image is left as it is."""
+def _weighted(lines: NDArray[np.float64], step: int, weights: NDArray[np.float64], found: NDArray[np.float64]) -> None:
+    """The weighted sums of numbers `step` apart in each line; `weights`: of that in the middle and those around."""
+    reach = len(weights) - 1
+    for y in range(lines.shape[0]):
+        line, out = lines[y], found[y]
+        middle = line[reach * step :]
+        for i in range(out.shape[0]):
+            out[i] = middle[i] * weights[0]
+        for k in range(reach, 0, -1):
+            before, after, weight = line[(reach - k) * step :], line[(reach + k) * step :], weights[k]
+            for i in range(out.shape[0]):
+                out[i] += (before[i] + after[i]) * weight
+
+
+@kernel
+def _differences(image: NDArray[np.float64], start: int, stop: int, differences: NDArray[np.float64]) -> None:
+    """From each pixel of some rows to those one step away; what lies beyond the image is left as it is."""
     rows, columns, channels = image.shape
-    for y in range(rows):
+    for y in range(start, stop):
         for x in range(columns):
             for k, (down, right) in enumerate(_STEPS):
                 v, u = y + down, x + right
@@ -91,49 +98,48 @@ def _differences(image: NDArray[np.float64], differences: NDArray[np.float64]) -
                     differences[y, x, k] = np.sqrt(square)
 
 
-@kernel
-def _order(bits: NDArray[np.uint64], order: NDArray[np.uint32], scratch: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The places of numbers that are not negative, given by their bits, the least first, equal ones as they stand: digit by digit, the last first."""
-    counts = np.empty(1 << _DIGIT, np.int64)
-    for digit in range(-(-64 // _DIGIT)):
-        shift = np.uint64(digit * _DIGIT)
-        mask = np.uint64((1 << _DIGIT) - 1)
-        counts[:] = 0
-        for i in range(bits.shape[0]):
-            counts[(bits[i] >> shift) & mask] += 1
-        if counts[(bits[0] >> shift) & mask] == bits.shape[0]:
-            continue
-        place = 0
-        for i in range(counts.shape[0]):
-            place, counts[i] = place + counts[i], place
-        for i in range(bits.shape[0]):
-            key = (bits[order[i]] >> shift) & mask
-            scratch[counts[key]] = order[i]
-            counts[key] += 1
-        order, scratch = scratch, order
-    return order
+def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The places of numbers that are not negative in ascending order, equal ones as they stand, and the numbers in that order.
+
+    NumPy sorts numbers several times faster than places: a number's first bits and its place are sorted as one, and then those put right that
+    differ in the other bits alone.
+    """
+    # Bits of numbers that are not negative stand in the numbers' order, and the first one is 0.
+    bits, room = numbers.view(np.uint64), numbers.size.bit_length()
+    first = bits >> np.uint64(max(room - 1, 0))
+    first <<= np.uint64(room)
+    first |= np.arange(numbers.size, dtype=np.uint64)
+    first.sort()
+    order = (first & np.uint64((1 << room) - 1)).view(np.int64)
+    sorted_ = numbers[order]
+    if (sorted_[1:] < sorted_[:-1]).any():
+        first >>= np.uint64(room)
+        alike = first[1:] == first[:-1]
+        some = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
+        order[some] = order[some][np.argsort(sorted_[some], kind="stable")]
+        sorted_[some] = numbers[order[some]]
+    return order, sorted_
 
 
 @kernel
 def _join(
-    order: NDArray[np.uint32],
+    places: NDArray[np.uint32],
     differences: NDArray[np.float64],
     columns: int,
     scale: float,
     minimum: int,
     first: NDArray[np.int32],
 ) -> None:
-    """The first pixel of each pixel's segment. `order`: places of `differences`, the least first."""
+    """The first pixel of each pixel's segment. `places`: of the differences, pixel by pixel and step by step, the least difference first; they are overwritten."""
     size = np.ones(first.shape[0], np.int32)
     # The largest difference that a segment takes.
     limit = np.full(first.shape[0], scale)
     first[:] = np.arange(first.shape[0])
+    count = places.shape[0]
     for small_ones in (False, True):
-        for place in order:
-            difference = differences[place]
-            # Beyond the image; all that follow are too.
-            if difference == np.inf:
-                break
+        apart = 0
+        for i in range(count):
+            place, difference = places[i], differences[i]
             down, right = _STEPS[place % len(_STEPS)]
             pixel = int(place) // len(_STEPS)
             a, b = _first(first, pixel), _first(first, pixel + down * columns + right)
@@ -148,6 +154,11 @@ def _join(
                 first[b] = a
                 size[a] += size[b]
                 limit[a] = difference + scale / size[a]
+            else:
+                # Of all others both pixels are in one segment already.
+                places[apart], differences[apart] = place, difference
+                apart += 1
+        count = apart
     for pixel in range(first.shape[0]):
         first[pixel] = _first(first, pixel)
 

@@ -24,16 +24,10 @@ CLOSED_FLOAT = np.float32(1e6)
 
 def largest_open(costs: NDArray) -> int:
     """The largest of integer costs that is not `CLOSED`; of uint8 the largest there may be."""
-    return 255 if costs.dtype == np.uint8 else int(_largest(np.ascontiguousarray(costs).reshape(-1)))
-
-
-@kernel
-def _largest(costs: NDArray[np.uint16]) -> np.uint16:
-    largest = np.uint16(0)
-    for i in range(costs.shape[0]):
-        cost = costs[i] if costs[i] != np.uint16(CLOSED) else np.uint16(0)
-        largest = cost if cost > largest else largest
-    return largest
+    if costs.dtype == np.uint8:
+        return 255
+    largest = int(costs.max())
+    return largest if largest != CLOSED else int(np.max(costs, initial=0, where=costs != CLOSED))
 
 
 def path_sums(

@@ -84,30 +84,32 @@ def _edges(image: Image, steps: int, threshold: float) -> NDArray[np.bool_]:
     """Where an image has edges, as in `Penalties.match_edges`; read-only to whoever gets it: both views of a pair use it."""
     rows, columns = image.shape[:2]
     found = np.zeros((steps, rows + 1, columns + 2), np.bool_)
-    pixels = np.ascontiguousarray(image).reshape(rows, columns, -1)
+    channels = np.ascontiguousarray(np.moveaxis(image.reshape(rows, columns, -1), 2, 0), np.float32)
 
     def run(start: int, stop: int) -> None:
-        _edge_rows(pixels, np.float32(threshold), start, stop, found)
+        _edge_rows(channels, np.float32(threshold), start, stop, found)
 
     over_rows(run, rows, steps * image.size)
     return found
 
 
 @kernel
-def _edge_rows(image: NDArray, threshold: float, start: int, stop: int, edges: NDArray[np.bool_]) -> None:
-    _, columns, channels = image.shape
-    most = np.empty(columns, np.float32)
+def _edge_rows(image: NDArray[np.float32], threshold: float, start: int, stop: int, edges: NDArray[np.bool_]) -> None:
+    """Edges of some rows of an image ``(channels, rows, columns)``."""
+    channels, _, columns = image.shape
     for step in range(edges.shape[0]):
         down, right = STEPS[step]
         first, last = max(right, 0), columns + min(right, 0)
         for y in range(max(start, down), stop):
-            most[:] = 0
             for c in range(channels):
-                for x in range(first, last):
-                    apart = abs(np.float32(image[y, x, c]) - np.float32(image[y - down, x - right, c]))
-                    most[x] = max(most[x], apart)
-            for x in range(first, last):
-                edges[step, y, x + 1] = most[x] >= threshold
+                here, there = image[c, y, first:last], image[c, y - down, first - right : last - right]
+                _mark(here, there, threshold, edges[step, y, first + 1 : last + 1])
+
+
+@kernel
+def _mark(here: NDArray[np.float32], there: NDArray[np.float32], threshold: float, edges: NDArray[np.bool_]) -> None:
+    for x in range(here.shape[0]):
+        edges[x] |= abs(here[x] - there[x]) >= threshold
 
 
 def _between(image: NDArray, steps: int, measure: Callable[[NDArray, NDArray], NDArray]) -> NDArray:

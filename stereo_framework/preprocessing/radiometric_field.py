@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.kernels.block_means import block_means, channel_means
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
@@ -76,7 +77,7 @@ def radiometric_field(
         return reference, match
     values = apart[matched]
     middle = np.median(values, axis=0)
-    spread = np.median(np.abs(values - middle).mean(axis=1))
+    spread = np.median(channel_means(np.abs(values - middle)))
     limit = np.float32(4 * spread + 4)
     field = _average(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
     corrected = np.clip(reference.reshape(field.shape) - field, 0, 255)
@@ -95,7 +96,7 @@ def _average(
     weighted = np.concatenate([differences * matched[..., None], matched[..., None]], axis=2)
     around = ((0, -rows % side), (0, -columns % side), (0, 0))
     blocks = np.pad(weighted, around).reshape(-(-rows // side), side, -(-columns // side), side, channels + 1)
-    means = blocks.mean(axis=(1, 3), dtype=np.float32)
+    means = block_means(blocks)
     blurred = np.stack(
         [
             cv2.GaussianBlur(np.ascontiguousarray(means[..., c]), (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT)

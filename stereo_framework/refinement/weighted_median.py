@@ -24,7 +24,7 @@ _LEAST = math.log(2 * _WHOLE)
 """Where the exponent falls by more, less than half a unit is left."""
 _LANES = 8
 """Of float64 in the widest registers there are."""
-_BINS = 256
+_BINS = 1024
 """Of the disparities of an image: only those in the median's bin are looked at one by one."""
 
 

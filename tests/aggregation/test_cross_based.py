@@ -14,6 +14,7 @@ from pipeline_parts import in_slabs, make_scene
 from stereo_framework import Bound, CostVolume, Pipeline, Search, evaluate, load_scene
 from stereo_framework.aggregation import cross_based
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.kernels.arms import arms
 from stereo_framework.kernels.contrast import contrast as contrast_of
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import winner_take_all
@@ -146,6 +147,13 @@ def test_arms_by_hand():
     assert means(threshold=100.0, far=9, far_threshold=1.0, length=2) == [3, 2, 0, 0, 20, 30]
     assert means(threshold=100.0, far=1, far_threshold=11.0) == [2, 1.5, pytest.approx(6 / 5), 12, 15, 20]
     assert means(length=1) == costs[0, :, 0].tolist()
+
+
+def test_a_threshold_that_float32_does_not_hold_is_not_rounded():
+    # As float32 12.7 is a little less.
+    image = np.array([[0, np.float32(12.7)]], np.float32)
+    assert arms(image, 5, 12.7, 1, 12.7)[1].tolist() == [[1, 0]]
+    assert arms(image, 5, float(np.float32(12.7)), 1, 12.7)[1].tolist() == [[0, 0]]
 
 
 def test_an_arm_ends_at_a_jump_between_neighbours():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import Bound, Pipeline, Search
+from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -40,3 +41,22 @@ def test_a_factor_of_1_is_the_pair_itself():
     np.testing.assert_array_equal(match.disparity, expected.disparity)
     with pytest.raises(ParameterError, match=r"^coarse.factor: 0 is not a whole number >= 1"):
         coarse(PLAIN, pair(), factor=0)
+
+
+def test_both_views_are_matched_at_once_and_as_each_alone(monkeypatch):
+    solved = []
+
+    def told(self, pair, **others):
+        solved.append(pair)
+        return plain(self, pair, **others)
+
+    plain = Tree.walk
+    whole, method = pair(), replace(PLAIN, scheme=[coarse])
+    monkeypatch.setattr(Tree, "walk", told)
+    [(_, views)] = Tree([method], both=True).walk(whole)
+    # The pair, and the small one, which is matched once for both.
+    assert [one.shape for one in solved] == [(7, 10), (4, 5)]
+    for found, alone in zip(views, (method(whole), method(whole.exchanged())), strict=True):
+        np.testing.assert_array_equal(found.disparity, alone.disparity)
+        np.testing.assert_array_equal(found.status, alone.status)
+        assert found.search == alone.search

@@ -1,0 +1,112 @@
+"""Time what has a goal of its own beside those of ``chains.py``: ``python benchmarks/goals.py [--scene SCENE] [--data DIR] [--slow]``.
+
+Whole chains on two threads, wall-clock and processor time; measures of confidence as shares of the whole of `sgm`, processor time on one thread; and what
+the second run of ``match`` on a pair of files takes beyond the matching. `--slow`: `patch_match` too, which takes a minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cv2
+from rich.console import Console
+from rich.table import Table
+
+from stereo_framework import Pipeline, load_scene, threads
+from stereo_framework import confidence as family
+from stereo_framework.confidence.learned import MEASURES
+from stereo_framework.scene import Scene
+
+SECONDS = {"fine": 0.25, "planes": 1.5, "patch_match": 30}
+SHARE, BEYOND = 0.1, 1.0
+FREE = ("distinctiveness",)
+"""The measure that may take longer."""
+
+
+def best(call: Callable[[], object], repeat: int) -> tuple[float, float]:
+    """Least wall-clock and processor seconds; a first call compiles."""
+    call()
+    found = []
+    for _ in range(repeat):
+        start = time.perf_counter(), time.process_time()
+        call()
+        found.append((time.perf_counter() - start[0], time.process_time() - start[1]))
+    walls, processors = zip(*found, strict=True)
+    return min(walls), min(processors)
+
+
+def chains(scene: Scene, table: Table, slow: bool) -> None:
+    """Whole methods on two threads."""
+    cv2.setNumThreads(2)
+    for name, limit in SECONDS.items():
+        if name == "patch_match" and not slow:
+            continue
+        method = Pipeline.from_script(name)
+        with threads(2):
+            wall, processor = best(lambda method=method: method(scene), 1 if name == "patch_match" else 5)  # type: ignore[misc]
+        table.add_row(f"{name}, s", f"{wall:.2f}", f"{processor:.2f}", f"{limit:g}")
+
+
+def measures(scene: Scene, table: Table) -> None:
+    """Each measure of costs, and the learned one without those that it combines."""
+    with threads(1):
+        method = Pipeline.from_script("sgm")
+        _, whole = best(lambda: method(scene), 9)
+        plain: dict[str, Any] = {
+            "include": "sgm",
+            "refinement": [],
+            "confidence": sorted({*MEASURES, *family.__all__} - {"learned"}),
+        }
+        match = Pipeline.from_script(plain)(scene, keep_volume=True)
+        for name in family.__all__:
+            function = getattr(family, name)
+            if name in FREE or name == "left_right_consistency":
+                continue
+            given = (match.confidence,) if name == "learned" else (match.volume, None)
+            _, taken = best(lambda function=function, given=given: function(match.disparity, *given), 9)  # type: ignore[misc]
+            table.add_row(f"{name}, share of sgm", "", f"{taken / whole:.3f}", f"{SHARE:g}")
+
+
+def second_match(scene: Scene, table: Table) -> None:
+    """What a run of the command takes beyond the matching that it tells."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(Path(folder) / name) for name in ("left.png", "right.png")]
+        for file, image in zip(files, (scene.reference, scene.match), strict=True):
+            cv2.imwrite(file, image[..., ::-1])
+        command = [sys.executable, "-m", "stereo_framework", "match", *files, "-o", str(Path(folder) / "out")]
+        found = []
+        for _ in range(4):
+            start = time.perf_counter()
+            told = subprocess.run(command, capture_output=True, text=True, check=True)
+            wall = time.perf_counter() - start
+            matching = re.search(r"([0-9.]+) s of matching", told.stdout + told.stderr)
+            assert matching is not None, "the summary tells it"
+            found.append(wall - float(matching[1]))
+        table.add_row("match beyond matching, s", f"{min(found[1:]):.2f}", "", f"{BEYOND:g}")
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scene", default="cones")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--slow", action="store_true")
+    arguments = parser.parse_args()
+    scene = load_scene(arguments.scene, data=arguments.data)
+    table = Table("what", "wall clock", "processor", "goal", title=scene.name)
+    chains(scene, table, arguments.slow)
+    measures(scene, table)
+    second_match(scene, table)
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()
