@@ -118,14 +118,23 @@ def check_file(path: PathLike) -> None:
         folder = path.parent
         if not folder.is_dir():
             existing = next((p for p in folder.parents if p.is_dir()), Path())
-            raise DataError(f"{path}: no such file; there is no folder {folder}{_near(folder.name, existing)}") from None
-        raise DataError(f"{path}: no such file in the folder {folder.resolve()}{_near(path.name, folder)}") from None
+            raise DataError(
+                f"{_said(path)}: no such file; there is no folder {_said(folder)}{_near(folder.name, existing)}"
+            ) from None
+        raise DataError(
+            f"{_said(path)}: no such file in the folder {_said(folder.resolve())}{_near(path.name, folder)}"
+        ) from None
     except (OSError, ValueError) as error:  # a name that no file can have
         raise DataError(f"{str(path)[:80]!r}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if stat.S_ISDIR(mode):
         raise DataError(f"{path}: is a folder; expected a file")
     if not stat.S_ISREG(mode):
         raise DataError(f"{path}: is no regular file but a pipe or device, whose size cannot be known; copy it into a file first")
+
+
+def _said(path: Path) -> str:
+    """A path in a message of one line, whatever stands in it."""
+    return str(path) if str(path).isprintable() else repr(str(path))
 
 
 def _near(name: str, folder: Path) -> str:

@@ -241,6 +241,12 @@ def test_wrong_words_are_shown_shortened(words):
     assert len(result.stderr) < 1000
 
 
+def test_a_name_of_several_lines_is_told_in_one():
+    with pytest.raises(DataError) as caught:
+        read_image("a\n\nb.png")
+    assert len(str(caught.value).splitlines()) == 1
+
+
 # --- the last catch ---------------------------------------------------------------------------------------------------
 
 
