@@ -99,11 +99,11 @@ def print_results(
     data: Path | None = None,
     most: int | None = None,
     averaged: bool = True,
-) -> int:
+) -> list[Result]:
     """Print results, one table for each protocol and what it is, in short or whole, under it, then warnings and, if wanted, errors.
 
     A table over several scenes ends with the average that the protocol prescribes, over all results, also where just the first `most` of each
-    protocol are printed. How many are printed is returned.
+    protocol are printed. Those that are printed are returned.
     """
     from stereo_framework.tables.averages import averages
     from stereo_framework.tables.tables import listing
@@ -125,7 +125,7 @@ def print_results(
             print(f"error: {result.scene} {setting_name(result)}: {result.error}", file=sys.stderr)
     for (scene, warning), settings in warned.items():
         print(f"warning: {scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}", file=sys.stderr)
-    return len(printed)
+    return printed
 
 
 def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:

@@ -215,7 +215,7 @@ def print_all(
     elif kind == "json":
         _output.print_json([r.record() for r in found])
     elif kind == "table":
-        return _output.print_results(found, columns, protocol=protocol, data=data, most=None if output else most or None)
+        return len(_output.print_results(found, columns, protocol=protocol, data=data, most=None if output else most or None))
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
         every = [*found, *averages(found, data)]

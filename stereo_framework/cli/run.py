@@ -138,6 +138,7 @@ def run(
     shown = sorted(found) if out is None or json or reported else sorted(found)[:_MOST_READ]
     results = _results(found, shown, tasks, out)
     plots = _plots(results, [s.resolved for s in scripts], out) if out is not None and reported else False
+    printed = results
     if json:
         _output.print_json([r.record() for r in results])
     else:
@@ -147,8 +148,8 @@ def run(
             results, wanted, errors=not hopeless, protocol=protocol, data=data, most=most, averaged=whole
         )
         if out is not None:
-            if printed < len(found):
-                print(f"the first {printed} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
+            if len(printed) < len(found):
+                print(f"the first {len(printed)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     if report and out is not None:
@@ -156,7 +157,7 @@ def run(
     failed = [one for one in found.values() if one is not None and one.error]
     if hopeless:
         print(f"error: {hopeless}", file=sys.stderr)
-    elif more := len(failed) - sum(bool(r.error) for r in results):
+    elif more := len(failed) - sum(bool(r.error) for r in printed):
         print(f"error: {more} more runs failed; stereo-framework results {out} --limit 0 tells why", file=sys.stderr)
     if traceback:
         _output.print_tracebacks(failed)
