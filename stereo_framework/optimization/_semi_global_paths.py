@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,41 @@ CLOSED = 65535
 
 CLOSED_FLOAT = np.float32(1e6)
 """The same of float32."""
+
+
+class _Prices(NamedTuple):
+    """What a change of level costs: the class of each step, the prices of the classes, and where the edges of the match image stand for each column."""
+
+    classes: NDArray[np.uint8]
+    prices: NDArray
+    starts: NDArray[np.int64]
+
+
+class _Course(NamedTuple):
+    """The rows of a pass, counted from where it starts; whether it adds to what the other pass has left, and whether cells may be closed."""
+
+    upwards: bool
+    first: int
+    last: int
+    adds: bool
+    closes: bool
+
+
+class _Scratch(NamedTuple):
+    """Path costs of the row that a pass did last, their minima, and a pixel's costs and sums."""
+
+    paths: NDArray
+    least: NDArray
+    line: NDArray
+    total: NDArray
+
+
+class _Found(NamedTuple):
+    """Sums of all paths, the levels where they are lowest, and the costs there."""
+
+    sums: NDArray
+    labels: NDArray[np.int16]
+    chosen: NDArray[np.float32]
 
 
 def largest_open(costs: NDArray) -> int:
@@ -48,7 +83,7 @@ def path_sums(
     padded = -(-levels // lanes) * lanes
     sums: NDArray = np.empty(costs.shape, kind)
     bits = float_bits(sums)
-    labels, chosen = np.empty((rows, columns), np.int16), np.empty((rows, columns), np.float32)
+    found = _Found(sums, np.empty((rows, columns), np.int16), np.empty((rows, columns), np.float32))
     prices: NDArray = penalties.prices.astype(kind)
     steps = len(penalties.classes)
     closes = costs.dtype == np.uint16 and kind is np.float32
@@ -57,8 +92,8 @@ def path_sums(
     if penalties.match_edges is not None:
         edges, starts = edge_lines(penalties.match_edges, search, padded)
     # A pass keeps the path costs of the row that it did last, and of the pixel to its side: no second volume.
-    passes: list[tuple[NDArray, ...]] = [
-        (
+    scratch = [
+        _Scratch(
             np.zeros((steps, columns * padded), kind),
             np.zeros((steps, columns), kind),
             np.full(padded, HIGHEST[np.dtype(kind)], kind),
@@ -72,29 +107,15 @@ def path_sums(
     def half(second: int) -> Callable[[int, int], None]:
         def run(start: int, stop: int) -> None:
             for i in range(start, stop):
-                _pass(
-                    costs,
-                    penalties.classes,
-                    prices,
-                    None if edges is None else edges[i].reshape(-1),
-                    starts,
-                    closes,
-                    i == 1,
-                    second == 1,
-                    bounds[i][second],
-                    bounds[i][second + 1],
-                    *passes[i],
-                    sums,
-                    bits,
-                    labels,
-                    chosen,
-                )
+                course = _Course(i == 1, bounds[i][second], bounds[i][second + 1], second == 1, closes)
+                own = _Prices(penalties.classes, prices, starts)
+                _pass(costs, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
 
         return run
 
     for second in range(2):
         over_rows(half(second), 2, costs.size)
-    return sums, labels, chosen
+    return sums, found.labels, found.chosen
 
 
 _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
@@ -103,25 +124,19 @@ _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
 @kernel
 def _pass(
     costs: NDArray,
-    classes: NDArray[np.uint8],
-    prices: NDArray,
+    own: _Prices,
     edges: NDArray[np.uint8] | None,
-    starts: NDArray[np.int64],
-    closes: bool,
-    upwards: bool,
-    adds: bool,
-    first: int,
-    last: int,
-    paths: NDArray,
-    least: NDArray,
-    line: NDArray,
-    total: NDArray,
-    sums: NDArray,
+    course: _Course,
+    scratch: _Scratch,
+    found: _Found,
     bits: NDArray[np.int32] | None,
-    labels: NDArray[np.int16],
-    chosen: NDArray[np.float32],
 ) -> None:
-    """Go on with the paths of one pass through its rows `first` to `last` - 1, counted from where it starts; `adds`: sums are complete then."""
+    """Go on with the paths of one pass; where it adds, sums are complete then. `bits` are those of float32 sums."""
+    # What may be None stands alone: the compiler leaves out what does not run then.
+    classes, prices, starts = own
+    upwards, first, last, adds, closes = course
+    paths, least, line, total = scratch
+    sums, labels, chosen = found
     rows, columns, levels = costs.shape
     padded, steps, length = line.shape[0], classes.shape[0], 0
     if edges is not None:
