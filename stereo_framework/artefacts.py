@@ -1,4 +1,4 @@
-"""What several stages take from one image: arms, segments and contrast, each computed once as long as a walk lasts."""
+"""Functions under `per_image` that several stages call: arms, segments and contrast of an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artefacts of one image that several stages or settings use: support arms, segments, gradients. Computed once as long as a walk lasts."""
+"""The decorator `per_image`: what a function computes of one image is computed once while a tree of steps runs (`engine/tree.py`), however many stages and settings ask."""
 
 from __future__ import annotations
 

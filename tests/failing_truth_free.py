@@ -1,14 +1,14 @@
-"""Measured data with which each check of truth_free must fail, by its name."""
+"""SceneMaps data with which each check of truth_free must fail, by its name."""
 
 from types import SimpleNamespace
 
 from stereo_framework.evaluation.truth_free import Standing
-from stereo_framework.papers.truth_free.measured import Measured
+from stereo_framework.papers.truth_free.measured import SceneMaps
 
 
 def _scene(name, truth, distances):
     scene = SimpleNamespace(name=name)
-    return Measured(
+    return SceneMaps(
         scene, dict(zip("abcd", truth, strict=True)), {"reference": dict(zip("abcd", distances, strict=True))}, frozenset(), {}
     )
 

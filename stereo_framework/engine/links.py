@@ -1,4 +1,4 @@
-"""The steps of a method in running order, for one view or for both in lock step.
+"""Links: what a method runs, in which order and for which view; `steps.py` adds how.
 
 Every stage up to the last that names ``other`` runs for both views. A stage that names it sees the other view as it was before that same stage.
 Between two such stages the views run one after the other as long as volumes are read, so that one volume is there at a time, and then stage by

@@ -78,8 +78,8 @@ def _over_pixels(statistics: Sequence[Mapping[str, float]], regions: Sequence[st
         counted = [(s[f"pixels_{region}"], s[name]) for s in statistics if name in s and s[f"pixels_{region}"]]
         pixels = sum(count for count, _ in counted)
         power = 2 if metric.pooled == "rms" else 1
-        mean = sum(count * value**power for count, value in counted) / pixels if pixels else math.nan
-        found[name] = mean ** (1 / power)
+        power_mean = sum(count * value**power for count, value in counted) / pixels if pixels else math.nan
+        found[name] = power_mean ** (1 / power)
     return found
 
 

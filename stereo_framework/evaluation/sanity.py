@@ -1,4 +1,4 @@
-"""Semantic traps: maps that are read in the wrong scale or with the wrong sign, of the other view, and empty ones."""
+"""Warnings of maps that look wrong: read in the wrong scale or with the wrong sign, of the other view, or empty."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _near(name: str, folder: Path) -> str:
 
 
 def write_bytes(path: PathLike, data: bytes) -> None:
-    """Write a file whole; below an `output_folder` none that is somebody else's.
+    """Write a file. In an `output_folder` one that this program did not write there is not replaced; elsewhere every file is.
 
     Raises
     ------
@@ -212,13 +212,13 @@ def output_folder(folder: PathLike) -> Iterator[None]:
 
 def is_own(path: PathLike) -> bool:
     """Whether this program wrote a file below an `output_folder`."""
-    found = _place(path)
+    found = _output_entry(path)
     return found is not None and found[2] in found[1]
 
 
 def _claim(path: PathLike) -> None:
     """Note a file that is to be written, or raise DataError if it is somebody else's."""
-    found = _place(path)
+    found = _output_entry(path)
     if found is None:
         return
     folder, names, name = found
@@ -239,7 +239,7 @@ def _note(folder: Path, names: Sequence[str]) -> None:
         file.writelines(f"{name}\n" for name in names)
 
 
-def _place(path: PathLike) -> tuple[Path, set[str], str] | None:
+def _output_entry(path: PathLike) -> tuple[Path, set[str], str] | None:
     """The innermost output folder around a file, the names in its record, and the file's own name there."""
     path = Path(os.path.abspath(path))
     around = [one for one in _outputs if one[0] in path.parents]

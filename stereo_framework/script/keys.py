@@ -1,4 +1,4 @@
-"""The keys of a script that are no stages: which there are, what may stand under them, what they mean."""
+"""The keys of a script that are no stages: what may stand under them, and what they mean; `reading.expect_mapping` refuses others."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 
 
 def no_parameter(spec: Spec, name: str) -> str:
-    """The message about a parameter that a stage has not."""
+    """The message about a parameter that a stage has not; `document` tells it of keys, `methods` of axes and settings."""
     if name in FACTORS and SLOTS[spec.stage.slot].added:
         return f"{name!r} belongs to the entries of a list of costs: {spec.stage.slot}: [{{use: {spec.stage.name}, {name}: ...}}, ...]"
     return f"no such parameter {name!r} of {spec.stage.name}; {nearest(name, spec.legal, kind='parameters')}"

@@ -1,4 +1,4 @@
-"""Maps of others in a results folder: measured once, then beside whatever a script writes there."""
+"""Maps made elsewhere, measured and stored among the results of a script."""
 
 from __future__ import annotations
 

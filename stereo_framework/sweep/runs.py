@@ -177,7 +177,7 @@ def execute(
                 write_script(store.folder, script)
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
         failed = False
-        for place, result in fill(store, tasks, crew, give_up=True):
+        for place, result in stored_or_computed(store, tasks, crew, give_up=True):
             failed |= result.error is not None
             yield place, result
         if parts is not None and parts.is_dir() and not failed:
@@ -233,7 +233,9 @@ _ENOUGH = 3
 """So many runs that fail alike, the first ones, end a sweep."""
 
 
-def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: bool = False) -> Iterator[tuple[int, Result]]:
+def stored_or_computed(
+    store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: bool = False
+) -> Iterator[tuple[int, Result]]:
     """Results of tasks, as `execute` yields them: those that a store has, then the others, which are computed and added to it.
 
     With `give_up` a `Hopeless` is raised when the first ones fail alike, and all have the stage that fails.
@@ -244,7 +246,7 @@ def fill(store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: boo
         count += len(task.protocols)
     todo = list(enumerate(tasks))
     if store is not None:
-        done = _done(store, tasks, keep)
+        done = _stored_already(store, tasks, keep)
         todo = [(i, task) for i, task in todo if i not in done]
         for i in sorted(done):
             for j, key in enumerate(tasks[i].keys):
@@ -292,7 +294,7 @@ def _all_have(stage: str, tasks: Sequence[Task]) -> bool:
     )
 
 
-def _done(store: Store, tasks: Sequence[Task], keep: bool) -> set[int]:
+def _stored_already(store: Store, tasks: Sequence[Task], keep: bool) -> set[int]:
     """The tasks that need not be computed again."""
     complete = store.complete()
     maps = {path for path in complete.values() if path is not None and path.is_file()} if keep else set()

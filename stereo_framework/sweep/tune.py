@@ -27,7 +27,7 @@ from stereo_framework.script import Run, Script, load
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.plan import Planner, Task
-from stereo_framework.sweep.runs import check_workers, fill, scenes_of, write_script
+from stereo_framework.sweep.runs import check_workers, scenes_of, stored_or_computed, write_script
 from stereo_framework.sweep.store import Store
 
 if TYPE_CHECKING:
@@ -311,7 +311,7 @@ class Tuner:
             if self._store is not None:
                 script = self.script.resolved | {"tuned": self._name}
                 self._store.plan([key for task in tasks for key in task.keys], [script], grow=True)
-            for i, result in fill(self._store, tasks, self._crew):
+            for i, result in stored_or_computed(self._store, tasks, self._crew):
                 alive[i].error, alive[i].traceback = result.error, result.traceback
                 alive[i].statistics.append(result.statistics)
             for one in alive:

@@ -148,10 +148,10 @@ def means(
             if not wanted:
                 continue
             covered = {r.scene for r in wanted} == scenes or "scene" not in left
-            mean = Mean(there, len(there) == len(wanted) and covered and _balanced(wanted, left))
+            cell = Mean(there, len(there) == len(wanted) and covered and _balanced(wanted, left))
             place = iter(row)
-            cells[tuple(statistic if key == STATISTIC else next(place) for key in keys) if len(plain) < len(keys) else row] = mean
-            if not mean.complete:
+            cells[tuple(statistic if key == STATISTIC else next(place) for key in keys) if len(plain) < len(keys) else row] = cell
+            if not cell.complete:
                 what = ", ".join(filter(None, map(part, plain, row)))
                 # Matchers have no energy, on any scene.
                 none = not there and not any(r.error for r in wanted)

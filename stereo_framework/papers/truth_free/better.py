@@ -14,7 +14,7 @@ from stereo_framework.evaluation.truth_free import distance
 from stereo_framework.page.page import Cell, PageTable, Text
 from stereo_framework.papers.own_methods import SUBMISSIONS, submission_maps
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.papers.truth_free.measured import MEASURES, Measured, kept_map, measured_scenes, predicted
+from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, kept_map, measured_scenes, predicted
 from stereo_framework.papers.truth_free.rematching import lost_pixels
 from stereo_framework.scene import Disparity
 from stereo_framework.submission import measure_map
@@ -54,7 +54,7 @@ def better(context: Context) -> Outcome:
     return Outcome([Text(text), *tables])
 
 
-def _correlations(m: Measured, maps: Mapping[str, Disparity]) -> dict[str, float]:
+def _correlations(m: SceneMaps, maps: Mapping[str, Disparity]) -> dict[str, float]:
     """Rank correlation of each measure with the true errors of some maps."""
     ours = reference(m.scene).disparity
     references = {"reference": ours, **m.references}
@@ -68,7 +68,7 @@ def _correlations(m: Measured, maps: Mapping[str, Disparity]) -> dict[str, float
     return {name: float(spearmanr(v, errors).statistic) if len(set(v)) > 1 else 0.0 for name, v in values.items()}
 
 
-def _error(m: Measured, disparity: Disparity) -> float:
+def _error(m: SceneMaps, disparity: Disparity) -> float:
     return evaluate(disparity, m.scene, _TRUTH)["bad_pixels_nonocc"]
 
 

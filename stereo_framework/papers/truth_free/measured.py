@@ -33,7 +33,7 @@ _PLACES = {"prediction": ("match",), "third": ("near", "middle", "far")}
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class SceneMaps:
     """The maps of a scene: true errors in percent and each measure's values, lower = better, by map."""
 
     scene: Scene
@@ -53,19 +53,19 @@ class Measured:
         return [n for n in self.truth if (not n.startswith("sgbm") if measure == "sgbm" else n not in self.kin)]
 
 
-def correlation(measured: Measured, measure: str, names: Sequence[str]) -> float:
+def correlation(measured: SceneMaps, measure: str, names: Sequence[str]) -> float:
     """Spearman's rank correlation between a measure and the true errors over the maps of a scene."""
     values = measured.values[measure]
     return float(spearmanr([values[n] for n in names], [measured.truth[n] for n in names]).statistic)
 
 
-def regret(measured: Measured, measure: str, names: Sequence[str]) -> float:
+def regret(measured: SceneMaps, measure: str, names: Sequence[str]) -> float:
     """True error of the map that the measure puts first minus that of the best, points."""
     chosen = min(names, key=lambda n: measured.values[measure][n])
     return measured.truth[chosen] - min(measured.truth[n] for n in names)
 
 
-def measured_scenes(context: Context) -> list[Measured]:
+def measured_scenes(context: Context) -> list[SceneMaps]:
     """The study's maps of all scenes that are there."""
     by_scene: dict[str, list[Result]] = defaultdict(list)
     # gc and bp, on small scenes; not in a quick reproduction, since they take their time.
@@ -77,7 +77,7 @@ def measured_scenes(context: Context) -> list[Measured]:
     return [of_scene(load_scene(name, data=context.data), found, others[name]) for name, found in by_scene.items()]
 
 
-def of_scene(scene: Scene, results: Sequence[Result], references: Mapping[str, Disparity] | None = None) -> Measured:
+def of_scene(scene: Scene, results: Sequence[Result], references: Mapping[str, Disparity] | None = None) -> SceneMaps:
     """What was measured of one scene's maps, and besides their distances to other references."""
     truth = {setting_name(r): r.statistics["bad_pixels_nonocc"] for r in results if r.protocol == "truth" and not r.error}
     free = {setting_name(r): r for r in results if r.protocol == "truthfree" and setting_name(r) in truth}
@@ -89,7 +89,7 @@ def of_scene(scene: Scene, results: Sequence[Result], references: Mapping[str, D
         for measure, error in predicted(r.statistics).items():
             values.setdefault(measure, {})[n] = error
     kin = frozenset(n for n, r in free.items() if is_kin(r.parameters))
-    return Measured(scene, truth, values, kin, free, references or {})
+    return SceneMaps(scene, truth, values, kin, free, references or {})
 
 
 def predicted(statistics: Mapping[str, float]) -> dict[str, float]:

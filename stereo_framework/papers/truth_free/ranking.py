@@ -14,12 +14,12 @@ from stereo_framework.figures.scatter import scatter_figure
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.papers.claim import Claim, Verdict, cases
 from stereo_framework.papers.paper import Context, Outcome, results_details
-from stereo_framework.papers.truth_free.measured import MEASURES, Measured, correlation, kept_map, measured_scenes, regret
+from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, correlation, kept_map, measured_scenes, regret
 
 _KEPT = frozenset({"Motorcycle", "Piano", "PlaytableP", "Vintage", "motorcycle"})
 """Scenes that are not among the 17 on which the measure was made."""
 
-_Figure = Callable[[Measured, str, Sequence[str]], float]
+_Figure = Callable[[SceneMaps, str, Sequence[str]], float]
 
 
 def ranking(context: Context) -> Outcome:
@@ -39,13 +39,13 @@ def ranking(context: Context) -> Outcome:
     return Outcome(blocks, statements=[*(c.asked(scenes) for c in CLAIMS if c is not SETS), SETS.asked(scenes, judged)])
 
 
-def _with_median(m: Measured) -> Measured:
+def _with_median(m: SceneMaps) -> SceneMaps:
     maps = {n: kept_map(r) for n, r in m.maps.items()}
     middle = np.median(np.stack([np.nan_to_num(d, nan=np.inf) for d in maps.values()]), axis=0)
     return replace(m, values={**m.values, "median": {n: distance(d, middle) for n, d in maps.items()}})
 
 
-def _scene_table(scenes: Sequence[Measured], judged: Mapping[str, Judged]) -> PageTable:
+def _scene_table(scenes: Sequence[SceneMaps], judged: Mapping[str, Judged]) -> PageTable:
     rows = []
     for m in scenes:
         found = judged[m.scene.name]
@@ -72,7 +72,7 @@ def _scene_table(scenes: Sequence[Measured], judged: Mapping[str, Judged]) -> Pa
     return PageTable("Distance to the reference map, scene by scene", header, rows, note)
 
 
-def _measure_table(scenes: Sequence[Measured]) -> PageTable:
+def _measure_table(scenes: Sequence[SceneMaps]) -> PageTable:
     rows = []
     for measure, text in MEASURES.items():
         having = [m for m in scenes if measure in m.values]
@@ -90,31 +90,31 @@ def _measure_table(scenes: Sequence[Measured]) -> PageTable:
     return PageTable("Measures without ground truth", header, rows, note)
 
 
-def _kept(m: Measured) -> bool:
+def _kept(m: SceneMaps) -> bool:
     return m.scene.name.rpartition("/")[2] in _KEPT
 
 
-def _all(figure: _Figure, scenes: Sequence[Measured]) -> dict[str, float]:
+def _all(figure: _Figure, scenes: Sequence[SceneMaps]) -> dict[str, float]:
     """A figure of the distance to the reference over all maps, by scene."""
     return {m.scene.name: figure(m, "reference", list(m.truth)) for m in scenes}
 
 
-def _rho(scenes: Sequence[Measured]) -> Verdict:
+def _rho(scenes: Sequence[SceneMaps]) -> Verdict:
     rho = _all(correlation, scenes)
     worst, mean = min(rho, key=lambda n: rho[n]), float(np.mean(list(rho.values())))
     return Verdict(mean >= 0.95 and rho[worst] >= 0.85, f"mean {mean:.3f}, worst {rho[worst]:.3f} ({worst}), {len(rho)} scenes")
 
 
-def _every(scenes: Sequence[Measured]) -> Verdict:
+def _every(scenes: Sequence[SceneMaps]) -> Verdict:
     return cases([(f"{name} {rho:.3f}", rho >= 0.9) for name, rho in _all(correlation, scenes).items()])
 
 
-def _lost(scenes: Sequence[Measured]) -> Verdict:
+def _lost(scenes: Sequence[SceneMaps]) -> Verdict:
     lost = list(_all(regret, scenes).values())
     return Verdict(float(np.mean(lost)) <= 1.0, f"mean {np.mean(lost):.2f} points, worst {max(lost):.2f}, {len(lost)} scenes")
 
 
-def _both(scenes: Sequence[Measured]) -> Verdict:
+def _both(scenes: Sequence[SceneMaps]) -> Verdict:
     kept = [m for m in scenes if _kept(m)]
     if not kept:
         return Verdict(None, "no kept scene is there")
@@ -122,7 +122,7 @@ def _both(scenes: Sequence[Measured]) -> Verdict:
     return Verdict(rho >= 0.95 and lost <= 1.0, f"rho {rho:.3f}, regret {lost:.2f}, {len(kept)} scenes")
 
 
-def _sets(scenes: Sequence[Measured], judged: Mapping[str, Judged]) -> Verdict:
+def _sets(scenes: Sequence[SceneMaps], judged: Mapping[str, Judged]) -> Verdict:
     right = sum(any(s.name == m.best and s.undecided for s in judged[m.scene.name].standings) for m in scenes)
     return Verdict(right >= 0.89 * len(scenes), f"{right} of {len(scenes)} scenes")
 
