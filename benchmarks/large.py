@@ -36,7 +36,7 @@ def tiled(method: Pipeline, pair: Pair, most: float) -> tuple[Pipeline, int]:
     """The method in the fewest tiles that take at most so many bytes, and how many there are in a row."""
     for count in range(1, 33):
         found = replace(method, scheme=[Bound(tiles, {"rows": count, "columns": count, "overlap": 64})]) if count > 1 else method
-        if peak_memory(Tree([found]).root, pair.shape, pair.search.levels) <= most:
+        if peak_memory(Tree([found]).root, pair.shape, pair.search.levels, search=pair.search) <= most:
             return found, count
     raise MemoryError(f"no tiles of {pair.shape} fit into {most} bytes")
 

@@ -144,7 +144,7 @@ def stage(
         the stage does: programs, models, maps. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
         raises a ParameterError where something is missing.
     largest : callable, optional
-        Of a scheme: takes rows and columns of a pair, its levels, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
+        Of a scheme: takes rows and columns of a pair, its `Search`, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
         makes of it; for the estimate of memory. Default: the whole pair.
 
     Raises

@@ -1,4 +1,4 @@
-"""SceneMaps data with which each check of truth_free must fail, by its name."""
+"""Measured data with which each check of truth_free must fail, by its name."""
 
 from types import SimpleNamespace
 

@@ -67,7 +67,7 @@ def disparities(text: str) -> tuple[float, float]:
         low, high = (float(part) for part in text.split(":"))
     except ValueError:
         raise ParameterError(
-            f"--disparities {short(text, 40)!r}: expected MINIMUM:MAXIMUM in pixels, both included, such as 0:64; auto goes with --left and --right alone"
+            f"--disparities {short(text, 40)!r}: expected MINIMUM:MAXIMUM in pixels, both included, such as 0:64; or, for images of your own, auto"
         ) from None
     return low, high
 

@@ -98,7 +98,7 @@ def _scene(
         return replace(load_scene(name, data=data), truths={})
     if left is None or right is None or name is not None:
         raise ParameterError("choose needs two images, --left and --right, or a known scene, --scene")
-    scene = pair_scene(left, right, None if span is None else Search(*disparities(span)))
+    scene = pair_scene(left, right, None if span in (None, "auto") else Search(*disparities(str(span))))
     return scene if third_frame is None else _with_third(scene, third_frame)
 
 

@@ -101,7 +101,7 @@ def match(
     found: Mapping[str, tuple[Path, Path] | None] = (
         {Path(known).name: None} if known is not None else pairs(str(left), str(right))
     )
-    ranges = [disparities(text) for text in disparity_range or []]
+    ranges = [None if text == "auto" else disparities(text) for text in disparity_range or []]
     if len(ranges) not in (0, 1, len(found)):
         raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
     many = len(found) > 1

@@ -148,6 +148,8 @@ def run(
             results, wanted, errors=not hopeless, protocol=protocol, data=data, most=most, averaged=whole
         )
         if out is not None:
+            if not whole:
+                print(f"averages over scenes are left out; stereo-framework results {out} tells them")
             if len(printed) < len(found):
                 print(f"the first {len(printed)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]

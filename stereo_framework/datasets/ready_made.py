@@ -24,13 +24,13 @@ from stereo_framework.scene import Scene, Search
 
 ROWS, COLUMNS = 240, 320
 
-_LARGE = "synthetic/large"
-_SIZED = re.compile(rf"{_LARGE}-(\d{{1,5}})x(\d{{1,5}})x(\d{{1,4}})")
+LARGE = "synthetic/large"
+_SIZED = re.compile(rf"{LARGE}-(\d{{1,5}})x(\d{{1,5}})x(\d{{1,4}})")
 
 
 def scene_names() -> tuple[str, ...]:
     """Full names of the built-in scenes, the large one in its usual size."""
-    return *_SCENES, _LARGE
+    return *_SCENES, LARGE
 
 
 def is_built_in(name: str) -> bool:
@@ -46,7 +46,7 @@ def load(name: str) -> Scene:
     ParameterError
         A large scene that is too small, or has too few levels.
     """
-    if name == _LARGE:
+    if name == LARGE:
         return town(rows=1100, columns=1400, levels=192, name=name)
     if sized := _SIZED.fullmatch(name):
         columns, rows, levels = map(int, sized.groups())

@@ -158,7 +158,7 @@ def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
     ----------
     name : str
         What `load_scene` takes, which means that scene; a data set or a folder in it (``middlebury-v3/trainingQ``), which means all of its scenes but those
-        that show another one's images in another size; or a full name with ``*``, ``?`` or ``[]`` between its slashes (``middlebury2006/*``).
+        that show another one's images in another size and ``synthetic/large``; or a full name with ``*``, ``?`` or ``[]`` between its slashes (``middlebury2006/*``).
     data : path-like, optional
         As in `data_roots`.
 
@@ -172,10 +172,12 @@ def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
     DataError
         No scene fits a pattern.
     """
+    # Nobody means the large one by a folder or a pattern.
     names = scene_names(data)
+    usual = tuple(n for n in names if n != ready_made.LARGE)
     if set("*?[") & set(name):
         parts = name.split("/")
-        fits = [n for n in names if len(n.split("/")) == len(parts) and all(map(fnmatchcase, n.split("/"), parts))]
+        fits = [n for n in usual if len(n.split("/")) == len(parts) and all(map(fnmatchcase, n.split("/"), parts))]
         if not fits and not Path(name).exists():
             sets = dict.fromkeys(n.rpartition("/")[0] for n in names)
             raise DataError(f"no scene fits {name!r}; {nearest(name.rpartition('/')[0], sets, kind='folders')}")
@@ -184,7 +186,7 @@ def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
         return (name,)
     folder = f"{name.rstrip('/')}/"
     repeats = tuple(repeat for repeat in _REPEATS if repeat.startswith(folder) and repeat != folder)
-    return tuple(n for n in names if n.startswith(folder) and not n.startswith(repeats)) or (name,)
+    return tuple(n for n in usual if n.startswith(folder) and not n.startswith(repeats)) or (name,)
 
 
 def _full_name(name: str, names: tuple[str, ...]) -> str:

@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from stereo_framework.call_reports import CallReport, report_call
 from stereo_framework.engine.links import Link
 from stereo_framework.engine.match import Match
 from stereo_framework.pair import Pair
@@ -45,21 +45,29 @@ def kept_match(method: Method, pair: Pair, folder: Path) -> Match:
     method : Method
     pair : Pair
     folder : Path
-        One for each version of the code. Where it cannot be written, nothing is kept.
+        ``parts/CODE`` in a folder of results, one for each version of the code. Where it cannot be written, nothing is kept.
     """
-    path = folder / f"{_digest(method, pair)}.npz"
-    # A file that is damaged is made again.
-    with contextlib.suppress(OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
-        return _read(path, pair)
+    path = parts_of(method, folder) / f"{_digest(pair)}.npz"
+    # A file that is damaged, in whatever way, is made again.
+    with contextlib.suppress(Exception):
+        match = _read(path, pair)
+        # Nobody knows any more what it took.
+        report_call(CallReport())
+        return match
     match = method(pair)
     with contextlib.suppress(OSError):
         _write(path, match)
     return match
 
 
-def _digest(method: Method, pair: Pair) -> str:
+def parts_of(method: Method, folder: Path) -> Path:
+    """Where a method's matches are kept in a folder."""
     files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for paths in method.files().values() for path in paths]
-    found = hashlib.sha256(repr((method.stages(), files, pair.search)).encode())
+    return folder / hashlib.sha256(repr((method.stages(), files)).encode()).hexdigest()[:16]
+
+
+def _digest(pair: Pair) -> str:
+    found = hashlib.sha256(repr(pair.search).encode())
     for array in (pair.reference, pair.match, *(vars(pair.domain).values() if pair.domain else ())):
         found.update(repr(None if array is None else (array.dtype, array.shape)).encode())
         if array is not None:
@@ -70,7 +78,11 @@ def _digest(method: Method, pair: Pair) -> str:
 def _write(path: Path, match: Match) -> None:
     arrays = {name: getattr(match, name) for name in _ARRAYS if getattr(match, name) is not None}
     arrays |= {f"confidence/{name}": values for name, values in match.confidence.items()}
-    text = json.dumps({name: getattr(match, name) for name in _VALUES})
+    # Numbers of plug-ins may be numpy's.
+    text = json.dumps({name: getattr(match, name) for name in _VALUES}, default=float)
+    # Another machine may not have the folder of the results, which lies around those of the code and of the method.
+    if not path.parents[3].is_dir():
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}")
     with part.open("wb") as file:

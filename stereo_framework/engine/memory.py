@@ -9,6 +9,7 @@ from stereo_framework.engine.links import BOTH
 from stereo_framework.engine.slabs import groups, slab_rows
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Node, Tree
+from stereo_framework.scene import Search
 
 _WORKING_VOLUMES = {"aggregation": 4}
 """Further volumes that a stage of a slot that sees the whole holds while it works, its result included, unless it declares them; else 2.
@@ -22,7 +23,9 @@ with three passes of a binomial filter.
 """
 
 
-def peak_memory(node: Node, shape: tuple[int, ...], levels: int, held: int = 0, own: int = 0) -> int:
+def peak_memory(
+    node: Node, shape: tuple[int, ...], levels: int, held: int = 0, own: int = 0, *, search: Search | None = None
+) -> int:
     """About how many bytes of volumes there are at most while a node's descendants are computed.
 
     Parameters
@@ -34,6 +37,8 @@ def peak_memory(node: Node, shape: tuple[int, ...], levels: int, held: int = 0, 
         Bytes that are there besides.
     own : int
         Bytes of the node's own state, which its last descendant takes over.
+    search : Search, optional
+        The disparities of the levels, by which schemes widen parts of a pair; default: those from 0 on.
     """
     volume = 4 * shape[0] * shape[1] * levels
     peak, nodes = held + own, list(node.lines())
@@ -48,24 +53,27 @@ def peak_memory(node: Node, shape: tuple[int, ...], levels: int, held: int = 0, 
                 rows = min(shape[0], slab_rows(shape[1], levels) + 2 * sum(step.halo or 0 for step in steps))
                 working = _SLAB_VOLUMES * volume * rows // shape[0] + (after if rows < shape[0] else 0)
             else:
-                working = _working(steps[0], shape, levels)
+                working = _working(steps[0], shape, levels, search)
             # What a stage that takes no integer costs is given stands beside what it was made from.
             working += volume if any(step.converts for step in steps) else 0
             peak = max(peak, held + there + working)
             there = kept + after
         below = (held + there, 0) if child.next else (held + kept, there - kept)
-        peak = max(peak, peak_memory(chain[-1], shape, levels, *below))
+        peak = max(peak, peak_memory(chain[-1], shape, levels, *below, search=search))
     return peak
 
 
-def _working(step: Step, shape: tuple[int, ...], levels: int) -> int:
+def _working(step: Step, shape: tuple[int, ...], levels: int, search: Search | None = None) -> int:
     """Bytes of volumes that a step that sees the whole holds while it works."""
     if step.link.slot == "alternatives":
-        return peak_memory(Tree([method for _, method in step.link.work], both=step.view == BOTH).root, shape, levels)
+        return peak_memory(
+            Tree([method for _, method in step.link.work], both=step.view == BOTH).root, shape, levels, search=search
+        )
     if step.link.slot == "scheme":
         scheme, method = step.link.work
-        largest = scheme.stage.largest
-        return peak_memory(Tree([method]).root, largest(shape, levels, **scheme.parameters) if largest else shape, levels)
+        if scheme.stage.largest is not None:
+            shape = scheme.stage.largest(shape, search or Search(0, max(levels - 1, 1)), **scheme.parameters)
+        return peak_memory(Tree([method]).root, shape, levels, search=search)
     if not step.link.touches_volume:
         return 0
     declared = step.bound.stage.volumes if step.bound else None

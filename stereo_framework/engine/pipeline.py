@@ -263,7 +263,7 @@ class Pipeline(Shown):
         if not holds_volume(tree.root):
             return
         (rows, columns), levels = pair.shape, pair.search.levels
-        free, need = free_memory(), peak_memory(tree.root, pair.shape, levels)
+        free, need = free_memory(), peak_memory(tree.root, pair.shape, levels, search=pair.search)
         if free is not None and need > free:
             raise StereoFrameworkError(
                 f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "

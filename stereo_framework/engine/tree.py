@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.call_reports import CallReport
+from stereo_framework.call_reports import CallReport, is_stopped
 from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.engine.kept_parts import Method, kept_match
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
@@ -320,18 +320,28 @@ def _run_alternatives(alternatives: Sequence[tuple[str, Method]], both: bool, vi
 def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]) -> None:
     """Run a method under a scheme, which makes the pairs that it is run on, for one view or for both."""
     scheme, method = work
-    # A scheme that cuts pairs up cuts the exchanged one in other places.
-    together = view == BOTH and scheme.stage.largest is None and _same_from_both_sides(method)
-    solve = _solver_of_both(method) if together else method
-    for one in (REFERENCE, MATCH) if view == BOTH else (view,):
+    both, parts = view == BOTH, view_of(views, REFERENCE if view == BOTH else view)["parts"]
+    solve: Callable[[Pair], Match] = method
+    # A scheme that cuts pairs up cuts the exchanged one in other places; its parts are kept.
+    if scheme.stage.largest is not None:
+        solve = method if parts is None else functools.partial(kept_match, method, folder=parts)
+    elif both and _same_from_both_sides(method):
+        solve = _solver_of_both(method)
+    for one in (REFERENCE, MATCH) if both else (view,):
         state = view_of(views, one)
         pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
-        parts = state["parts"]
-        match = scheme({"solve": solve if parts is None else functools.partial(kept_match, method, folder=parts), "pair": pair})
+        match = scheme({"solve": functools.partial(_unless_stopped, solve), "pair": pair})
         if not isinstance(match, Match) or match.disparity.shape != pair.shape:
             found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
             raise WrongReturn(scheme.stage, f"{found}; expected a Match of {pair.shape}")
         state["match of a scheme"] = match
+
+
+def _unless_stopped(solve: Callable[[Pair], Match], pair: Pair) -> Match:
+    """The match of a pair that a scheme makes, which may be one of many."""
+    if is_stopped():
+        raise StereoFrameworkError("interrupted")
+    return solve(pair)
 
 
 def _same_from_both_sides(method: Method) -> bool:

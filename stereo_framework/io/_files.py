@@ -152,8 +152,9 @@ def write_bytes(path: PathLike, data: bytes) -> None:
         The folder is missing or cannot be written to, or the file is not to be replaced.
     """
     try:
-        _claim(path)
+        _check_claim(path)
         Path(path).write_bytes(data)
+        _claim(path)
     except FileNotFoundError:
         raise DataError(f"{path}: cannot be written: there is no folder {Path(path).parent}") from None
     except OSError as error:
@@ -216,22 +217,25 @@ def is_own(path: PathLike) -> bool:
     return found is not None and found[2] in found[1]
 
 
-def _claim(path: PathLike) -> None:
-    """Note a file that is to be written, or raise DataError if it is somebody else's."""
+def _check_claim(path: PathLike) -> None:
+    """Raise DataError if a file that is to be written is somebody else's."""
     found = _output_entry(path)
-    if found is None:
+    if found is None or found[2] in found[1] or not os.path.lexists(path):
         return
     folder, names, name = found
-    if name in names:
-        return
-    if os.path.lexists(path):
-        # Another process may have written it.
-        names |= _recorded(folder)
-        if name in names:
-            return
+    # Another process may have written it.
+    names |= _recorded(folder)
+    if name not in names:
         raise DataError(f"{path}: was not written by this program, and is not overwritten; move it or choose another folder")
-    names.add(name)
-    _note(folder, [name])
+
+
+def _claim(path: PathLike) -> None:
+    """Note a file that was written."""
+    found = _output_entry(path)
+    if found is not None and found[2] not in found[1]:
+        folder, names, name = found
+        names.add(name)
+        _note(folder, [name])
 
 
 def _note(folder: Path, names: Sequence[str]) -> None:
@@ -258,7 +262,7 @@ def _of_earlier_versions(folder: Path) -> set[str]:
     """What stands in a folder of results, or of a reproduction, under the names that versions without records wrote."""
     if not any(True for sign in ("results.sqlite", "runs/*/results.sqlite") for _ in folder.glob(sign)):
         return set()
-    usual = ("maps", "pictures", "plots", "tables", "charts", "scenes", "figures", "assets")
+    usual = ("maps", "pictures", "plots", "tables", "charts", "scenes", "figures", "assets", "submissions")
     files = [*folder.glob("*.html"), *(path for name in usual for path in (folder / name).rglob("*") if path.is_file())]
     return {path.relative_to(folder).as_posix() for path in files}
 

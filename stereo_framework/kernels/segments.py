@@ -37,7 +37,7 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     Of equal differences that at the pixel read first counts first.
     """
     rows, columns = image.shape[:2]
-    smooth = _smoothed(image.reshape(rows, columns, -1).astype(np.float64), sigma)
+    smooth = _smoothed(np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64), sigma)
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
     over_rows(lambda start, stop: _differences(smooth, start, stop, differences), rows, 4 * smooth.size)
     first = np.empty(rows * columns, np.int32)

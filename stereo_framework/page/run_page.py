@@ -127,6 +127,8 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, order), *others = tables
     blocks: list[Block] = [table]
+    if found.notes:
+        blocks.append(Text(f"{'; '.join(found.notes)}."))
     if others:
         blocks.append(Folded(f"The other measures: {', '.join(measures[1:])}", [other for other, _ in others]))
     name, _, text = results[0].protocol_text.partition(":")
@@ -160,9 +162,9 @@ def _by_scene(results: Sequence[Result], names: Sequence[str], found: Standings,
     ]
     said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
     name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")
-    notes = [*found.notes, *[f"the best {len(kept)} of {len(order)} methods and settings"] * (len(kept) < len(order))]
+    note = f"the best {len(kept)} of {len(order)} methods and settings" if len(kept) < len(order) else ""
     caption = f"{name}, protocol {found.protocol}: {'; '.join(said)}"
-    return PageTable(caption, header, cells, "; ".join(notes)), [found.methods[i] for i in order]
+    return PageTable(caption, header, cells, note), [found.methods[i] for i in order]
 
 
 def _listing(results: Sequence[Result], means: Sequence[Result], most: int) -> Block:

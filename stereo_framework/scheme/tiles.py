@@ -14,14 +14,21 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.counting import counted
 from stereo_framework.pair import Pair
 from stereo_framework.parameters import require
+from stereo_framework.scene import Search
 from stereo_framework.stage import NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.volume import Domain
 
 
-def _largest(shape: tuple[int, int], levels: int, rows: int, columns: int, overlap: int) -> tuple[int, int]:
+def _largest(shape: tuple[int, int], search: Search, rows: int, columns: int, overlap: int) -> tuple[int, int]:
     """Rows and columns of the largest pair that tiles make, images widened by the range."""
     height, width = (min(n, math.ceil(n / parts) + 2 * overlap) for n, parts in zip(shape, (rows, columns), strict=True))
-    return height, min(shape[1], width + levels)
+    return height, min(shape[1], width + sum(_widened(search)))
+
+
+def _widened(search: Search) -> tuple[int, int]:
+    """How many columns left and right of a part its candidates lie."""
+    shifts = [-search.direction * d for d in (search.minimum, search.maximum)]
+    return max(0, math.ceil(-min(shifts))), max(0, math.ceil(max(shifts)))
 
 
 @stage("scheme", source="Hirschmueller 2008, section 2.6", largest=_largest)
@@ -68,11 +75,14 @@ def tiles(
     width = pair.search.maximum - pair.search.minimum
     grid = list(itertools.product(_spans(pair.shape[0], rows, overlap), _spans(pair.shape[1], columns, overlap)))
     found: dict[str, NDArray] = {}
+    memory: list[float | None] = []
+    messages: list[str] = []
     least, most = (np.full(pair.shape, fill, np.float32) for fill in (np.inf, -np.inf))
     for i in counted(len(grid), "tile"):
         core, seen, within = zip(*grid[i], strict=True)
         part, place = _cut(pair, *seen)
         match = solve(part)
+        memory, messages = [*memory, match.memory], [*messages, match.messages]
         for name, values in {"disparity": match.disparity, "status": match.status, **match.confidence}.items():
             found.setdefault(name, np.empty(pair.shape, values.dtype))[core] = values[place][within]
         estimates = match.disparity[place]
@@ -85,6 +95,8 @@ def tiles(
         status=found.pop("status"),
         confidence={**found, "tiles": np.maximum(least - most, np.float32(-width))},
         search=pair.search,
+        memory=max((one for one in memory if one is not None), default=None),
+        messages="\n".join(filter(None, messages)),
         trace=(),
         **dict.fromkeys(("labels", "volume", "energy", "objective", "lower_bound")),
     )
@@ -108,9 +120,8 @@ def _spans(length: int, parts: int, overlap: int) -> list[_Span]:
 
 def _cut(pair: Pair, rows: slice, columns: slice) -> tuple[Pair, tuple[slice, slice]]:
     """A part of a pair, as many columns wider as the candidates lie apart, and where the part lies in it."""
-    shifts = [-pair.search.direction * d for d in (pair.search.minimum, pair.search.maximum)]
-    first = max(0, columns.start + min(0, math.floor(min(shifts))))
-    last = min(pair.shape[1], columns.stop + max(0, math.ceil(max(shifts))))
+    left, right = _widened(pair.search)
+    first, last = max(0, columns.start - left), min(pair.shape[1], columns.stop + right)
 
     def cut(array: NDArray) -> NDArray:
         return np.ascontiguousarray(array[rows, first:last])

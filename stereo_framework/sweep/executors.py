@@ -22,7 +22,7 @@ from stereo_framework.engine.blame import blame
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
-from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.kernels.threads import threads
 from stereo_framework.scheme import tiles
 from stereo_framework.stage import Bound
@@ -101,8 +101,11 @@ def _advice(unit: Unit, memory: int) -> str:
     """Which tiles would fit, as a setting of the command line; empty where none do, or where the method has a scheme already."""
     pipeline, shape = unit.tasks[0][1].run.pipeline, unit.scene.reference.shape[:2]
     for count in () if pipeline.scheme else range(2, 33):
-        tiled = replace(pipeline, scheme=[Bound(tiles, {"rows": count, "columns": count})])
-        if peak_memory(Tree([tiled]).root, shape, unit.search.levels) <= memory:
+        try:
+            tiled = replace(pipeline, scheme=[Bound(tiles, {"rows": count, "columns": count})])
+        except ParameterError:  # a stage needs the scene itself
+            return ""
+        if peak_memory(Tree([tiled]).root, shape, unit.search.levels, search=unit.search) <= memory:
             return f", or tiles: --set 'scheme=[{{use: tiles, rows: {count}, columns: {count}}}]'"
     return ""
 

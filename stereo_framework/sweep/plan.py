@@ -193,7 +193,7 @@ class Unit:
     @functools.cached_property
     def memory(self) -> int:
         """Bytes of volumes that there are at most at a time, about."""
-        return peak_memory(self.tree.root, self.scene.reference.shape[:2], self.search.levels)
+        return peak_memory(self.tree.root, self.scene.reference.shape[:2], self.search.levels, search=self.search)
 
     def single(self) -> list[Unit]:
         """The same tasks, nothing shared."""

@@ -7,6 +7,7 @@ import contextlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,8 @@ import yaml
 
 from stereo_framework import limits
 from stereo_framework.datasets import find_scenes, load_scene
+from stereo_framework.engine.kept_parts import parts_of
+from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
 from stereo_framework.io import make_folder, read_bytes, write_disparity, write_own, write_pfm
 from stereo_framework.kernels.counting import counted
@@ -167,7 +170,7 @@ def execute(
     keep = (out is None or not any(task.run.axes for task in tasks)) if maps is None else maps
     # Parts of one version of the code and of all plug-ins are no other's.
     plugins = tuple(dict.fromkeys(plugin for script in scripts for plugin in script.plugins))
-    parts = None if out is None else out / "parts" / code_digest(plugins, typed_stages())
+    parts = None if out is None else out.resolve() / "parts" / code_digest(plugins, typed_stages())
     crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch, parts=parts), executor, dask)
     with contextlib.ExitStack() as stack:
         stack.enter_context(crew)
@@ -176,15 +179,20 @@ def execute(
             for script in scripts:
                 write_script(store.folder, script)
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
-        failed = False
+        owners = [task for task in tasks for _ in task.protocols]
         for place, result in stored_or_computed(store, tasks, crew, give_up=True):
-            failed |= result.error is not None
+            if parts is not None and result.error is None and owners[place].run.pipeline.scheme:
+                _forget_parts(owners[place].run.pipeline, parts)
             yield place, result
-        if parts is not None and parts.is_dir() and not failed:
-            shutil.rmtree(parts)
-            # Those of other versions may be there.
-            with contextlib.suppress(OSError):
-                parts.parent.rmdir()
+
+
+def _forget_parts(pipeline: Pipeline, parts: Path) -> None:
+    """Remove the tiles of a run whose result is stored."""
+    shutil.rmtree(parts_of(replace(pipeline, scheme=pipeline.scheme[1:]), parts), ignore_errors=True)
+    # Those of other runs and of other versions may be there.
+    with contextlib.suppress(OSError):
+        parts.rmdir()
+        parts.parent.rmdir()
 
 
 class Hopeless(StereoFrameworkError):

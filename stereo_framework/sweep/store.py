@@ -108,6 +108,12 @@ class Store(contextlib.ExitStack):
             if len(lacking) == 4:
                 raise DataError(f"{self._path}: an SQLite file, but no results store; choose another folder")
             raise DataError(f"{self._path}: damaged: the table {min(lacking)} is missing{_save_it(self.folder)}")
+        found = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        if found is None or found[0] != str(SCHEMA_VERSION):
+            version = "none" if found is None else str(found[0])[:20]
+            raise DataError(
+                f"{self._path}: results of schema version {version}, this program reads version {SCHEMA_VERSION}; choose another folder"
+            )
         there = {name for _, name, *_ in self._db.execute("PRAGMA table_info(results)")}
         if "sum" not in there and create:
             # Stores of earlier versions; their own results stay without.
@@ -115,12 +121,6 @@ class Store(contextlib.ExitStack):
         elif "sum" not in there:
             self._columns = f"{_SHOWN}, NULL"
         self._db.execute(f"SELECT results.created, {self._columns} FROM results LIMIT 0")
-        found = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-        if found is None or found[0] != str(SCHEMA_VERSION):
-            version = "none" if found is None else str(found[0])[:20]
-            raise DataError(
-                f"{self._path}: results of schema version {version}, this program reads version {SCHEMA_VERSION}; choose another folder"
-            )
         return True
 
     @contextlib.contextmanager

@@ -52,7 +52,7 @@ def averages(results: Sequence[Result], data: PathLike | None = None) -> list[Re
     for text in dict.fromkeys(r.protocol_text for r in results):
         same = [r for r in results if r.protocol_text == text and not is_average(r.scene)]
         scenes = dict.fromkeys(r.scene for r in same)
-        protocol = _protocol(same) if len(scenes) > 1 else None
+        protocol = protocol_of(same) if len(scenes) > 1 else None
         if protocol is None:
             continue
         weights = _weights(scenes, data) if protocol.averaging == "weighted" else dict.fromkeys(scenes, 1.0)
@@ -71,7 +71,7 @@ def averages(results: Sequence[Result], data: PathLike | None = None) -> list[Re
     return found
 
 
-def _protocol(results: Sequence[Result]) -> Protocol | None:
+def protocol_of(results: Sequence[Result]) -> Protocol | None:
     """The protocol of results that have one in common: a preset, or as a script of theirs writes it."""
     specs: list[Any] = list(PRESETS)
     for r in results:

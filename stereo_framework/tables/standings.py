@@ -24,6 +24,7 @@ from stereo_framework.errors import ParameterError, few, nearest
 from stereo_framework.evaluation.averages import over_scenes
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.script.report import spelled_weights
+from stereo_framework.tables.averages import protocol_of
 from stereo_framework.tables.ranking import competition_ranks, r_squared
 from stereo_framework.tables.values import better, check_name, is_number, one_protocol, value
 from stereo_framework.tables.words import setting_names, short_names
@@ -227,9 +228,11 @@ def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str])
 
     Of fragmentation that would mean structures that were missed; what has no estimate there, porosity tells.
     """
+    protocol = protocol_of(list(table.values()))
+    missing = "" if protocol is None else protocol.missing
     least: dict[str, float] = {}
     for (method, _), result in table.items():
-        shares = [_coverage(result, name) for name in measures if name != "hci_fragmentation"]
+        shares = [_coverage(result, name, missing) for name in measures if name != "hci_fragmentation"]
         known = [share for share in shares if share < _COVERED]
         if known:
             least[method] = min([*known, least.get(method, 1.0)])
@@ -237,10 +240,14 @@ def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str])
     return [f"measured on a part of the pixels alone, those with an estimate: {few(told, 3)}"] if told else []
 
 
-def _coverage(result: Result, name: str) -> float:
-    """The share of its pixels that a measure was taken on, NaN where missing estimates count in it."""
+def _coverage(result: Result, name: str, missing: str) -> float:
+    """The share of its pixels that a measure was taken on, NaN where missing estimates count in it; `missing`: how the protocol treats them."""
     if name.startswith("hci_"):
         return result.statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan)
     if name == "error_rate":
         return 1 - result.statistics.get("sparsity_rate", np.nan)
-    return 1 - result.statistics.get(f"invalid_pixels_{name.rpartition('_')[2]}", np.nan) / 100
+    region = name.rpartition("_")[2]
+    if missing not in ("apart", "skip") or name.startswith(("invalid_pixels", "density", "total_bad")):
+        return np.nan
+    statistics = result.statistics
+    return statistics.get(f"density_{region}", 100 - statistics.get(f"invalid_pixels_{region}", np.nan)) / 100

@@ -16,7 +16,7 @@ from stereo_framework.cli.main import app
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
 from stereo_framework.errors import DataError, ScriptError
 from stereo_framework.io import file_stem, name_fault, read_image, write_disparity, write_image, write_own
-from stereo_framework.io._files import RECORD
+from stereo_framework.io._files import RECORD, output_folder, write_bytes
 from stereo_framework.page.page import Page, Picture, Section
 from stereo_framework.script import load
 from stereo_framework.tables.tables import csv_text
@@ -401,3 +401,27 @@ def test_pictures_of_a_page_that_are_somebody_elses_stay(tmp_path):
     for _ in range(2):
         page.write(tmp_path / "p.html")
     assert sorted(path.name for path in (tmp_path / "assets").iterdir()) == ["p-0.svg", "p-7.svg"]
+
+
+def test_a_name_whose_file_was_never_written_is_nobodys(tmp_path):
+    """A write fails; what its user puts there meanwhile stays."""
+    with output_folder(tmp_path):
+        with pytest.raises(DataError, match="there is no folder"):
+            write_bytes(tmp_path / "plots/p.svg", b"ours")
+        (tmp_path / "plots").mkdir()
+        (tmp_path / "plots/p.svg").write_bytes(_MINE)
+        with pytest.raises(DataError, match=r"p\.svg: was not written by this program"):
+            write_bytes(tmp_path / "plots/p.svg", b"ours")
+        write_bytes(tmp_path / "plots/q.svg", b"ours")
+    with output_folder(tmp_path):
+        write_bytes(tmp_path / "plots/q.svg", b"ours again")
+    assert (tmp_path / "plots/p.svg").read_bytes() == _MINE
+
+
+def test_submissions_of_earlier_versions_go_on(tmp_path):
+    (tmp_path / "results.sqlite").touch()
+    (tmp_path / "submissions/eth3d").mkdir(parents=True)
+    (tmp_path / "submissions/eth3d/a.txt").write_text("before")
+    with output_folder(tmp_path):
+        write_bytes(tmp_path / "submissions/eth3d/a.txt", b"after")
+    assert (tmp_path / "submissions/eth3d/a.txt").read_bytes() == b"after"

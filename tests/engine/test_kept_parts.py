@@ -6,6 +6,7 @@ import pytest
 import stereo_framework
 from stereo_framework import Bound, Pipeline, Search, load_scene
 from stereo_framework.aggregation import box
+from stereo_framework.call_reports import collecting_reports
 from stereo_framework.engine.kept_parts import kept_match
 from stereo_framework.pair import Pair
 from stereo_framework.volume import Domain
@@ -19,11 +20,11 @@ def pair(seed=3, domain=None):
     return Pair(*np.random.default_rng(seed).integers(0, 256, (2, 8, 12), dtype=np.uint8), Search(0, 4), domain)
 
 
-def counted(method, calls):
+def counted(method, calls, like=METHOD):
     """The method, noting every pair that it matches."""
 
     class Counted:
-        stages, files = method.stages, method.files
+        stages, files = getattr(method, "stages", like.stages), getattr(method, "files", like.files)
 
         def __call__(self, pair):
             calls.append(pair)
@@ -53,6 +54,23 @@ def test_what_was_matched_is_read_again_whole(tmp_path):
     assert_same(first, again)
 
 
+def test_numbers_of_plug_ins_may_be_numpys(tmp_path):
+    match = replace(METHOD(pair()), objective=np.float32(3), trace=((np.float32(0.5), np.float64(2)),))
+    calls = []
+    first = kept_match(counted(lambda pair: match, calls, METHOD), pair(), tmp_path)
+    again = kept_match(counted(lambda pair: match, calls, METHOD), pair(), tmp_path)
+    assert len(calls) == 1
+    assert_same(first, again)
+
+
+def test_the_time_of_what_is_read_again_is_not_known(tmp_path):
+    with collecting_reports() as reports:
+        kept_match(METHOD, pair(), tmp_path)
+        assert reports == []
+        kept_match(METHOD, pair(), tmp_path)
+    assert [report.seconds for report in reports] == [None]
+
+
 @pytest.mark.parametrize(
     ("method", "other"),
     [
@@ -72,7 +90,7 @@ def test_another_pair_or_method_is_matched(tmp_path, method, other):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", None])
 def test_a_damaged_file_is_made_again(tmp_path, content):
     first = kept_match(METHOD, pair(), tmp_path)
-    [path] = tmp_path.iterdir()
+    [path] = tmp_path.rglob("*.npz")
     path.write_bytes(path.read_bytes()[:-100] if content is None else content)
     calls = []
     method = counted(METHOD, calls)

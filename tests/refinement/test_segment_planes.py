@@ -59,6 +59,11 @@ def test_segments_are_those_of_scikit_image(scale, minimum):
     assert len(pairs) == found.max() + 1
 
 
+def test_segments_do_not_depend_on_how_an_image_lies_in_memory():
+    image = np.random.default_rng(5).integers(0, 256, (12, 16, 3)).astype(np.float64)
+    assert np.array_equal(segments(np.asfortranarray(image), 0.8, 300.0, 3), segments(image, 0.8, 300.0, 3))
+
+
 def test_segments_of_flat_fields():
     image = np.zeros((12, 12), np.uint8)
     image[:, 5:] = 200

@@ -1,3 +1,4 @@
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +9,13 @@ from kernel_inputs import image_pairs, searches
 
 from stereo_framework import Bound, Pipeline, Scene, Search, load_scene, run
 from stereo_framework.aggregation import box
+from stereo_framework.call_reports import stopped_by
 from stereo_framework.confidence import matching_score
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.tree import Tree
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.evaluation import evaluate
+from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import scanline_optimization, winner_take_all
 from stereo_framework.pair import Pair
@@ -22,6 +25,10 @@ from stereo_framework.volume import Domain, Status
 
 POINTS = Pipeline(absolute_difference, winner_take_all, confidence=[matching_score], refinement=[parabola])
 """A method that looks at single pixels and their candidates."""
+
+
+FOUND = replace(POINTS(Pair(*np.zeros((2, 3, 4), np.uint8), Search(0, 1))), confidence={})
+"""A match whose maps tests replace."""
 
 
 def tiled(method, **parameters):
@@ -102,8 +109,8 @@ def test_the_estimate_of_memory_is_that_of_the_largest_tile():
     shape, levels = (4000, 6000), 256
     whole = peak_memory(Tree([method]).root, shape, levels)
     parts = peak_memory(Tree([tiled(method, rows=4, columns=4, overlap=64)]).root, shape, levels)
-    # A tile has 1000 + 128 rows and 1500 + 128 + 256 columns.
-    assert parts / whole == pytest.approx(1128 * 1884 / (4000 * 6000), rel=1e-6)
+    # A tile has 1000 + 128 rows and 1500 + 128 + 255 columns, since its candidates lie up to 255 columns to the left.
+    assert parts / whole == pytest.approx(1128 * 1883 / (4000 * 6000), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -139,3 +146,28 @@ def test_what_does_not_fit_is_told_which_tiles_would():
     assert result.error.endswith(", or tiles: --set 'scheme=[{use: tiles, rows: 3, columns: 3}]'")
     [result] = run("gc", scenes=scene, memory=10_000)
     assert result.error.endswith("use fewer levels or smaller images")
+
+
+def test_methods_that_cannot_be_cut_are_refused_with_their_numbers(tmp_path):
+    scene = Scene.from_images(*np.zeros((2, 300, 300), np.uint8), (0, 15))
+    write_disparity(tmp_path / "a.pfm", np.zeros((300, 300), np.float32))
+    script = {
+        "matcher": {"use": "maps", "place": str(tmp_path / "a.pfm")},
+        "alternatives": {"a": {"include": "gc"}},
+        "refinement": ["fuse"],
+    }
+    [result] = run(script, scenes=scene, memory=10_000)
+    assert result.error.endswith("use fewer levels or smaller images")
+
+
+def test_no_tile_is_begun_once_nobody_waits():
+    event = threading.Event()
+
+    @stage("refinement", source="a test")
+    def stopping(disparity):
+        event.set()
+        return disparity
+
+    method = Pipeline(absolute_difference, winner_take_all, refinement=[stopping], scheme=[tiles])
+    with stopped_by(event), pytest.raises(StereoFrameworkError, match="^interrupted$"):
+        method(Pair(*np.zeros((2, 9, 12), np.uint8), Search(0, 3)))

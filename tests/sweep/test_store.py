@@ -114,9 +114,14 @@ def test_another_schema_version(tmp_path):
     Store(tmp_path, create=True).close()
     with sqlite3.connect(tmp_path / "results.sqlite") as db:
         db.execute("UPDATE meta SET value = '99'")
+        db.execute("ALTER TABLE results DROP COLUMN sum")
     db.close()
-    with pytest.raises(DataError, match="schema version 99, this program reads version 1"):
-        Store(tmp_path)
+    before = (tmp_path / "results.sqlite").read_bytes()
+    for create in (False, True):
+        with pytest.raises(DataError, match="schema version 99, this program reads version 1"):
+            Store(tmp_path, create=create)
+    # What another version wrote stays as it is.
+    assert (tmp_path / "results.sqlite").read_bytes() == before
 
 
 def test_a_write_that_fails_keeps_what_was_there(tmp_path):

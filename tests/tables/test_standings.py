@@ -8,6 +8,7 @@ from made_results import HCI, SCENES, result, scored, sweep
 from scipy.stats import rankdata
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation import resolve
 from stereo_framework.tables.standings import standings, weights_of
 
 A, B = SCENES
@@ -92,17 +93,38 @@ def test_a_part_that_was_measured_is_told():
 
 
 @pytest.mark.parametrize(
-    ("measure", "left_out"),
-    [("bad_pixels_nonocc", {"invalid_pixels_nonocc": 40.0}), ("error_rate", {"sparsity_rate": 0.4})],
+    ("protocol", "measure", "left_out"),
+    [
+        ("middlebury-v3", "bad_pixels_nonocc", {"invalid_pixels_nonocc": 40.0}),
+        ("eth3d", "bad_pixels_nonocc", {"density_nonocc": 60.0}),
+        ("kostliva2007", "error_rate", {"sparsity_rate": 0.4}),
+    ],
 )
-def test_measures_that_count_missing_estimates_apart_tell_how_many(measure, left_out):
-    nothing = dict.fromkeys(left_out, 0.0)
+def test_measures_that_count_missing_estimates_apart_tell_how_many(protocol, measure, left_out):
+    known = {"protocol": protocol, "protocol_text": str(resolve(protocol))}
+    nothing = {name: 100.0 if name.startswith("density") else 0.0 for name in left_out}
     found = standings(
-        [result(A, {}, {measure: 0.03, **left_out}, method="a"), result(A, {}, {measure: 0.5, **nothing}, method="b")], [measure]
+        [
+            result(A, {}, {measure: 0.03, **left_out}, method="a", **known),
+            result(A, {}, {measure: 0.5, **nothing}, method="b", **known),
+        ],
+        [measure],
     )
     assert found.notes == ("measured on a part of the pixels alone, those with an estimate: a (down to 60%)",)
-    # Where they count as wrong, nothing is to be told.
-    assert standings([result(A, {}, {"bad_pixels_nonocc": 0.5}, method="a")], ["bad_pixels_nonocc"]).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("protocol", "measure"),
+    [
+        ("middlebury-v3", "invalid_pixels_nonocc"),
+        ("middlebury-v3", "total_bad_pixels_nonocc"),
+        ("taxonomy2002", "bad_pixels_nonocc"),
+    ],
+)
+def test_where_missing_estimates_count_nothing_is_to_be_told(protocol, measure):
+    known = {"protocol": protocol, "protocol_text": str(resolve(protocol))}
+    one = result(A, {}, {"bad_pixels_nonocc": 5.0, "total_bad_pixels_nonocc": 45.0, "invalid_pixels_nonocc": 40.0}, **known)
+    assert standings([one], [measure]).notes == ()
 
 
 TRUNCATION, SIZE = "matching_cost.truncation", "aggregation.box.size"
