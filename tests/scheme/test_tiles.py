@@ -21,6 +21,7 @@ from stereo_framework.optimization import scanline_optimization, winner_take_all
 from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check, parabola
 from stereo_framework.scheme import tiles
+from stereo_framework.stage import of, stage
 from stereo_framework.volume import Domain, Status
 
 POINTS = Pipeline(absolute_difference, winner_take_all, confidence=[matching_score], refinement=[parabola])
@@ -171,3 +172,33 @@ def test_no_tile_is_begun_once_nobody_waits():
     method = Pipeline(absolute_difference, winner_take_all, refinement=[stopping], scheme=[tiles])
     with stopped_by(event), pytest.raises(StereoFrameworkError, match="^interrupted$"):
         method(Pair(*np.zeros((2, 9, 12), np.uint8), Search(0, 3)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(search=searches(), rows=st.integers(1, 4), columns=st.integers(1, 5), overlap=st.integers(0, 3), far=st.integers(-30, 30))
+def test_no_tile_is_larger_than_the_estimate_says(search, rows, columns, overlap, far):
+    search = replace(search, minimum=search.minimum + far, maximum=search.maximum + far)
+    seen = []
+
+    def solve(part):
+        seen.append(part.shape)
+        return replace(FOUND, disparity=np.zeros(part.shape, np.float32), status=np.zeros(part.shape, np.uint8))
+
+    pair = Pair(*np.zeros((2, 13, 40), np.uint8), search)
+    tiles(solve, pair, rows=rows, columns=columns, overlap=overlap)
+    largest = of(tiles).largest(pair.shape, search, rows=rows, columns=columns, overlap=overlap)
+    assert max(shape[0] for shape in seen) <= largest[0]
+    assert max(shape[1] for shape in seen) <= largest[1]
+
+
+def test_memory_and_messages_of_all_tiles_are_told():
+    needed = iter([99.0, 98.0, None, 97.0])
+
+    def solve(part):
+        memory = next(needed)
+        maps = {"disparity": np.zeros(part.shape, np.float32), "status": np.zeros(part.shape, np.uint8)}
+        return replace(FOUND, **maps, memory=memory, messages="" if memory is None else f"{memory:g}")
+
+    match = tiles(solve, Pair(*np.zeros((2, 13, 40), np.uint8), Search(0, 3)), rows=2, columns=2, overlap=0)
+    assert match.memory == 99
+    assert match.messages == "99\n98\n97"
