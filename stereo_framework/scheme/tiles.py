@@ -28,7 +28,9 @@ def _largest(shape: tuple[int, int], search: Search, rows: int, columns: int, ov
 def _widened(search: Search) -> tuple[int, int]:
     """How many columns left and right of a part its candidates lie."""
     shifts = [-search.direction * d for d in (search.minimum, search.maximum)]
-    return max(0, math.ceil(-min(shifts))), max(0, math.ceil(max(shifts)))
+    # At fractions of a pixel, cells less than a pixel from the border count as out of view.
+    more = int(search.denominator > 1)
+    return max(0, math.ceil(-min(shifts)) + more), max(0, math.ceil(max(shifts)) + more)
 
 
 @stage("scheme", source="Hirschmueller 2008, section 2.6", largest=_largest)
