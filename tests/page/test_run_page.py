@@ -65,7 +65,8 @@ def test_all_results_are_listed_with_the_best_of_each_scene_marked(tmp_path):
 def test_a_long_summary_ends_and_failed_runs_are_told(tmp_path):
     results = sweep({TRUNCATION: [*range(50)]}, lambda scene, t: {"bad_pixels_all": 50.0 - t}, SCENES[:1])
     failed = result(SCENES[0], {TRUNCATION: 99}, {}, error="broke", seconds={})
-    table, _, told = _stored(tmp_path, [*results, failed]).sections[0].blocks
+    table, notes, _, told = _stored(tmp_path, [*results, failed]).sections[0].blocks
+    assert notes.text == "missing scores count as the worst: truncation=99 (bad_pixels_all)."
     assert table.header == ["method", "tsukuba", "seconds"]  # of one scene there is no mean
     assert [row[0].text for row in table.rows] == [f"truncation={t}" for t in range(49, 9, -1)]
     assert "the best 40 of 51 methods and settings" in table.note
