@@ -25,7 +25,7 @@ def test_a_notebook_is_stored_without_outputs(name):
 
 
 # A process of its own each, whose start takes longest; the others run before a release.
-LONG = {"own_cost", "network"}
+LONG = {"own_cost", "network", "taxonomy"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in PICTURES])

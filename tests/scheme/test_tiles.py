@@ -36,7 +36,7 @@ def tiled(method, **parameters):
     return replace(method, scheme=[Bound(tiles, parameters)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     data=st.data(),
     images=image_pairs(),
@@ -174,7 +174,7 @@ def test_no_tile_is_begun_once_nobody_waits():
         method(Pair(*np.zeros((2, 9, 12), np.uint8), Search(0, 3)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(search=searches(), rows=st.integers(1, 4), columns=st.integers(1, 5), overlap=st.integers(0, 3), far=st.integers(-30, 30))
 def test_no_tile_is_larger_than_the_estimate_says(search, rows, columns, overlap, far):
     search = replace(search, minimum=search.minimum + far, maximum=search.maximum + far)
