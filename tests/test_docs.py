@@ -257,6 +257,7 @@ def test_the_tables_of_the_hci_page():
     }
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_hci_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     [example] = _blocks("docs/hci.md", "python")

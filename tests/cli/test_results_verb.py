@@ -174,6 +174,7 @@ def test_protocols(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_figure_8_of_the_paper(data, tmp_path):
     """Scharstein & Szeliski 2002, section 6.1: intermediate truncation is best, intervals help at small truncation values."""
     values = [1, 2, 5, 10, 20, 50, None]

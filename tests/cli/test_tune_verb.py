@@ -44,6 +44,7 @@ def one_line(result, *parts):
         assert part in line, line
 
 
+@pytest.mark.slow
 def test_options_of_run(script):
     plain = json.loads(call("tune", script, *SCENES, "--trials", 2, "--json").stdout)
     result = call("tune", script, *SCENES, "--trials", 2, "--json", "--executor", "process", "--memory", "1G")

@@ -73,6 +73,7 @@ def test_drawings_stand_in_the_page_and_the_table(results):
     assert html.count("<b>") == 0
 
 
+@pytest.mark.slow
 def test_measures_that_no_scene_has_and_too_many_methods(results):
     bare = scored({f"m{i:02}": {A: {FRAG: math.nan, FAT: 0.01 * i}} for i in range(25)})
     lead, charts, _ = choosing_blocks(bare)

@@ -171,6 +171,7 @@ def test_a_method_with_one_sparse_map_is_not_dense():
 # The page
 
 
+@pytest.mark.slow
 def test_the_whole_page_on_made_scenes(tmp_path, no_data):
     for seed, name in enumerate(("Pipes", "Adirondack", "PlaytableP")):
         write_scene(tmp_path / "data/middlebury-v3/trainingQ" / name, seed)

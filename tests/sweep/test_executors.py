@@ -127,6 +127,7 @@ def test_processes(alone):
     assert_as_alone(swept(executor="process", workers=2), alone)
 
 
+@pytest.mark.slow
 def test_an_executor_of_the_callers(alone):
     with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         assert_as_alone(swept(executor=pool), alone)

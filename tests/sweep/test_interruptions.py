@@ -215,6 +215,7 @@ def alive(pid):
         return False
 
 
+@pytest.mark.slow
 def test_two_sweeps_do_not_write_to_one_folder(script, tmp_path):
     with Store(tmp_path / "out", create=True):
         child = start(script, "--out", str(tmp_path / "out"))
