@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from stereo_framework.kernels.threads import over_rows
 
 # To the right, downwards and along both diagonals: each pair of the eight neighbours once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
+_FOUR = np.uint32(len(_STEPS))
 _SAMPLE = 4096
 """Differences that tell where the middle of all is."""
 
@@ -168,12 +169,12 @@ def _join(
     front, and so are their differences; returns how many they are.
     """
     first, size, limit = forest.first, forest.size, forest.limit
+    away = np.array([down * columns + right for down, right in _STEPS], np.int32)
     apart = 0
     for i in range(places.shape[0]):
         place, difference = places[i], differences[i]
-        down, right = _STEPS[place % len(_STEPS)]
-        pixel = int(place) // len(_STEPS)
-        a, b = _first(first, pixel), _first(first, pixel + down * columns + right)
+        pixel = np.int32(place // _FOUR)
+        a, b = _first(first, pixel), _first(first, np.int32(pixel + away[place % _FOUR]))
         if a == b:
             continue
         if minimum > 0:
@@ -195,11 +196,11 @@ def _join(
 def _flatten(first: NDArray[np.int32]) -> None:
     """Let every pixel name the first pixel of its segment."""
     for pixel in range(first.shape[0]):
-        first[pixel] = _first(first, pixel)
+        first[pixel] = _first(first, np.int32(pixel))
 
 
 @kernel
-def _first(first: NDArray[np.int32], pixel: int) -> int:
+def _first(first: NDArray[np.int32], pixel: Any) -> Any:
     """Follow the pixels that stand for others, and shorten the way for the next time."""
     while first[pixel] != pixel:
         first[pixel] = first[first[pixel]]
