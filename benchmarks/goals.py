@@ -62,7 +62,7 @@ def chains(scene: Scene, table: Table, slow: bool) -> None:
 
 def photographs(data: Path | None, table: Table) -> None:
     """Whole methods on two threads, in the median of ten scenes, each matched once."""
-    names = "Adirondack ArtL Jadeplant Motorcycle Piano Pipes Playroom PlaytableP Recycle Vintage".split()
+    names = ["Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Piano", "Pipes", "Playroom", "PlaytableP", "Recycle", "Vintage"]
     scenes = [load_scene(f"middlebury-v3/trainingQ/{name}", data=data) for name in names]
     for name, limit in QUARTER.items():
         method = Pipeline.from_script(name)
