@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
-from stereo_framework.kernels.block_means import channel_means
+from stereo_framework.kernels.block_means import channel_means, medians
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
@@ -156,7 +156,7 @@ def ad_census(
         if not alternatives:
             raise ParameterError("ad_census.residual: needs a first look, and the method names no alternatives")
         known, apart = differences(reference, match, search, one_of("ad_census.look", alternatives, look))
-        left_over = float(np.median(channel_means(np.abs(apart[known])))) if known.any() else 0.0
+        left_over = float(medians(channel_means(np.abs(apart[known])))) if known.any() else 0.0
         difference_weight *= min(1.0, residual / left_over) ** 2 if left_over > 0 else 1.0
     unit, weights = 1 if steps is None else steps, difference_weight + census_weight
     if steps is not None and weights * steps > _MOST:
