@@ -1,7 +1,7 @@
 """Kernels of PatchMatch stereo: what a plane costs at a pixel, and how planes spread over a view.
 
 A plane is float32 (a, b, z): at the pixel itself the disparity is z, one column or row further it is a or b more. Pixels of an image are float32 of four
-values: red, green, blue and by how much the next pixel of the row is brighter; the image that is matched with has a column more on the right, and
+values: red, green, blue and the slope of grey along the row; the image that is matched with has a column more on the right, and
 what does not count in it is `NOTHING`, which differs from everything by more than any truncation.
 """
 

@@ -83,7 +83,7 @@ def patch_match(
     iteration) and by the pixels of the other view that meet them, and are changed at random by less and less: by half the range and more than a tenth
     of a pixel.
 
-    What the paper leaves open: a slope is the grey value of the next pixel of the row minus the pixel's own, grey 0.299 R + 0.587 G + 0.114 B. Beyond
+    What the paper leaves open: a slope is half the difference of the two neighbours in the row, of grey values 0.299 R + 0.587 G + 0.114 B. Beyond
     the other image its outermost pixels go on, but a pixel that is compared with them costs half of the most that it can, or more; one that is
     compared with what is masked costs the most.
 
@@ -155,10 +155,11 @@ def _told(side: Side, own: NDArray, theirs: NDArray, tolerance: float | None) ->
 
 
 def _pixels(image: Image) -> NDArray[np.float32]:
-    """Red, green, blue and how much brighter the next pixel of the row is, float32 (rows, columns, 4)."""
+    """Red, green, blue and the slope of grey along the row, float32 (rows, columns, 4)."""
     colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(np.float32)
     grey = np.float32(0.299) * colours[..., 0] + np.float32(0.587) * colours[..., 1] + np.float32(0.114) * colours[..., 2]
-    return np.dstack([colours, np.diff(grey, axis=1, append=grey[:, -1:])])
+    grey = np.pad(grey, ((0, 0), (1, 1)), mode="edge")
+    return np.dstack([colours, (grey[:, 2:] - grey[:, :-2]) / 2])
 
 
 def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.uint64]:

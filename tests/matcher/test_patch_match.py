@@ -28,10 +28,10 @@ def side_of(reference, match, valid, match_valid, sign, low=-9.0, high=9.0):
 
 
 def four(image):
-    """Colours of pixels and how much brighter the next one of the row is, in float64."""
+    """Colours and slopes of pixels, in float64."""
     colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(float)
-    grey = colours @ [0.299, 0.587, 0.114]
-    return np.dstack([colours, np.diff(grey, axis=1, append=grey[:, -1:])])
+    grey = np.pad(colours @ [0.299, 0.587, 0.114], ((0, 0), (1, 1)), mode="edge")
+    return np.dstack([colours, (grey[:, 2:] - grey[:, :-2]) / 2])
 
 
 def twin(reference, match, valid, match_valid, sign, y, x, plane, radius):
@@ -126,6 +126,7 @@ def slanted():
     return Pair(reference.astype(np.float32), smooth[:, 20:52].astype(np.float32), Search(0, 12)), truth.astype(np.float32)
 
 
+@pytest.mark.compiled
 def test_finds_a_slanted_surface(slanted):
     pair, truth = slanted
     # Windows well below the image's size: what only one view shows makes up most of larger ones.
@@ -143,6 +144,7 @@ def test_finds_a_slanted_surface(slanted):
     assert sure.max() <= 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("sign", [1, -1])
 def test_planes_spread_over_the_whole_image_at_once(sign):
     # The same pixels in both views: only the plane of disparity 0 fits, which one corner alone has. No refinement below a reach of 0.1.
@@ -161,6 +163,7 @@ def test_planes_spread_over_the_whole_image_at_once(sign):
         assert not side.costs.any()
 
 
+@pytest.mark.compiled
 def test_the_same_seed_gives_the_same_maps_on_any_number_of_threads(slanted):
     pair, _ = slanted
     maps = []
@@ -173,6 +176,7 @@ def test_the_same_seed_gives_the_same_maps_on_any_number_of_threads(slanted):
     assert (maps[0].reference[0] != maps[2].reference[0]).any()
 
 
+@pytest.mark.compiled
 def test_masks_and_ranges_are_kept(slanted):
     pair, truth = slanted
     valid, match_valid = (np.ones(truth.shape, bool) for _ in range(2))
@@ -196,6 +200,7 @@ def test_masks_and_ranges_are_kept(slanted):
     assert (other <= back.high + 1e-5)[seen].all()
 
 
+@pytest.mark.compiled
 def test_either_view_may_be_the_reference():
     scene = load_scene("synthetic/slits")
     rows = slice(40, 64)
