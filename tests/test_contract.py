@@ -74,6 +74,8 @@ def _world(kind):
         "alternatives": {"other method": _view(matcher(scene, keep_volume=True))},
         "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),
         "pair": pair,
+        "span": None,
+        "views": None,
         "solve": Pipeline(absolute_difference, winner_take_all),
     }
     for _, array in arrays(world):
