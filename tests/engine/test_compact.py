@@ -13,6 +13,7 @@ from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_slabs
 
 from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search
+from stereo_framework.aggregation import box
 from stereo_framework.engine.match import DENSE
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.tree import Tree
@@ -52,7 +53,8 @@ def test_the_same_as_whole_volumes(data, images, search, seed):
     if optimizer is winner_take_all and data.draw(st.booleans()):
         limits |= {"valid": rng.random(shape) < 0.8, "match_valid": rng.random(shape) < 0.8}
     cost = data.draw(st.sampled_from([SMALL, Bound(ad_census, {"width": 3, "height": 3, "steps": 1000})]))
-    method = Pipeline(cost, optimizer)
+    boxes = [Bound(box, {"size": size}) for size in data.draw(st.sampled_from([[], [3], [2]]))]
+    method = Pipeline(cost, optimizer, aggregation=boxes)
     pair = Pair(*images, search, Domain(**limits))
     found, expected = method(pair, keep_volume=True), whole(method, pair, keep_volume=True)
     if search.levels < 2 * held:
