@@ -32,7 +32,9 @@ def compact_box_mean(
     """As `box_mean` of a compact volume, whose pixels hold some of the `levels` from those in `firsts` on: what they do not hold counts as `outside`."""
     mean = np.empty_like(costs)
     over_rows(
-        lambda start, stop: _compact_box(costs, firsts, levels, outside, start, size, mean[start:stop]), costs.shape[0], costs.size
+        lambda start, stop: _compact_box(costs, firsts, levels, outside, start, size, mean[start:stop]),
+        costs.shape[0],
+        costs.size,
     )
     return mean
 
