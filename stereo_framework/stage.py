@@ -425,8 +425,8 @@ class Bound(Shown):
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run the stage on the items of `data` that it names."""
-        # Only what is continued has a partial result.
-        given = (data.get(name) if name == "partial" else data[name] for name in self.stage.data)
+        # Only what is continued has a partial result, and only compact volumes hold a span of levels.
+        given = (data.get(name) if name in ("partial", "span") else data[name] for name in self.stage.data)
         try:
             return self.stage.function(*given, **self.parameters)
         except SystemExit as error:  # a stage of a plug-in's does not end the program
