@@ -26,6 +26,7 @@ from stereo_framework.io.disparity import grey_disparity, read_disparity, write_
 from stereo_framework.io.images import read_alpha, read_grey, read_image, read_mask, write_image
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.io.points import write_points
+from stereo_framework.io.tiff import geo_tags
 
 __all__ = [
     "CalibrationFile",
@@ -33,6 +34,7 @@ __all__ = [
     "check_file",
     "check_own",
     "file_stem",
+    "geo_tags",
     "grey_disparity",
     "is_own",
     "is_pipe",

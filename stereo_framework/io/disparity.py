@@ -18,9 +18,10 @@ import numpy as np
 
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, write_bytes
-from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_float_tiff, write_image
+from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
+from stereo_framework.io.tiff import GeoTags, write_float_tiff
 from stereo_framework.scene import Disparity
 
 KITTI_SCALE = 256.0
@@ -102,7 +103,7 @@ def grey_disparity(
     return disparity
 
 
-def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None) -> None:
+def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()) -> None:
     """Write a disparity map that `read_disparity` with the same scale reads back.
 
     Parameters
@@ -114,6 +115,8 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
         Pixels, NaN = unknown.
     scale : float, optional
         Grey levels per pixel for 8 bits.
+    tags : sequence, optional
+        GeoTIFF tags of a ``.tif``, as of `geo_tags`.
 
     Raises
     ------
@@ -135,7 +138,7 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
         if suffix == ".pfm":
             write_pfm(path, np.where(known, disparity, np.inf))
         elif suffix.startswith(".tif"):
-            write_float_tiff(path, np.where(known, disparity, np.nan).astype(np.float32))
+            write_float_tiff(path, np.where(known, disparity, np.nan).astype(np.float32), tags)
         else:
             buffer = io.BytesIO()
             np.save(buffer, np.where(known, disparity, np.nan).astype(np.float32))

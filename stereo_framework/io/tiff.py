@@ -1,0 +1,221 @@
+"""TIFF files: images of 8 and 16 bits and of numbers, with GDAL's nodata value; float maps that keep GeoTIFF tags.
+
+tifffile reads what stands in a file, and its pixels where they are not compressed; compressed ones are OpenCV's, which takes no more memory for them
+than the image has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework import limits
+from stereo_framework.errors import DataError, DataWarning
+from stereo_framework.io._files import PathLike, check_file, read_bytes, write_bytes
+from stereo_framework.io.opencv_images import decode
+from stereo_framework.scene import Mask
+
+_BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+"""Of TIFF files and of those above 4 GB."""
+
+_GEOTIFF = (33550, 33922, 34264, 34735, 34736, 34737)
+"""Pixel scale, tie points, transformation, and the three parts of the keys (GeoTIFF 1.1, section 7.1)."""
+
+_NODATA = 42113
+"""GDAL's tag of the value that means no data, as text."""
+
+_NOT_COMPRESSED, _SEPARATE = 1, 2
+_GREY, _RGB = 1, 2
+"""Photometric interpretations whose samples are intensities as they stand."""
+
+_REDUCED, _MASK = 1, 4
+"""Bits in the kind of a page: a smaller version of another page, a mask of another page."""
+
+_ALPHA = (1, 2)
+"""What an extra sample is called that holds transparency, associated or not."""
+
+_LOOKED_AT = 5
+"""Pages that are looked at to know whether there are several images."""
+
+GeoTags = Sequence[tuple[int, int, int, Any]]
+"""Code, type, count and value of tags."""
+
+
+def is_tiff(path: PathLike) -> bool:
+    """Whether a file begins as TIFF files do.
+
+    Raises
+    ------
+    DataError
+        It is no file.
+    """
+    check_file(path)
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) in _BEGINNINGS
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_tiff(path: PathLike) -> tuple[NDArray[Any], Mask | None]:
+    """Read the first image of a TIFF file.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
+        As stored, of any type of numbers. What is not compressed is mapped from the file: it takes memory where it is looked at, which the system can
+        take back, and may be written to without changing the file.
+    valid : ndarray, bool, (rows, columns), or None
+        The pixels that neither an alpha channel nor GDAL's nodata value marks as holding nothing; None for a file with neither.
+
+    Raises
+    ------
+    DataError
+        The file is missing, damaged or truncated, its image larger than the limit, or neither grey nor RGB.
+    """
+    with _first_page(path) as page:
+        # Of smaller versions and masks there may be any number.
+        others = page.parent.pages[1:_LOOKED_AT]
+        if any(not other.subfiletype & (_REDUCED | _MASK) for other in others):
+            warnings.warn(f"{path}: holds several images, of which the first is read", DataWarning, stacklevel=2)
+        samples, nodata, alpha = _samples(page, path), _nodata(page), _has_alpha(page)
+    valid = None
+    if alpha:
+        valid = samples[..., -1] > 0
+    if samples.ndim == 3:
+        samples = np.ascontiguousarray(samples[..., 0] if samples.shape[2] == 2 else samples[..., :3])
+    if nodata is not None:
+        with np.errstate(over="ignore"):  # rounded to float32, the lowest number may be -inf
+            known = samples != samples.dtype.type(nodata)
+        known = known if known.ndim == 2 else known.any(axis=2)
+        valid = known if valid is None else valid & known
+    return samples, valid
+
+
+def read_valid(path: PathLike) -> Mask | None:
+    """The pixels of a TIFF file that hold data, as of `read_tiff`, read only where the file has an alpha channel or a nodata value."""
+    with _first_page(path) as page:
+        told = _has_alpha(page) or _nodata(page) is not None
+    return read_tiff(path)[1] if told else None
+
+
+def geo_tags(path: PathLike) -> GeoTags:
+    """The GeoTIFF tags of a file, which place its pixels on the ground; empty for a file of another kind."""
+    if not is_tiff(path):
+        return ()
+    with _first_page(path) as page:
+        found = [page.tags[code] for code in _GEOTIFF if code in page.tags]
+        return [(tag.code, int(tag.dtype), 0 if isinstance(tag.value, str) else tag.count, tag.value) for tag in found]
+
+
+def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags = ()) -> None:
+    """Write a map, float32 ``(rows, columns)``, as a TIFF file of floats with GeoTIFF tags; NaN stays, and is said to be the nodata value."""
+    import tifffile
+
+    file = io.BytesIO()
+    extra: list[Any] = [*((*tag, True) for tag in tags), (_NODATA, "s", 0, "nan", True)]
+    tifffile.imwrite(file, array, photometric="minisblack", metadata=None, software=False, extratags=extra)
+    write_bytes(path, file.getvalue())
+
+
+@contextlib.contextmanager
+def _first_page(path: PathLike) -> Iterator[Any]:
+    """The first page of a file as tifffile knows it, of a size that may be read."""
+    import tifffile
+
+    # What it complains of is in its errors.
+    logging.getLogger("tifffile").addHandler(logging.NullHandler())
+    check_file(path)
+    try:
+        with tifffile.TiffFile(path) as file:
+            page = file.pages[0]
+            _check(page, file.filehandle.size, path)
+            yield page
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # whatever its parser raises on bytes that are no TIFF
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DataError(f"{path}: is damaged, truncated or no image: {reason}") from None
+
+
+def _check(page: Any, size: int, path: PathLike) -> None:
+    """Raise DataError for an image that is not read, before memory is taken for it."""
+    columns, rows, bands = page.imagewidth, page.imagelength, page.samplesperpixel
+    for wide, high in ((columns, rows), (page.tilewidth, page.tilelength)):
+        limits.check_pixels(wide, high, path)
+    if columns < 1 or rows < 1 or page.imagedepth != 1:
+        raise DataError(f"{path}: is damaged, truncated or no image: it says {columns}x{rows}x{page.imagedepth} pixels")
+    if bands not in (1, 2, 3, 4) or (bands == 4 and page.photometric == _GREY):
+        raise DataError(
+            f"{path}: has {bands} bands; expected grey or RGB, with or without alpha: write the bands that are meant into a file"
+        )
+    ends = [at + count for at, count in zip(page.dataoffsets, page.databytecounts, strict=True)]
+    if not ends or max(ends) > size:
+        raise DataError(f"{path}: is truncated: its pixels end at byte {max(ends, default=0)}, the file at {size}")
+
+
+def _samples(page: Any, path: PathLike) -> NDArray[Any]:
+    """All samples, ``(rows, columns[, bands])``, colours in RGB order."""
+    if page.compression == _NOT_COMPRESSED and page.photometric in (_GREY, _RGB) and page.dtype is not None:
+        if page.dtype.kind not in "uif":
+            raise DataError(f"{path}: holds {page.dtype} samples; expected real numbers")
+        return _as_they_stand(page, path)
+    array = decode(read_bytes(path), path)
+    if array is None:
+        kinds = ", ".join(str(getattr(kind, "name", kind)) for kind in (page.compression, page.photometric))
+        raise DataError(
+            f"{path}: is damaged, truncated or of a kind that is not read ({kinds}, {page.bitspersample} bits); "
+            "write it without compression, as 'gdal_translate -co COMPRESS=NONE' does"
+        )
+    if array.shape[:2] != (page.imagelength, page.imagewidth):
+        raise DataError(
+            f"{path}: is damaged: of {page.imagewidth}x{page.imagelength} pixels {array.shape[1]}x{array.shape[0]} are there"
+        )
+    return array if array.ndim == 2 else array[..., [2, 1, 0, 3][: array.shape[2]]]
+
+
+def _as_they_stand(page: Any, path: PathLike) -> NDArray[Any]:
+    import tifffile
+
+    if page.is_memmappable:
+        # Writing changes the memory alone.
+        array = np.asarray(tifffile.memmap(path, page=0, mode="c"))
+    else:
+        array = page.asarray(maxworkers=1)
+    array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    bands = page.samplesperpixel
+    array = array.reshape(-1, page.imagelength, page.imagewidth) if page.planarconfig == _SEPARATE else array
+    if page.planarconfig == _SEPARATE:
+        return array[0] if bands == 1 else np.moveaxis(array, 0, -1)
+    return array.reshape(page.imagelength, page.imagewidth, *([bands] if bands > 1 else []))
+
+
+def _has_alpha(page: Any) -> bool:
+    """Whether the last band is transparency. Files of four bands that do not say what the fourth is are taken for RGBA, as OpenCV writes them."""
+    return page.samplesperpixel in (2, 4) and (not page.extrasamples or int(page.extrasamples[0]) in _ALPHA)
+
+
+def _nodata(page: Any) -> float | None:
+    """The value that GDAL's tag says, where samples can have it."""
+    tag = page.tags.get(_NODATA)
+    try:
+        value = float(str(tag.value).strip("\0 ")) if tag is not None else np.nan
+    except ValueError:
+        return None
+    if page.dtype is None or np.isnan(value):  # NaN needs no telling
+        return None
+    if page.dtype.kind in "ui":
+        limit = np.iinfo(page.dtype)
+        return value if value.is_integer() and limit.min <= value <= limit.max else None
+    return value
