@@ -15,8 +15,9 @@ from stereo_framework.confidence import left_right_consistency
 from stereo_framework.engine.match import Match
 from stereo_framework.errors import DataError
 from stereo_framework.everyday.picture import picture
-from stereo_framework.io import write_disparity, write_image, write_pfm, write_points
+from stereo_framework.io import geo_tags, write_disparity, write_image, write_opencv_calibration, write_pfm, write_points
 from stereo_framework.io.disparity import KITTI_SCALE
+from stereo_framework.io.tiff import GeoTags
 from stereo_framework.scene import Disparity, Mask, Scene, Search
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class PointCloud(NamedTuple):
 
 
 _ALWAYS = ("disparity.pfm", "picture.png", "confidence.pfm", "status.png")
-_SOMETIMES = ("disparity.png", "disparity.tiff", "depth.tiff", "points.ply")
+_RECTIFIED = ("left_rectified.png", "right_rectified.png", "rectified.yml")
+_SOMETIMES = ("disparity.png", "disparity.tiff", "depth.tiff", "points.ply", *_RECTIFIED)
 """Files of a match. Where some of the first stand without the others, no match wrote them."""
 
 
@@ -69,6 +71,10 @@ class Matched:
         Where the search range comes from.
     warnings : tuple of str
         What makes the map doubtful, each with the cure.
+    vertical_offset : float or None
+        Rows that sparse matches lie apart in the median, pixels; None where there are too few of them.
+    rectified : bool
+        Whether the scene's images were rectified here, so that they are saved too.
     """
 
     scene: Scene
@@ -76,6 +82,8 @@ class Matched:
     result: Match
     origin: str
     warnings: tuple[str, ...]
+    vertical_offset: float | None = None
+    rectified: bool = False
 
     def __repr__(self) -> str:
         return f"Matched({self.name!r}, {self.method!r}, {self.result!r})"
@@ -184,7 +192,7 @@ class Matched:
         folder : path-like
             Made where it is missing; what an earlier match wrote there is replaced.
         tiff : bool
-            Also write ``disparity.tiff``, float32.
+            Also write ``disparity.tiff``, float32; where the reference image is a GeoTIFF it is written anyway.
 
         Returns
         -------
@@ -192,7 +200,9 @@ class Matched:
             The names of the files: ``disparity.pfm`` (pixels), ``disparity.png`` (16 bits, 256 grey levels a pixel, 0 = no estimate, less
             than a pixel below 0 is 0; left out where a disparity does not fit), ``confidence.pfm``, ``confidence_NAME.pfm`` for each further measure of the
             method, ``status.png`` (grey 255 matched, 192 filled, 128 mismatched, 64
-            occluded, 0 invalid), ``picture.png``; with a calibration ``depth.tiff`` and ``points.ply``.
+            occluded, 0 invalid), ``picture.png``; with a calibration ``depth.tiff`` and ``points.ply``; of a pair that was rectified
+            ``left_rectified.png`` and ``right_rectified.png``, transparent where no camera saw anything, and their calibration ``rectified.yml``. TIFF
+            files keep the GeoTIFF tags of a reference image that was not rectified.
 
         Raises
         ------
@@ -213,8 +223,9 @@ class Matched:
         if not known.size or (known.min() >= 0 and known.max() * KITTI_SCALE <= np.iinfo(np.uint16).max):
             write_disparity(folder / "disparity.png", within)
             names.append("disparity.png")
-        if tiff:
-            write_disparity(folder / "disparity.tiff", self.disparity)
+        tags = self._tags
+        if tiff or tags:
+            write_disparity(folder / "disparity.tiff", self.disparity, tags=tags)
             names.append("disparity.tiff")
         write_image(folder / "picture.png", picture(self.scene.reference, self.disparity, self._shown, self._title))
         write_pfm(folder / "confidence.pfm", self.confidence)
@@ -224,7 +235,22 @@ class Matched:
             write_pfm(folder / f"confidence_{measure}.pfm", self.result.confidence[measure])
             names.append(f"confidence_{measure}.pfm")
         if self.scene.calibration is not None:
-            write_disparity(folder / "depth.tiff", self.depth)
+            write_disparity(folder / "depth.tiff", self.depth, tags=tags)
             write_points(folder / "points.ply", *self.points)
             names += ["depth.tiff", "points.ply"]
+        if self.rectified:
+            assert self.scene.calibration is not None, "rectifying gives one"
+            for name, index in zip(_RECTIFIED, (self.scene.reference_index, self.scene.match_index), strict=False):
+                image = self.scene.image(index)
+                # Of more than 8 bits, or interpolated, in 16.
+                samples = image if image.dtype == np.uint8 else np.rint(np.clip(image, 0, 255) * 257).astype(np.uint16)
+                write_image(folder / name, samples, self.scene.valid(index))
+            write_opencv_calibration(folder / _RECTIFIED[2], self.scene.calibration, self.disparity.shape)
+            names += _RECTIFIED
         return names
+
+    @property
+    def _tags(self) -> GeoTags:
+        """What places the reference image's pixels on the ground."""
+        path = Path(self.scene.frames[self.scene.reference_index].name)
+        return () if self.rectified or not path.is_file() else geo_tags(path)

@@ -264,7 +264,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".p
 """Of the files that images are looked for in, where a folder is given."""
 
 
-def write_image(path: PathLike, array: NDArray) -> None:
+def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> None:
     """Write an image in the format that the file name's ending says.
 
     Parameters
@@ -273,6 +273,8 @@ def write_image(path: PathLike, array: NDArray) -> None:
         ``.png``, ``.pgm`` (grey), ``.ppm`` (colour), ``.jpg``, ``.bmp`` or ``.tif``.
     array : ndarray, (rows, columns) or (rows, columns, 3) RGB
         uint8 or uint16 as is; bool as 0 and 255; floats 0..255 rounded and clipped to 8 bits.
+    valid : ndarray, bool, (rows, columns), optional
+        What holds data; the rest becomes transparent. PNG alone, and grey turns to colour.
 
     Raises
     ------
@@ -291,6 +293,11 @@ def write_image(path: PathLike, array: NDArray) -> None:
         array = np.rint(np.clip(array, 0, 255)).astype(np.uint8)
     if array.dtype not in (np.uint8, np.uint16):
         raise DataError(f"{path}: samples are {array.dtype}; expected uint8, uint16, bool or floats 0..255")
+    if valid is not None:
+        if suffix != ".png":
+            raise DataError(f"{path}: {suffix} files without data in places; use .png")
+        colours = array if array.ndim == 3 else np.repeat(array[..., None], 3, axis=2)
+        array = np.dstack([colours, valid * colours.dtype.type(np.iinfo(colours.dtype).max)])
     if suffix in (".pgm", ".ppm"):
         if (suffix == ".ppm") != (array.ndim == 3):
             raise DataError(f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm")
@@ -326,4 +333,6 @@ def encode_jpeg(array: NDArray) -> bytes:
 def _encode(suffix: str, array: NDArray, options: Sequence[int] = ()) -> bytes:
     import cv2
 
-    return cv2.imencode(suffix, array[..., ::-1] if array.ndim == 3 else array, options)[1].tobytes()
+    # In OpenCV's order.
+    turned = array[..., [2, 1, 0, 3][: array.shape[2]]] if array.ndim == 3 else array
+    return cv2.imencode(suffix, turned, options)[1].tobytes()
