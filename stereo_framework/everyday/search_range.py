@@ -23,8 +23,12 @@ _COARSE = 240
 _WIDEST = (-0.1, 0.4)
 """Disparities that the coarse pass tries, as shares of the images' width, where sparse matches do not say more."""
 
-_TAIL = 0.25
-"""Percent of the consistent pixels at either end that are taken for mistakes."""
+_TAIL = 0.175
+"""Percent of the consistent pixels at either end that are taken for mistakes. From 0.14 to 0.21, 25 of 27 scenes are covered to 99.5 % by at most 1.3 times
+their width; with more, and with less, fewer."""
+
+_ENDS = 0.25
+"""Percent of a map's pixels at either end that do not count when it is said how wide a range the map uses."""
 
 _WIDENED, _CELLS = 0.3, 3e7
 """Share of the range by which widening it calls for a closer look, and the pixels times levels that this may take."""
@@ -74,7 +78,7 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches, valid:
     Notes
     -----
     Both images are shrunk to about 240 columns and matched with census and semi-global matching. The range is that of the disparities which the
-    other view confirms, but for a quarter of a percent at either end, and of the sparse matches, widened by two coarse pixels at either end, or by one
+    other view confirms, but for 0.175 percent at either end, and of the sparse matches, widened by two coarse pixels at either end, or by one
     pixel at full size. Where that widening is much of a narrow range, larger images are matched in the range found.
     """
     columns = reference.shape[1]
@@ -157,10 +161,10 @@ def doubts(
         found.append(f"the images show little in common: {sparse.vertical.size} points are found in both; are they of one scene?")
     known = disparity[np.isfinite(disparity)] if disparity is not None else np.empty(0)
     if known.size and not found and not estimated:
-        low, high = np.percentile(known, [_TAIL, 100 - _TAIL])
+        low, high = np.percentile(known, [_ENDS, 100 - _ENDS])
         if high - low < _UNUSED * (search.maximum - search.minimum):
             found.append(
-                f"the range is wide: {100 - 2 * _TAIL:g} % of the map lie within {low:.0f}:{high:.0f} of {search.minimum:g}:{search.maximum:g}; "
+                f"the range is wide: {100 - 2 * _ENDS:g} % of the map lie within {low:.0f}:{high:.0f} of {search.minimum:g}:{search.maximum:g}; "
                 "a narrower one is faster and misleads less"
             )
     return found

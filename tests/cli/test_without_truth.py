@@ -8,6 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from stereo_framework import load_scene
 from stereo_framework.cli.main import app
 from stereo_framework.io import read_disparity, write_disparity, write_image
 from stereo_framework.scene import Scene
@@ -113,3 +114,17 @@ def test_choose(tmp_path):
         assert "expected FILE:POSITION" in _call("choose", *pair, "--third-frame", third, status=2).stderr
     for name, told in (("c", "(24, 31), of the pair (24, 32)"), ("d", "no such file")):
         assert told in _call("choose", *pair, "--third-frame", f"{tmp_path / name}.png:2", status=2).stderr
+
+
+def test_choose_tells_at_once_that_it_cannot(tmp_path):
+    scene = load_scene("synthetic/planes")
+    for name, image in (("l", scene.reference), ("r", scene.match)):
+        write_image(tmp_path / f"{name}.png", image)
+    exchanged = ["choose", "--left", tmp_path / "r.png", "--right", tmp_path / "l.png", "-o", tmp_path / "c"]
+    first, second, third = _call(*exchanged, status=1).stdout.splitlines()
+    assert first.endswith("nothing was matched")
+    assert second.startswith("cannot tell: the images look exchanged: ")
+    assert third.startswith("nothing is chosen, and nothing written")
+    found = json.loads(_call(*exchanged, "--json", status=1).stdout)
+    assert (found["chosen"], found["consistent"], found["standings"]) == (None, None, [])
+    assert not (tmp_path / "c").exists()

@@ -81,10 +81,22 @@ def test_no_ranking_of_a_doubtful_pair(scene, chosen, spoil, told):
     assert told in found.answer
 
 
-def test_exchanged_images_are_told_where_the_range_is_estimated_too(scene):
-    found = choose(Scene.from_images(scene.match, scene.reference), ["window", "sgbm"])
-    assert found.judged.scene.search.minimum < 0
-    assert "exchanged" in found.judged.answer
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda s: Scene.from_images(s.match, s.reference, (0, 31)), "exchanged"),
+        (lambda s: Scene.from_images(s.match, s.reference), "exchanged"),
+        (lambda s: Scene.from_images(s.reference, s.match, (0, 5)), "too narrow"),
+        (lambda s: Scene.from_images(s.reference, np.full_like(s.match, 9), (0, 31)), "little in common"),
+    ],
+)
+def test_what_is_doubtful_is_told_before_anything_is_matched(scene, spoil, told):
+    begun = []
+    found = choose(spoil(scene), ["window", "sgbm"], watch=begun.append)
+    assert found.judged.answer.startswith("cannot tell: ")
+    assert told in found.judged.answer
+    assert (found.maps, found.judged.best, found.judged.standings) == ({}, None, ())
+    assert not {"window", "sgbm"} & set(begun)
 
 
 def test_kin_are_not_called_better(scene, chosen):

@@ -59,7 +59,12 @@ def test_images_without_anything_in_common():
     ("points", "vertical", "search", "said"),
     [
         (range(1, 41), 0, (0, 50), None),
-        (range(1, 41), 2.5, (0, 50), "the pair is not rectified: 40 matched points lie 2.5 rows apart"),
+        (
+            range(1, 41),
+            2.5,
+            (0, 50),
+            "the pair is not rectified: 40 matched points lie 2.5 rows apart in the median; 'match --rectify",
+        ),
         (range(1, 41), 0, (0, 30), "the range is too narrow: 25 % of 40 matched points lie outside 0:30; they have 1:40"),
         (range(-40, 0), 0, (0, 50), "the images look exchanged: 100 % of 40 matched points have a disparity below 0"),
         (range(-40, 0), 0, (-50, 0), None),
@@ -70,6 +75,11 @@ def test_doubts(points, vertical, search, said):
     found = doubts(made(list(points), vertical), Search(*search))
     assert len(found) == (said is not None)
     assert all(text.startswith(said) for text in found)
+
+
+def test_a_rectified_pair_that_is_none():
+    [doubt] = doubts(made(list(range(1, 41)), 2.5), Search(0, 50), rectified=True)
+    assert doubt.endswith("the calibration given with --rectify is not that of these images")
 
 
 def test_an_estimated_range_below_zero_is_doubted():
