@@ -185,6 +185,8 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
         f"{matched.method}: {100 * record['estimated']:.1f} % of the pixels have a disparity, both views agree about "
         f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
     )
+    if matched.stretched is not None:
+        _output.say("stretched: the intensities {:.4g} to {:.4g} became 0 to 255".format(*matched.stretched))
     calibration = matched.scene.calibration
     if matched.rectified and calibration is not None:
         offset = "too few points to tell how well"

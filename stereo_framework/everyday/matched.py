@@ -75,6 +75,8 @@ class Matched:
         Rows that sparse matches lie apart in the median, pixels; None where there are too few of them.
     rectified : bool
         Whether the scene's images were rectified here, so that they are saved too.
+    stretched : (float, float) or None
+        Intensities of the files that became 0 and 255; None where they stayed.
     """
 
     scene: Scene
@@ -84,6 +86,7 @@ class Matched:
     warnings: tuple[str, ...]
     vertical_offset: float | None = None
     rectified: bool = False
+    stretched: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         return f"Matched({self.name!r}, {self.method!r}, {self.result!r})"

@@ -97,21 +97,25 @@ def match(
         scene = Scene.from_images(left, right, disparities, **masks)  # type: ignore[arg-type]
     else:
         scene = pair_scene(left, right, None if disparities is None else Search(*disparities), **masks)  # type: ignore[arg-type]
+    ends = None
     if stretch:
-        scene = stretched(scene)[0]
+        scene, ends = stretched(scene)
     origin = "given"
     if rectify is not None:
         if any(given is not None for given in (calibration, focal_length, baseline)):
             raise ParameterError("rectify brings the calibration of the rectified pair; leave out the other")
         paths = [rectify] if isinstance(rectify, str | os.PathLike) else rectify
         cameras = paths if isinstance(paths, StereoCalibration) else read_stereo_calibration(paths)
-        return match_scene(rectified(scene, cameras), method, origin=origin, plugins=plugins, watch=watch, was_rectified=True)
-    found, levels = _calibration(calibration, focal_length, baseline, colour=scene.reference.ndim == 3)
-    if disparities is None:
-        scene = scene if levels is None else replace(scene, search=Search(0, levels - 1))
-        # A calib.txt beside the images may have given one too.
-        origin = "of the calibration" if scene.search is not None else origin
-    return match_scene(replace(scene, calibration=found), method, origin=origin, plugins=plugins, watch=watch)
+        scene = rectified(scene, cameras)
+    else:
+        found, levels = _calibration(calibration, focal_length, baseline, colour=scene.reference.ndim == 3)
+        if disparities is None:
+            scene = scene if levels is None else replace(scene, search=Search(0, levels - 1))
+            # A calib.txt beside the images may have given one too.
+            origin = "of the calibration" if scene.search is not None else origin
+        scene = replace(scene, calibration=found)
+    matched = match_scene(scene, method, origin=origin, plugins=plugins, watch=watch, was_rectified=rectify is not None)
+    return replace(matched, stretched=ends)
 
 
 def match_scene(
