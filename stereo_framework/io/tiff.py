@@ -35,6 +35,9 @@ _NOT_COMPRESSED, _SEPARATE = 1, 2
 _GREY, _RGB = 1, 2
 """Photometric interpretations whose samples are intensities as they stand."""
 
+_WHOLE_BYTES = (8, 16, 32, 64)
+"""Bits of a sample."""
+
 _REDUCED, _MASK = 1, 4
 """Bits in the kind of a page: a smaller version of another page, a mask of another page."""
 
@@ -167,16 +170,16 @@ def _check(page: Any, size: int, path: PathLike) -> None:
 
 def _samples(page: Any, path: PathLike) -> NDArray[Any]:
     """All samples, ``(rows, columns[, bands])``, colours in RGB order."""
-    if page.compression == _NOT_COMPRESSED and page.photometric in (_GREY, _RGB) and page.dtype is not None:
-        if page.dtype.kind not in "uif":
-            raise DataError(f"{path}: holds {page.dtype} samples; expected real numbers")
+    if page.compression == _NOT_COMPRESSED and page.photometric in (_GREY, _RGB) and page.bitspersample in _WHOLE_BYTES:
+        if page.dtype is None or page.dtype.kind not in "uif":
+            raise DataError(f"{path}: holds {page.dtype or 'unknown'} samples; expected real numbers")
         return _as_they_stand(page, path)
     array = decode(read_bytes(path), path)
     if array is None:
         kinds = ", ".join(str(getattr(kind, "name", kind)) for kind in (page.compression, page.photometric))
         raise DataError(
             f"{path}: is damaged, truncated or of a kind that is not read ({kinds}, {page.bitspersample} bits); "
-            "write it without compression, as 'gdal_translate -co COMPRESS=NONE' does"
+            "write it without compression, as 'gdal_translate -co COMPRESS=NONE -co NBITS=16' does"
         )
     if array.shape[:2] != (page.imagelength, page.imagewidth):
         raise DataError(
