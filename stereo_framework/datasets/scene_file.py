@@ -120,7 +120,7 @@ def pair_scene(
     Parameters
     ----------
     left, right : path-like
-        Images; what an alpha channel makes transparent, or is NaN in a float image (PFM, npy), holds no data.
+        Images; what an alpha channel makes transparent, has the value of a TIFF's nodata tag, or is NaN in a float image (PFM, npy, TIFF), holds no data.
     search : Search or None
         Disparity range in pixels; None: what the calib.txt beside the left image says, if there is one.
     truth : path-like, optional
