@@ -136,7 +136,7 @@ def doubts(
     points = sparse.along_rows
     if offset > _NOT_RECTIFIED:
         cure = (
-            "the calibration given with --rectify is not that of these images"
+            "the calibration given with --rectify is not that of these images, or they are exchanged"
             if rectified
             else "'match --rectify CALIBRATION' corrects that with the stereo calibration of the cameras"
         )

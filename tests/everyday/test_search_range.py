@@ -103,7 +103,7 @@ def test_doubts(points, vertical, search, said):
 
 def test_a_rectified_pair_that_is_none():
     [doubt] = doubts(made(list(range(1, 41)), 2.5), Search(0, 50), rectified=True)
-    assert doubt.endswith("the calibration given with --rectify is not that of these images")
+    assert doubt.endswith("the calibration given with --rectify is not that of these images, or they are exchanged")
 
 
 def test_an_estimated_range_below_zero_is_doubted():
