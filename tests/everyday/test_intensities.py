@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 from stereo_framework import load_scene
 from stereo_framework.cli.main import app
 from stereo_framework.everyday.intensities import intensity_doubt, stretched
-from stereo_framework.io import write_image
 from stereo_framework.scene import Scene
 
 
@@ -78,7 +77,3 @@ def test_satellite_images_of_eleven_bits(tmp_path, monkeypatch):
     known = np.isfinite(disparity)
     assert known.mean() > 0.7
     assert np.mean(np.abs(disparity - scene.truth)[known] > 1) < 0.1
-    write_image("l.png", scene.reference)
-    write_image("r.png", scene.match)
-    CliRunner().invoke(app, ["match", "l.png", "r.png", "--fast", "--disparities", "0:31", "-o", "png"])
-    assert not (tmp_path / "png" / "disparity.tiff").exists()
