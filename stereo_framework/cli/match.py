@@ -55,7 +55,7 @@ def match(
     right
         Right image; or a folder or pattern of right images.
     disparity_range
-        Search range in pixels, both ends included; for several pairs one, or one each. Default: estimated.
+        Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Default: the calibration's, else auto.
     calibration
         calib.txt of Middlebury or KITTI; OpenCV's YAML, XML or JSON; Q as .npy.
     focal
@@ -118,7 +118,7 @@ def match(
     found: Mapping[str, tuple[Path, Path] | None] = (
         {Path(known).name: None} if known is not None else pairs(str(left), str(right))
     )
-    ranges = [None if text == "auto" else disparities(text) for text in disparity_range or []]
+    ranges: list[Any] = ["auto" if text == "auto" else disparities(text) for text in disparity_range or []]
     if len(ranges) not in (0, 1, len(found)):
         raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
     many = len(found) > 1

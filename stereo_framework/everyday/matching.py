@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ DEFAULT = "fine"
 def match(
     left: PathLike | Image,
     right: PathLike | Image,
-    disparities: tuple[float, float] | None = None,
+    disparities: tuple[float, float] | Literal["auto"] | None = None,
     *,
     method: str | Path | Mapping[str, Any] = DEFAULT,
     calibration: PathLike | Calibration | None = None,
@@ -49,8 +49,8 @@ def match(
     ----------
     left, right : path-like or ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Both files or both arrays, intensities 0..255; the left one is the reference.
-    disparities : (float, float), optional
-        Smallest and largest disparity in pixels, both included; default: what the calibration file bounds, else estimated.
+    disparities : (float, float) or "auto", optional
+        Smallest and largest disparity in pixels, both included, or estimated; default: what the calibration file bounds, else estimated.
     method : str, path-like or mapping
         The name of a shipped script, a script's file, or a script itself, of one setting.
     calibration : path-like or Calibration, optional
@@ -94,9 +94,12 @@ def match(
         raise ParameterError("left and right: one is an array and one is a file; give two of a kind")
     masks: dict[str, Any] = {"left_mask": left_mask, "right_mask": right_mask}
     if arrays[0]:
-        scene = Scene.from_images(left, right, disparities, **masks)  # type: ignore[arg-type]
+        scene = Scene.from_images(left, right, None if disparities == "auto" else disparities, **masks)  # type: ignore[arg-type]
     else:
-        scene = pair_scene(left, right, None if disparities is None else Search(*disparities), **masks)  # type: ignore[arg-type]
+        search = None if disparities is None or disparities == "auto" else Search(*disparities)
+        scene = pair_scene(left, right, search, **masks)  # type: ignore[arg-type]
+        # A calib.txt beside the images may have given one.
+        scene = replace(scene, search=search) if disparities == "auto" else scene
     ends = None
     if stretch:
         scene, ends = stretched(scene)

@@ -150,7 +150,7 @@ def doubts(
         if negative > _EXCHANGED and (estimated or search.minimum >= 0):
             found.append(
                 f"the images look exchanged: {100 * negative:.0f} % of {points.size} matched points have a disparity below 0; "
-                "give the right image as the left one, or the range where that is meant: --disparities=-40:-5, say"
+                f"give the right image as the left one or, where that is meant, the range: --disparities={ends}, a little wider"
             )
         elif outside > _OUTSIDE:
             found.append(
