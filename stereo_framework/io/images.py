@@ -22,7 +22,7 @@ from stereo_framework.io.netpbm import decode_netpbm
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.opencv_images import decode
 from stereo_framework.io.pfm import read_pfm
-from stereo_framework.io.tiff import is_tiff, read_tiff, read_valid
+from stereo_framework.io.tiff import holds_floats, is_tiff, read_tiff, read_valid
 from stereo_framework.scene import Image, Mask
 
 Samples = NDArray[Any]  # uint8 or uint16
@@ -57,8 +57,17 @@ def read_image(path: PathLike) -> Image:
     DataError
         The file is missing, unreadable, truncated, damaged or no image.
     """
+    return _image(path, mapped=False)
+
+
+def map_image(path: PathLike) -> Image:
+    """As `read_image`, but a TIFF file without compression stays in the file until it is looked at: for large images that nobody writes meanwhile."""
+    return _image(path, mapped=True)
+
+
+def _image(path: PathLike, *, mapped: bool) -> Image:
     if is_tiff(path):
-        return _intensities(*read_tiff(path))
+        return _intensities(*read_tiff(path, mapped=mapped))
     data = read_bytes(path)
     if data.startswith(_NUMBERS):
         values = read_pfm(path) if data[:1] == b"P" and data[1:2] in b"fF" else read_numpy(path)
@@ -314,8 +323,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
 
 def read_float_tiff(path: PathLike) -> NDArray[np.float32] | None:
     """The map in a TIFF file of floats, float32 ``(rows, columns[, channels])``, NaN where there is no data; None where the file holds something else."""
-    samples, valid = read_tiff(path) if is_tiff(path) else (np.empty(0, np.uint8), None)
-    return _intensities(samples, valid) if samples.dtype.kind == "f" else None  # type: ignore[return-value]
+    return _intensities(*read_tiff(path)) if is_tiff(path) and holds_floats(path) else None  # type: ignore[return-value]
 
 
 def encode_png(array: NDArray) -> bytes:

@@ -20,7 +20,7 @@ from stereo_framework.io._files import PathLike
 _decoding = threading.Lock()
 
 
-def decode(data: bytes, path: PathLike) -> NDArray | None:
+def decode(data: bytes | bytearray, path: PathLike) -> NDArray | None:
     """What OpenCV makes of the bytes, in its BGR order; None where it can make nothing of them.
 
     Where it fills up what is damaged, as in a JPEG, a `DataWarning` says so.

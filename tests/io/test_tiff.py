@@ -1,6 +1,7 @@
 """TIFF files of the satellites' and mapping world, written by tifffile and OpenCV; what is written is read by Pillow."""
 
 import mmap
+import struct
 import warnings
 
 import cv2
@@ -10,8 +11,9 @@ import tifffile
 from PIL import Image
 
 from stereo_framework.datasets import pair_scene
-from stereo_framework.errors import DataError, DataWarning
+from stereo_framework.errors import DataError, DataWarning, ParameterError
 from stereo_framework.io import geo_tags, read_alpha, read_disparity, read_grey, read_image, write_disparity
+from stereo_framework.io.images import map_image
 from stereo_framework.limits import pixels
 
 RANDOM = np.random.default_rng(5)
@@ -112,16 +114,132 @@ def test_the_lowest_float_as_gdal_writes_it(tmp_path):
     assert np.argwhere(np.isnan(image)).tolist() == [[0, 0]]
 
 
-def test_what_is_not_compressed_is_mapped_from_the_file(tmp_path):
-    for dtype in ("u1", "f4"):
-        samples = made(dtype)
-        path = written(tmp_path / f"{dtype}.tif", samples)
-        image, base = read_image(path), read_image(path)
-        while isinstance(base, np.ndarray):
-            base = base.base
-        assert isinstance(base, mmap.mmap)
-        image[:] = 7
-        np.testing.assert_array_equal(read_image(path), samples)
+def is_mapped(image):
+    while isinstance(image, np.ndarray):
+        image = image.base
+    return isinstance(image, mmap.mmap)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+def test_images_of_pairs_are_mapped_from_files(tmp_path, dtype):
+    samples = made(dtype)
+    path = written(tmp_path / "a.tif", samples)
+    image = map_image(path)
+    assert is_mapped(image)
+    assert is_mapped(pair_scene(path, path, None).frames[0].load())
+    image[:] = 7
+    np.testing.assert_array_equal(map_image(path), samples)
+
+
+def test_an_image_outlives_its_file(tmp_path):
+    # Looking at what was mapped of a file that became shorter would end the interpreter.
+    image = read_image(written(tmp_path / "a.tif", made("u1")))
+    assert not is_mapped(image)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("orientation", [2, 6])
+def test_orientation_tags_are_ignored(tmp_path, options, dtype, orientation):
+    samples = made(dtype)
+    path = written(tmp_path / "a.tif", samples, extratags=[(274, 3, 1, orientation, True)], **options)
+    np.testing.assert_array_equal(read_image(path), (samples / 257).astype(np.float32) if dtype == "u2" else samples)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
+@pytest.mark.parametrize("extra", ["assocalpha", "unassalpha"])
+def test_colours_are_not_multiplied_by_alpha(tmp_path, options, extra):
+    samples = made("u1", 4)
+    path = written(tmp_path / "a.tif", samples, extrasamples=[extra], **options)
+    np.testing.assert_array_equal(read_image(path), samples[..., :3])
+    np.testing.assert_array_equal(read_alpha(path), samples[..., 3] > 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+def test_samples_of_which_none_is_white(tmp_path, options, dtype):
+    samples = made(dtype)
+    largest = np.iinfo(dtype).max
+    path = written(tmp_path / "a.tif", largest - samples, photometric="miniswhite", extratags=told(largest - 3), **options)
+    np.testing.assert_array_equal(read_image(path), (samples / 257).astype(np.float32) if dtype == "u2" else samples)
+    np.testing.assert_array_equal(read_alpha(path), samples != 3)
+
+
+def test_one_bit(tmp_path):
+    white = made("u1") > 99
+    for photometric in ("minisblack", "miniswhite"):
+        path = written(tmp_path / "a.tif", white if photometric == "minisblack" else ~white, photometric=photometric)
+        np.testing.assert_array_equal(read_image(path), white * np.uint8(255))
+
+
+def test_nodata_of_a_palette_is_refused(tmp_path):
+    colours = np.tile(np.arange(256, dtype=np.uint16) * 257, (3, 1))
+    path = written(tmp_path / "a.tif", made("u1"), photometric="palette", colormap=colours, extratags=told(3))
+    with pytest.raises(
+        DataError, match=r"a\.tif: has a nodata value, 3, which is lost where PALETTE of 8 bits becomes intensities; write"
+    ):
+        read_image(path)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "i2", "f4"])
+@pytest.mark.parametrize("bands", [2, 3])
+@pytest.mark.parametrize("planes", ["contig", "separate"])
+def test_several_compressed_bands_are_right_or_refused(tmp_path, dtype, bands, planes):
+    samples = made(dtype, bands)
+    for photometric in ["minisblack", "rgb"][: bands - 1]:
+        options = {"extrasamples": ["unassalpha"]} if bands == 2 else {}
+        stored = samples if planes == "contig" else samples.transpose(2, 0, 1)
+        path = written(tmp_path / "a.tif", stored, photometric=photometric, planarconfig=planes, compression="zlib", **options)
+        # What OpenCV reads as it is.
+        if bands == 3 and (
+            (photometric == "rgb" and (planes == "contig" or dtype == "u1")) or (planes, dtype) == ("contig", "f4")
+        ):
+            np.testing.assert_array_equal(read_image(path), (samples / 257).astype(np.float32) if dtype == "u2" else samples)
+            continue
+        with pytest.raises(
+            DataError,
+            match=rf"not read \(ADOBE_DEFLATE, {photometric.upper()}, {bands} (separate )?bands of [0-9]+ bits\); write it",
+        ):
+            read_image(path)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
+def test_grey_and_alpha(tmp_path, dtype):
+    samples = made(dtype, 2)
+    path = written(tmp_path / "a.tif", samples, photometric="minisblack", planarconfig="contig", extrasamples=["unassalpha"])
+    np.testing.assert_array_equal(read_alpha(path), samples[..., 1] > 0)
+
+
+def test_other_pages(tmp_path):
+    path, image = tmp_path / "a.tif", made("u1")
+    with tifffile.TiffWriter(path) as file:
+        file.write(image[::2, ::2], photometric="minisblack", metadata=None, subfiletype=1)
+        file.write(image, photometric="minisblack", metadata=None)
+    np.testing.assert_array_equal(read_image(path), image)
+    np.testing.assert_array_equal(map_image(path), image)
+    with tifffile.TiffWriter(path) as file:
+        file.write(image, photometric="minisblack", metadata=None)
+        file.write(image > 99, photometric="miniswhite", metadata=None, subfiletype=4)
+    with pytest.warns(
+        DataWarning, match=r"a\.tif: holds a mask in a page of its own, which is not read; write it as an alpha channel"
+    ):
+        np.testing.assert_array_equal(read_image(path), image)
+
+
+def test_a_wrong_limit_is_no_damaged_file(tmp_path, monkeypatch):
+    path = written(tmp_path / "a.tif", made("u1"))
+    monkeypatch.setenv("STEREO_MAX_PIXELS", "abc")
+    with pytest.raises(ParameterError, match="STEREO_MAX_PIXELS: 'abc' is not a whole number"):
+        read_image(path)
+
+
+def test_text_that_is_against_the_format(tmp_path):
+    path = written(tmp_path / "a.tif", made("u1"), extratags=[(34737, 7, 5, b"n\xe9e |", True)])
+    data = path.read_bytes()
+    at = data.index(struct.pack("<HH", 34737, 7))
+    path.write_bytes(data[: at + 2] + struct.pack("<H", 2) + data[at + 4 :])
+    write_disparity(tmp_path / "d.tif", made("f4"), tags=geo_tags(path))
+    assert [tag[3] for tag in geo_tags(tmp_path / "d.tif")] == ["n?e |"]
 
 
 def test_several_images(tmp_path):
