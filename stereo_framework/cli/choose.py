@@ -60,7 +60,7 @@ def choose(
     reference
         Your own reference map; where it is NaN it is not to be relied upon.
     stretch
-        Spread intensities over 0..255, both images alike.
+        Spread intensities over 0..255, all images alike.
     out
         Folder for best.yaml, best.pfm and comparison.png; default: choice.
     json
@@ -71,7 +71,7 @@ def choose(
     from stereo_framework.everyday.intensities import intensity_doubt, stretched
 
     [known] = with_reference([_scene(left, right, disparity_range, scene, third_frame, data)], reference)
-    known = stretched(known)[0] if stretch else known
+    known, ends = stretched(known) if stretch else (known, None)
     if doubt := intensity_doubt(known):
         print(f"warning: {doubt}", file=sys.stderr)
     names = [name.strip() for name in methods.split(",")] if methods else ()
@@ -87,8 +87,14 @@ def choose(
         from stereo_framework.cli._without_truth import record
 
         told = {"chosen": None if chosen.judged.doubts else chosen.name, "folder": str(folder), "left_out": list(chosen.left_out)}
-        _output.print_json({**record(chosen.judged), **told, "seconds": dict(chosen.seconds), **further})
+        _output.print_json({**record(chosen.judged), **told, "seconds": dict(chosen.seconds), "stretched": ends, **further})
     else:
+        if ends is not None:
+            print(
+                "stretched: the intensities {:.4g} to {:.4g} became 0 to 255; 'match --stretch --method' applies a script to them".format(
+                    *ends
+                )
+            )
         _print(chosen, folder, further)
     return 1 if chosen.judged.doubts else 0
 

@@ -10,6 +10,7 @@ from typing import Any
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.evaluation.truth_free import Standing, standings
 from stereo_framework.everyday.search_range import doubts, looked_at
+from stereo_framework.everyday.sparse import SparseMatches
 from stereo_framework.scene import Disparity, Scene
 from stereo_framework.script import Run, load
 from stereo_framework.sweep.reference import Reference, reference
@@ -82,7 +83,14 @@ class Judged:
         )
 
 
-def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] = (), estimated: bool = False) -> Judged:
+def judge(
+    scene: Scene,
+    maps: Mapping[str, Disparity],
+    *,
+    kin: Collection[str] = (),
+    estimated: bool = False,
+    sparse: SparseMatches | None = None,
+) -> Judged:
     """Rank maps of a scene's pair without ground truth.
 
     Parameters
@@ -95,6 +103,8 @@ def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] =
         Those that were made with the reference's costs and optimizer.
     estimated : bool
         Whether nobody gave the range; disparities below zero are not meant then.
+    sparse : SparseMatches, optional
+        Those of the pair, where they are known already.
 
     Raises
     ------
@@ -112,7 +122,8 @@ def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] =
         raise ParameterError(f"{len(maps)} map given; ranking needs two or more")
     made = reference(scene)
     kin = frozenset() if made.own else frozenset(kin)
-    _, sparse, _ = looked_at(replace(scene, search=made.search))
+    if sparse is None:
+        _, sparse, _ = looked_at(replace(scene, search=made.search))
     found = doubts(sparse, made.search, estimated=estimated)
     if made.consistent < _LEAST and not made.own:
         found.append(
@@ -231,4 +242,5 @@ def choose(
     if watch is not None:
         watch("the reference map")
     kin = [name for name in maps if is_kin(runs[name].parameters)]
-    return Chosen(judge(scene, maps, kin=kin, estimated=estimated), maps, runs, spent, failed, tuple(left_out))
+    judged = judge(scene, maps, kin=kin, estimated=estimated, sparse=sparse)
+    return Chosen(judged, maps, runs, spent, failed, tuple(left_out))

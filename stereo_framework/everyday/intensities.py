@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -28,7 +29,7 @@ def intensity_doubt(scene: Scene) -> str | None:
 
 
 def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
-    """A pair whose intensities are spread over 0..255, both images and all channels alike.
+    """A scene whose intensities are spread over 0..255, all frames and channels alike.
 
     Parameters
     ----------
@@ -49,15 +50,14 @@ def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
     low, high = np.percentile(np.concatenate([values.ravel() for values in known]), [_CUT, 100 - _CUT])
     if not high > low:
         return scene, (0.0, 255.0)
-    frames = list(scene.frames)
-    for i in pair:
-        valid = scene.valid(i)
-        frames[i] = replace(
-            frames[i], load=partial(_spread, scene.image(i), low, high), valid=None if valid is None else partial(np.array, valid)
-        )
-    return replace(scene, frames=tuple(frames)), (float(low), float(high))
+    # Frames of the pair are loaded already; the others stay unread until they are asked for.
+    frames = tuple(
+        replace(frame, load=partial(_spread, partial(scene.image, i), low, high), valid=partial(scene.valid, i))
+        for i, frame in enumerate(scene.frames)
+    )
+    return replace(scene, frames=frames), (float(low), float(high))
 
 
-def _spread(image: Image, low: float, high: float) -> Image:
-    spread = (image - np.float32(low)) * np.float32(255 / (high - low))
+def _spread(load: Callable[[], Image], low: float, high: float) -> Image:
+    spread = (load() - np.float32(low)) * np.float32(255 / (high - low))
     return np.clip(spread, 0, 255, out=spread)

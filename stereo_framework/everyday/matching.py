@@ -98,8 +98,8 @@ def match(
     else:
         search = None if disparities is None or disparities == "auto" else Search(*disparities)
         scene = pair_scene(left, right, search, **masks)  # type: ignore[arg-type]
-        # A calib.txt beside the images may have given one.
-        scene = replace(scene, search=search) if disparities == "auto" else scene
+        # A calib.txt beside the images may have given one, of a rectified pair.
+        scene = replace(scene, search=search) if disparities == "auto" or rectify is not None else scene
     ends = None
     if stretch:
         scene, ends = stretched(scene)

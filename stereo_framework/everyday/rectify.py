@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.errors import DataError, DataWarning
 from stereo_framework.io import StereoCalibration
 from stereo_framework.scene import Calibration, Frame, Image, Mask, Scene
 
@@ -19,6 +20,10 @@ _WHOLE = 0.99
 
 _ROUNDING = 0.01
 """Pixels that a place may lie outside the image: places are float32."""
+
+
+_OFF_CENTRE = 0.2
+"""Share of the image's width or height that a principal point may lie from the middle; half of a larger image's lies at a quarter."""
 
 
 def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
@@ -38,7 +43,12 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
     Raises
     ------
     DataError
-        The cameras stand one above the other, the right one is left of the left one, or the calibration is one of images of another size.
+        The cameras stand one above the other, the right one is left of the left one, or the calibration is no camera's or that of images of another size.
+
+    Warns
+    -----
+    DataWarning
+        The optical axis is so far from the image's middle that the size seems to be another.
 
     Notes
     -----
@@ -57,10 +67,20 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
                 f"{frame.name}: the calibration's principal point, column {column:g} and row {row:g}, lies outside the image of {size[0]}x{size[1]} pixels; "
                 "was it made with images of another size?"
             )
-    turns = cv2.stereoRectify(
-        cameras.left, cameras.left_distortion, cameras.right, cameras.right_distortion, size, cameras.rotation, cameras.translation[:, None],
-        flags=cv2.CALIB_ZERO_DISPARITY,
-    )  # fmt: skip
+        if max(abs(column / size[0] - 0.5), abs(row / size[1] - 0.5)) > _OFF_CENTRE:
+            warnings.warn(
+                f"{frame.name}: the calibration's principal point, column {column:g} and row {row:g}, lies far from the middle of the image of "
+                f"{size[0]}x{size[1]} pixels; if it was made with images of another size, depths are wrong",
+                DataWarning,
+                stacklevel=2,
+            )
+    try:
+        turns = cv2.stereoRectify(
+            cameras.left, cameras.left_distortion, cameras.right, cameras.right_distortion, size, cameras.rotation, cameras.translation[:, None],
+            flags=cv2.CALIB_ZERO_DISPARITY,
+        )  # fmt: skip
+    except cv2.error:
+        raise DataError(f"{frames[0].name}: its calibration cannot be that of a camera: it cannot be rectified") from None
     left_turn, right_turn, left, right = turns[:4]
     if not all(np.isfinite(turned).all() for turned in turns[:4]):
         raise DataError(f"{frames[0].name}: its calibration cannot be that of a camera: rectifying gives no finite numbers")
@@ -100,4 +120,5 @@ def _remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], ro
         inside &= cv2.remap(valid.astype(np.float32), columns, rows, cv2.INTER_LINEAR) > _WHOLE
     # Beyond the border its pixels repeat, so that cubics at the border mix in no black.
     turned = cv2.remap(np.ascontiguousarray(image), columns, rows, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    return turned, inside
+    # Nor do they go beyond what is there, which in floats nothing else stops.
+    return np.clip(turned, image.min(), image.max(), out=turned), inside

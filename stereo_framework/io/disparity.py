@@ -21,7 +21,7 @@ from stereo_framework.io._files import PathLike, write_bytes
 from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
-from stereo_framework.io.tiff import GeoTags, write_float_tiff
+from stereo_framework.io.tiff import GeoTags, is_tiff, read_valid, write_float_tiff
 from stereo_framework.scene import Disparity
 
 KITTI_SCALE = 256.0
@@ -62,7 +62,7 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         if values.ndim != 2:
             raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
         return np.where(np.isfinite(values), values, np.float32(np.nan))
-    return grey_disparity(path, read_grey(path), scale=scale, unknown=unknown, minimum=minimum)
+    return where_valid(path, grey_disparity(path, read_grey(path), scale=scale, unknown=unknown, minimum=minimum))
 
 
 def grey_disparity(
@@ -101,6 +101,12 @@ def grey_disparity(
     if unknown is not None:
         disparity[samples == unknown] = np.nan
     return disparity
+
+
+def where_valid(path: PathLike, disparity: Disparity) -> Disparity:
+    """The disparities of a picture, unknown where the nodata value or alpha channel of a TIFF says so."""
+    valid = read_valid(path) if is_tiff(path) else None
+    return disparity if valid is None else np.where(valid, disparity, np.float32(np.nan))
 
 
 def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()) -> None:

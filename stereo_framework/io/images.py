@@ -283,7 +283,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     array : ndarray, (rows, columns) or (rows, columns, 3) RGB
         uint8 or uint16 as is; bool as 0 and 255; floats 0..255 rounded and clipped to 8 bits.
     valid : ndarray, bool, (rows, columns), optional
-        What holds data; the rest becomes transparent. PNG alone, and grey turns to colour.
+        What holds data; the rest becomes transparent. PNG alone.
 
     Raises
     ------
@@ -305,8 +305,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     if valid is not None:
         if suffix != ".png":
             raise DataError(f"{path}: {suffix} files without data in places; use .png")
-        colours = array if array.ndim == 3 else np.repeat(array[..., None], 3, axis=2)
-        array = np.dstack([colours, valid * colours.dtype.type(np.iinfo(colours.dtype).max)])
+        array = np.dstack([array, valid * array.dtype.type(np.iinfo(array.dtype).max)])
     if suffix in (".pgm", ".ppm"):
         if (suffix == ".ppm") != (array.ndim == 3):
             raise DataError(f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm")
@@ -316,7 +315,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     elif suffix in (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
         if array.dtype == np.uint16 and suffix not in (".png", ".tif", ".tiff"):
             raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
-        write_bytes(path, _encode(suffix, array))
+        write_bytes(path, _encode_grey_and_alpha(array) if array.shape[2:] == (2,) else _encode(suffix, array))
     else:
         raise DataError(f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif")
 
@@ -336,6 +335,18 @@ def encode_jpeg(array: NDArray) -> bytes:
     import cv2
 
     return _encode(".jpg", array, [cv2.IMWRITE_JPEG_QUALITY, 85])
+
+
+def _encode_grey_and_alpha(array: NDArray) -> bytes:
+    """A PNG file of a kind that OpenCV does not write; `array` is uint8 or uint16 (rows, columns, 2). https://www.w3.org/TR/png-3"""
+    rows, columns = array.shape[:2]
+    samples = array.astype(array.dtype.newbyteorder(">")).reshape(rows, -1).view(np.uint8)
+    unfiltered = np.zeros((rows, 1), np.uint8)
+    header = struct.pack(">IIBBBBB", columns, rows, 8 * array.itemsize, _GREY_AND_ALPHA, 0, 0, 0)
+    chunks = (b"IHDR", header), (b"IDAT", zlib.compress(np.hstack([unfiltered, samples]).tobytes())), (b"IEND", b"")
+    return _PNG + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
 
 
 def _encode(suffix: str, array: NDArray, options: Sequence[int] = ()) -> bytes:

@@ -1,5 +1,7 @@
 """Intensities that do not fill 0..255, and their stretch."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tifffile
@@ -8,7 +10,7 @@ from typer.testing import CliRunner
 from stereo_framework import load_scene
 from stereo_framework.cli.main import app
 from stereo_framework.everyday.intensities import intensity_doubt, stretched
-from stereo_framework.scene import Scene
+from stereo_framework.scene import Frame, Scene
 
 
 def pair(low, high, shape=(40, 50), **masks):
@@ -44,6 +46,14 @@ def test_both_images_are_stretched_alike():
     both = np.concatenate([found.reference.ravel(), found.match.ravel()])
     np.testing.assert_allclose(both, np.clip((np.arange(4000) - low) / (high - low) * 255, 0, 255), atol=1e-3)
     assert np.array_equal(stretched(pair(7, 7))[0].reference, pair(7, 7).reference)
+
+
+def test_further_frames_are_stretched_by_the_ends_of_the_pair():
+    scene = pair(0, 2047)
+    third = Frame("third", lambda: scene.reference / 2, 2)
+    found, (low, high) = stretched(replace(scene, frames=(*scene.frames, third)))
+    np.testing.assert_array_equal(found.reference, stretched(scene)[0].reference)
+    np.testing.assert_allclose(found.image(2), np.clip((scene.reference / 2 - low) / (high - low) * 255, 0, 255), atol=1e-3)
 
 
 def test_pixels_without_data_do_not_count():

@@ -1,6 +1,5 @@
 """Pairs that are not rectified: taken of a rectified one by turned cameras with distorting lenses, and brought back."""
 
-import dataclasses
 import json
 
 import cv2
@@ -11,10 +10,20 @@ from typer.testing import CliRunner
 import stereo_framework
 from stereo_framework import load_scene
 from stereo_framework.cli.main import app
-from stereo_framework.errors import DataError
+from stereo_framework.datasets import pair_scene
+from stereo_framework.errors import DataError, DataWarning
+from stereo_framework.everyday.intensities import intensity_doubt
 from stereo_framework.everyday.rectify import rectified
 from stereo_framework.everyday.sparse import sparse_matches
-from stereo_framework.io import read_alpha, read_any_calibration, read_image, read_pfm, read_stereo_calibration, write_image
+from stereo_framework.io import (
+    StereoCalibration,
+    read_alpha,
+    read_any_calibration,
+    read_image,
+    read_pfm,
+    read_stereo_calibration,
+    write_image,
+)
 from stereo_framework.scene import Scene
 
 FOCAL, BASELINE = 350.0, 0.2
@@ -117,6 +126,66 @@ def test_a_straight_pair_stays_as_it_is(scene, tmp_path):
     assert found.valid(0) is None
 
 
+def grey(image):
+    return image[..., 1].copy()
+
+
+@pytest.mark.parametrize("kind", ["grey", "grey, of one camera only", "11 bits", "colours"])
+def test_what_was_matched_can_be_matched_again(scene, raw, cameras, tmp_path, kind):
+    """The same images come back, with the same channels, and the same masks."""
+    if kind == "grey, of one camera only":  # the right one has a longer lens, so that the left image is whole
+        longer = CAMERA + np.diag([15, 15, 0])
+        cameras = StereoCalibration(CAMERA, np.zeros(5), longer, np.zeros(5), np.eye(3), np.array([-BASELINE, 0, 0]))
+        left, right = grey(scene.reference), grey(scene.match)
+    else:
+        left, right = raw.reference, raw.match
+        left, right = {
+            "grey": lambda: (grey(left), grey(right)),
+            "11 bits": lambda: (grey(left) * np.float32(8), grey(right) * np.float32(8)),
+            "colours": lambda: (left, right),
+        }[kind]()
+    made = stereo_framework.match(left, right, (0, 40), method="sgbm", rectify=cameras)
+    assert (made.scene.valid(0) is None) == (kind == "grey, of one camera only")
+    files = [name for name in made.save(tmp_path / "out") if "_rectified." in name]
+    assert len(files) == 2
+    again = pair_scene(*(tmp_path / "out" / name for name in files), None)
+    for index in (0, 1):
+        assert again.image(index).dtype == left.dtype
+        np.testing.assert_equal(again.valid(index), made.scene.valid(index))
+        known = slice(None) if made.scene.valid(index) is None else made.scene.valid(index)
+        np.testing.assert_array_equal(again.image(index)[known], made.scene.image(index)[known])
+
+
+def test_cubics_stay_within_what_is_there(scene, cameras):
+    hard = [np.where(image[..., 1] > 99, 255, 0).astype(np.float32) for image in (scene.reference, scene.match)]
+    found = rectified(Scene.from_images(*hard), cameras)
+    assert (found.reference.min(), found.reference.max()) == (0, 255)
+    assert intensity_doubt(found) is None
+
+
+def test_colours_of_points_end_at_255(scene):
+    bright = [image.astype(np.float32) * 8 for image in (scene.reference, scene.match)]
+    made = stereo_framework.match(*bright, (0, 40), method="sgbm", focal_length=FOCAL, baseline=BASELINE)
+    rows, columns = np.nonzero(made.sure & np.isfinite(made.depth))
+    np.testing.assert_array_equal(made.points.colour, np.minimum(np.rint(made.scene.reference[rows, columns]), 255))
+
+
+def test_a_range_beside_the_images_is_that_of_others(raw, cameras, tmp_path):
+    write_image(tmp_path / "l.png", raw.reference)
+    write_image(tmp_path / "r.png", raw.match)
+    (tmp_path / "calib.txt").write_text(
+        "cam0=[350 0 160; 0 350 120; 0 0 1]\ncam1=[350 0 160; 0 350 120; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=320\nheight=240\nndisp=64\n"
+    )
+    made = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="sgbm", rectify=cameras)
+    assert made.origin.startswith("estimated from")
+
+
+def test_images_of_twice_the_size(scene, cameras):
+    large = [cv2.resize(image, (640, 480)) for image in (scene.reference, scene.match)]
+    with pytest.warns(DataWarning, match="column 160 and row 120, lies far from the middle of the image of 640x480 pixels"):
+        rectified(Scene.from_images(*large), cameras)
+
+
 def test_the_command(raw, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_image("l.png", raw.reference)
@@ -157,6 +226,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
         ({"R": 2 * np.eye(3)}, "c.yml: R is 3x3; expected a rotation"),
         ({"R": np.diag([1, 1, -1])}, "c.yml: R is 3x3; expected a rotation"),
         ({"T": np.zeros((3, 1))}, "c.yml: T is 3x1; expected a translation other than 0"),
+        ({"T": [[-1e-300], [0], [0]]}, "left: its calibration cannot be that of a camera: it cannot be rectified"),
         ({"T": [[BASELINE], [0], [0]]}, "the right camera stands left of the left one; exchange"),
         ({"T": [[0], [-BASELINE], [0]]}, "the cameras stand one above the other; turn both images"),
         (
@@ -178,4 +248,4 @@ def test_calibrations_that_are_none(raw, tmp_path, changed, said):
 def test_large_rows_are_refused(cameras):
     wide = np.zeros((240, 32767), np.uint8)
     with pytest.raises(DataError, match="left: 32767x240 pixels; at most 32766"):
-        rectified(Scene.from_images(wide, wide), dataclasses.replace(cameras))
+        rectified(Scene.from_images(wide, wide), cameras)

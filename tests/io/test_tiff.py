@@ -14,6 +14,7 @@ from stereo_framework.datasets import pair_scene
 from stereo_framework.errors import DataError, DataWarning, ParameterError
 from stereo_framework.io import geo_tags, read_alpha, read_disparity, read_grey, read_image, write_disparity
 from stereo_framework.io.images import map_image
+from stereo_framework.io.map_files import read_map
 from stereo_framework.limits import pixels
 
 RANDOM = np.random.default_rng(5)
@@ -307,6 +308,16 @@ def test_maps_keep_the_place_on_the_ground(tmp_path):
     assert geo_tags(written(tmp_path / "b.tif", made("u1"))) == []
     cv2.imwrite(str(tmp_path / "c.png"), made("u1"))
     assert geo_tags(tmp_path / "c.png") == ()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+def test_maps_of_whole_numbers_with_nodata(tmp_path, dtype):
+    grey = made(dtype) + 1
+    grey[2] = np.iinfo(dtype).max
+    path = written(tmp_path / "d.tif", grey.astype(dtype), extratags=told(np.iinfo(dtype).max))
+    wanted = np.where(np.arange(17)[:, None] == 2, np.nan, grey / 4).astype(np.float32)
+    np.testing.assert_array_equal(read_disparity(path, scale=4), wanted)
+    np.testing.assert_array_equal(read_map(path, pair_scene(path, path, None), scale=4), wanted)
 
 
 def test_maps_and_masks(tmp_path):
