@@ -1,6 +1,7 @@
 """The verbs where there is no ground truth."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -99,7 +100,13 @@ def test_ones_own_reference(folder, tmp_path):
 
 
 def test_choose(tmp_path):
-    out = _call("choose", *SCENE, "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
+    out = _call("choose", *SCENE, "--stretch", "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
+    ends = [
+        float(end)
+        for end in re.search(r"stretched: the intensities (\S+) to (\S+) became 0 to 255; 'match --stretch", out).groups()
+    ]
+    scene = load_scene("synthetic/planes")
+    assert ends == pytest.approx(np.percentile([scene.reference, scene.match], [0.5, 99.5]), rel=1e-3)  # of 4 digits
     assert "chosen: sgbm" in out
     assert yaml.safe_load((tmp_path / "c/best.yaml").read_text())["name"] == "sgbm"
     assert read_disparity(tmp_path / "c/best.pfm").shape == (240, 320)

@@ -7,7 +7,9 @@ import pytest
 
 from stereo_framework import load_scene, run
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.everyday import choosing
 from stereo_framework.everyday.choosing import choose, is_kin, judge
+from stereo_framework.everyday.search_range import looked_at
 from stereo_framework.scene import Scene
 from stereo_framework.script import load
 from stereo_framework.sweep.reference import reference
@@ -48,9 +50,12 @@ def test_choose(chosen):
     assert not chosen.judged.kin
 
 
-def test_time_is_kept(scene):
+def test_time_is_kept(scene, monkeypatch):
+    looked = []
+    monkeypatch.setattr(choosing, "looked_at", lambda *given: looked.append(given) or looked_at(*given))
     found = choose(scene, ["window", "sgbm", "ssd"], seconds=0)
     assert found.left_out == ("ssd",)
+    assert len(looked) == 1
 
 
 def test_a_choice_needs_two(scene):
