@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import math
 import struct
 import warnings
 from collections.abc import Iterator, Sequence
@@ -202,6 +203,9 @@ def _check(page: Any, size: int, path: PathLike) -> None:
             f"{path}: has {bands} bands; expected grey or RGB, with or without alpha: write the bands that are meant into a file"
         )
     ends = [at + count for at, count in zip(page.dataoffsets, page.databytecounts, strict=True)]
+    parts = math.prod(page.chunked)
+    if len(ends) < parts:
+        raise DataError(f"{path}: is damaged: it says where {len(ends)} of the {parts} parts of its image are")
     if not ends or max(ends) > size:
         raise DataError(f"{path}: is truncated: its pixels end at byte {max(ends, default=0)}, the file at {size}")
 

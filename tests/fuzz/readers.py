@@ -104,6 +104,8 @@ _TIFFS: list[tuple[str, np.ndarray, dict]] = [
     ("h", _MAP, {"tile": (16, 16), "compression": "zlib"}),
     ("i", np.stack([_GREY, _GREY]), {"metadata": None}),
     ("j", _COLOUR.transpose(2, 0, 1), {"photometric": "rgb", "planarconfig": "separate", "rowsperstrip": 2}),
+    ("l", _GREY, {"compression": "zlib", "photometric": "miniswhite", "extratags": [_NODATA, (274, 3, 1, 6, True)]}),
+    ("m", _ALPHA, {"compression": "zlib", "photometric": "rgb", "extrasamples": ["unassalpha"]}),
     (
         "k",
         _MAP,

@@ -227,6 +227,16 @@ def test_other_pages(tmp_path):
         np.testing.assert_array_equal(read_image(path), image)
 
 
+def test_strips_that_are_nowhere(tmp_path):
+    path = written(tmp_path / "a.tif", made("u1"), rowsperstrip=5)
+    data = path.read_bytes()
+    with tifffile.TiffFile(path) as file:
+        at = file.pages[0].tags["ImageLength"].valueoffset
+    path.write_bytes(data[:at] + struct.pack("<H", 21) + data[at + 2 :])
+    with pytest.raises(DataError, match=r"a\.tif: is damaged: it says where 4 of the 5 parts of its image are"):
+        read_image(path)
+
+
 def test_a_wrong_limit_is_no_damaged_file(tmp_path, monkeypatch):
     path = written(tmp_path / "a.tif", made("u1"))
     monkeypatch.setenv("STEREO_MAX_PIXELS", "abc")
