@@ -45,14 +45,11 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
     DataError
         The cameras stand one above the other, the right one is left of the left one, or the calibration is no camera's or that of images of another size.
 
-    Warns
-    -----
-    DataWarning
-        The optical axis is so far from the image's middle that the size seems to be another.
-
     Notes
     -----
-    OpenCV's ``stereoRectify`` with CALIB_ZERO_DISPARITY and its default scaling, which keeps the size of things; pixels are interpolated by cubics.
+    OpenCV's ``stereoRectify`` with CALIB_ZERO_DISPARITY and its default scaling, which keeps the size of things; pixels are interpolated by cubics,
+    which end at the darkest and brightest intensity of the image. A `DataWarning` says where a principal point lies so far from the image's middle that the
+    calibration may be that of another size.
     """
     import cv2
 
