@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.everyday.sparse import ENOUGH, SparseMatches, Valid, sparse_matches
+from stereo_framework.kernels.compiling import start_numba
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
 from stereo_framework.pair import Pair
@@ -51,7 +53,11 @@ def looked_at(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -
     pair = scene.reference, scene.match
     valid = scene.valid(scene.reference_index), scene.valid(scene.match_index)
     watch("sparse matches")
-    sparse = sparse_matches(*pair, valid)
+    with ThreadPoolExecutor(1) as beside:
+        # OpenCV works without Python's lock, which numba's start takes as long.
+        found = beside.submit(sparse_matches, *pair, valid)
+        start_numba()
+        sparse = found.result()
     if scene.search is not None:
         return scene.search, sparse, False
     watch("estimating the range of disparities")

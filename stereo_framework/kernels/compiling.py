@@ -92,6 +92,19 @@ def announce_compiling(name: str) -> None:
         listener(name)
 
 
+def start_numba() -> None:
+    """Let numba load what it otherwise loads with the first kernel, where something else can be done meanwhile."""
+    # Numba's own, which another version may not have.
+    with contextlib.suppress(ImportError, AttributeError):
+        from numba.core.compiler_lock import global_compiler_lock
+        from numba.core.registry import cpu_target
+
+        # What another thread compiles meanwhile needs the same tables.
+        with global_compiler_lock:
+            cpu_target.typing_context.refresh()
+            cpu_target.target_context.refresh()
+
+
 @functools.cache
 def _listen() -> None:
     # numba loads slowly, and not everything that leads here computes.
