@@ -130,7 +130,7 @@ def grey(image):
     return image[..., 1].copy()
 
 
-@pytest.mark.parametrize("kind", ["grey", "grey, of one camera only", "11 bits", "colours"])
+@pytest.mark.parametrize("kind", ["grey", "grey, of one camera only", "11 bits"])
 def test_what_was_matched_can_be_matched_again(scene, raw, cameras, tmp_path, kind):
     """The same images come back, with the same channels, and the same masks."""
     if kind == "grey, of one camera only":  # the right one has a longer lens, so that the left image is whole
@@ -138,12 +138,9 @@ def test_what_was_matched_can_be_matched_again(scene, raw, cameras, tmp_path, ki
         cameras = StereoCalibration(CAMERA, np.zeros(5), longer, np.zeros(5), np.eye(3), np.array([-BASELINE, 0, 0]))
         left, right = grey(scene.reference), grey(scene.match)
     else:
-        left, right = raw.reference, raw.match
-        left, right = {
-            "grey": lambda: (grey(left), grey(right)),
-            "11 bits": lambda: (grey(left) * np.float32(8), grey(right) * np.float32(8)),
-            "colours": lambda: (left, right),
-        }[kind]()
+        left, right = grey(raw.reference), grey(raw.match)
+    if kind == "11 bits":
+        left, right = left * np.float32(8), right * np.float32(8)
     made = stereo_framework.match(left, right, (0, 40), method="sgbm", rectify=cameras)
     assert (made.scene.valid(0) is None) == (kind == "grey, of one camera only")
     files = [name for name in made.save(tmp_path / "out") if "_rectified." in name]
