@@ -58,16 +58,32 @@ class CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
         return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
 
-    def check_float(self, stage: str) -> None:
-        """Refuse integer costs on behalf of a stage that does not take them.
+    def check_float(self, stage: str, *, compact: bool = False) -> None:
+        """Refuse integer costs on behalf of a stage that does not take them, and a compact volume unless `compact` says that it takes those.
 
         Raises
         ------
         ParameterError
-            The costs are not float32.
+            The costs are not float32, or some levels are not held.
         """
+        if not compact:
+            self.check_whole(stage)
         if self.costs.dtype != np.float32:
             raise ParameterError(f"{stage}: takes costs of float32, these are {self.costs.dtype}; volume.floats() converts them")
+
+    def check_whole(self, stage: str) -> None:
+        """Refuse a compact volume on behalf of a stage that does not take them.
+
+        Raises
+        ------
+        ParameterError
+            The volume is compact.
+        """
+        if self.first is not None:
+            held, levels = self.costs.shape[2], self.search.levels
+            raise ParameterError(
+                f"{stage}: takes volumes of all levels, this one is compact: {held} of {levels} levels of each pixel"
+            )
 
     def chosen(self, labels: Labels) -> Costs:
         """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1. Of levels that are not held the nearest one that is."""
@@ -277,18 +293,30 @@ class Domain:
 
     def span(self, search: Search) -> Span | None:
         """The levels that compact volumes hold: as many as the widest range has. None where that is more than half of them all, or there are no ranges."""
+        ranges = self._level_ranges(search)
+        if ranges is None:
+            return None
+        starts, widths = ranges
+        held = max(int(widths.max()), 1)
+        if 2 * held > search.levels:
+            return None
+        closes = self.valid is not None or self.match_valid is not None or bool((widths < held).any())
+        return Span(np.minimum(starts, np.int16(search.levels - held)), held, closes)
+
+    def wide(self, search: Search) -> int:
+        """How many pixels have a range of more than half of the levels, so that no volume is compact; 0 where there are no ranges."""
+        ranges = self._level_ranges(search)
+        return 0 if ranges is None else int((2 * ranges[1] > search.levels).sum())
+
+    def _level_ranges(self, search: Search) -> tuple[Labels, Labels] | None:
+        """The first level of each pixel's range and how many it has, int16 ``(rows, columns)``; None where there are no ranges."""
         known = [limit for limit in (self.low, self.high) if limit is not None]
         if not known:
             return None
         starts, stops = np.empty(known[0].shape, np.int16), np.empty(known[0].shape, np.int16)
         valid, _, low, high = self.maps(known[0].shape)
         level_ranges(valid, low, high, _grid(search), search.levels, starts, stops)
-        widths = stops - starts
-        held = max(int(widths.max()), 1)
-        if 2 * held > search.levels:
-            return None
-        closes = self.valid is not None or self.match_valid is not None or bool((widths < held).any())
-        return Span(np.minimum(starts, np.int16(search.levels - held)), held, closes)
+        return starts, stops - starts
 
     def close(self, volume: CostVolume, value: float) -> None:
         """Write `value` into the closed cells of a volume, in place."""

@@ -334,6 +334,22 @@ def test_refuses_costs_of_a_type_that_it_does_not_take(stage, worlds):
         run(stage, world | {"volume": narrow, "raw": narrow, "energy": Energy(narrow, world["energy"].smoothness)})
 
 
+TAKES_WHOLE = [p for p in STAGES if {"volume", "raw", "energy"} & set(p.values[0].data) and not p.values[0].compact]
+
+
+@pytest.mark.parametrize("stage", TAKES_WHOLE)
+def test_refuses_a_compact_volume_if_it_takes_none(stage, worlds):
+    world = worlds["grey uint8"]
+    first = np.ones((ROWS, COLUMNS), np.int16)
+    compact = dataclasses.replace(world["volume"], costs=world["volume"].costs[..., 1:3].copy(), first=first)
+    given = {"volume": compact, "raw": compact, "energy": Energy(compact, world["energy"].smoothness)}
+    name = "confidence" if stage.slot == "confidence" else stage.name
+    with pytest.raises(
+        ParameterError, match=rf"^{name}: takes volumes of all levels, this one is compact: 2 of 6 levels of each pixel$"
+    ):
+        run(stage, world | given)
+
+
 @every_stage
 @both_kinds
 def test_leaves_its_inputs_unchanged(stage, kind, worlds):

@@ -38,7 +38,8 @@ def box(
     -------
     CostVolume
         Same unit and shape; lower is better. Image borders are replicated, and cells out of view take part with their cost, as do, with
-        `volume.outside`, levels that a compact volume does not hold of a pixel.
+        `volume.outside`, levels that a compact volume does not hold of a pixel. That holds of each pass: from the second one on, a whole volume has mixed costs there,
+        so that its result is another one.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def box(
     >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [0.0, 3.0, 6.0]
     """
-    volume.check_float("box")
+    volume.check_float("box", compact=True)
     require(box, size=size, iterations=iterations)
     costs = volume.costs
     for _ in range(iterations):

@@ -45,6 +45,9 @@ class Costs:
     volume: CostVolume
     domain: Domain | None = None
 
+    def __post_init__(self) -> None:
+        self.volume.check_whole("confidence")
+
     @cached_property
     def labels(self) -> NDArray[np.int32]:
         """The chosen levels; any legal one where there is no estimate."""

@@ -24,7 +24,14 @@ with three passes of a binomial filter.
 
 
 def peak_memory(
-    node: Node, shape: tuple[int, ...], levels: int, held: int = 0, own: int = 0, *, search: Search | None = None
+    node: Node,
+    shape: tuple[int, ...],
+    levels: int,
+    held: int = 0,
+    own: int = 0,
+    *,
+    search: Search | None = None,
+    whole: int | None = None,
 ) -> int:
     """About how many bytes of volumes there are at most while a node's descendants are computed.
 
@@ -39,6 +46,8 @@ def peak_memory(
         Bytes of the node's own state, which its last descendant takes over.
     search : Search, optional
         The disparities of the levels, by which schemes widen parts of a pair; default: those from 0 on.
+    whole : int, optional
+        Where `levels` is what compact volumes hold, how many there are in all, for alternatives that are not compact; default: `levels`.
     """
     volume = 4 * shape[0] * shape[1] * levels
     peak, nodes = held + own, list(node.lines())
@@ -53,29 +62,30 @@ def peak_memory(
                 rows = min(shape[0], slab_rows(shape[1], levels) + 2 * sum(step.halo or 0 for step in steps))
                 working = _SLAB_VOLUMES * volume * rows // shape[0] + (after if rows < shape[0] else 0)
             else:
-                working = _working(steps[0], shape, levels, search)
+                working = _working(steps[0], shape, levels, search, whole)
             # What a stage that takes no integer costs is given stands beside what it was made from.
             working += volume if any(step.converts for step in steps) else 0
             peak = max(peak, held + there + working)
             there = kept + after
         below = (held + there, 0) if child.next else (held + kept, there - kept)
-        peak = max(peak, peak_memory(chain[-1], shape, levels, *below, search=search))
+        peak = max(peak, peak_memory(chain[-1], shape, levels, *below, search=search, whole=whole))
     return peak
 
 
-def _working(step: Step, shape: tuple[int, ...], levels: int, search: Search | None = None) -> int:
+def _working(step: Step, shape: tuple[int, ...], levels: int, search: Search | None = None, whole: int | None = None) -> int:
     """Bytes of volumes that a step that sees the whole holds while it works."""
+    whole = whole or levels
     if step.link.slot == "alternatives":
-        return peak_memory(
-            Tree([method for _, method in step.link.work], both=step.view == BOTH).root, shape, levels, search=search
-        )
+        methods = [method for _, method in step.link.work]
+        levels = levels if all(method.compact for method in methods) else whole
+        return peak_memory(Tree(methods, both=step.view == BOTH).root, shape, levels, search=search, whole=whole)
     if step.link.slot == "scheme":
         scheme, method = step.link.work
         if scheme.stage.largest is not None:
             shape = scheme.stage.largest(shape, search or Search(0, max(levels - 1, 1)), **scheme.parameters)
         if scheme.stage.widest is not None and method.compact:
             levels = scheme.stage.widest(levels, **scheme.parameters)
-        return peak_memory(Tree([method]).root, shape, levels, search=search)
+        return peak_memory(Tree([method]).root, shape, levels, search=search, whole=whole)
     if not step.link.touches_volume:
         return 0
     declared = step.bound.stage.volumes if step.bound else None

@@ -278,14 +278,29 @@ class Pipeline(Shown):
         if not holds_volume(tree.root):
             return
         (rows, columns), levels = pair.shape, pair.search.levels
-        span = pair.domain.span(pair.search) if pair.domain and self.compact and not self.scheme else None
-        levels = span.levels if span else levels
-        free, need = free_memory(), peak_memory(tree.root, pair.shape, levels, search=pair.search)
+        held = self._held_levels(pair)
+        free, need = free_memory(), peak_memory(tree.root, pair.shape, held, search=pair.search, whole=levels)
         if free is not None and need > free:
             raise StereoFrameworkError(
                 f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
-                f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels, smaller images or the scheme tiles"
+                f"{held} levels; {free / 2**30:.1f} GiB are free; use fewer levels, smaller images or the scheme tiles"
             )
+
+    def _held_levels(self, pair: Pair) -> int:
+        """How many levels the volumes hold of each pixel, those of the view that takes more."""
+        if pair.domain is None or self.scheme or not self.compact:
+            return pair.search.levels
+        search = pair.search
+        spans = [pair.domain.span(search)]
+        if self._matches_both:
+            spans.append(pair.domain.exchanged(search).span(replace(search, direction=-search.direction)))
+        return max(span.levels if span else search.levels for span in spans)
+
+    @property
+    def _matches_both(self) -> bool:
+        """Whether it, or one of its alternatives, makes volumes of the match image's view too."""
+        own = any(link.slot in ("matching_cost", "alternatives") and link.view != REFERENCE for link in self.links())
+        return own or any(method._matches_both for _, method in self.alternatives)
 
 
 def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = None, alternatives: bool = True) -> list[str]:

@@ -230,15 +230,13 @@ class Tree:
                 taken = reports[-1].seconds
             if taken is not None:
                 seconds[link.address] = seconds.get(link.address, 0.0) + taken
-        found = [
-            self._match(path, view, view_of(views, view), seconds, reports)
-            for view in (REFERENCE, MATCH)[: 2 if self.both else 1]
-        ]
+        found = [self._match(path, view, views, seconds, reports) for view in (REFERENCE, MATCH)[: 2 if self.both else 1]]
         return tuple(found) if self.both else found[0]
 
     def _match(
-        self, path: Sequence[Node], view: int, state: State, seconds: dict[str, float], reports: Sequence[CallReport]
+        self, path: Sequence[Node], view: int, views: list[State | None], seconds: dict[str, float], reports: Sequence[CallReport]
     ) -> Match:
+        state = view_of(views, view)
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
             told = (line for line in found.warnings if line.startswith(DENSE))
@@ -262,7 +260,7 @@ class Tree:
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
-            warnings=warnings(labels, disparity, state["search"]) + _held_densely(path, state),
+            warnings=warnings(labels, disparity, state["search"]) + _held_densely(path, state) + _wide_ranges(path, views),
             volume=state.get("volume") if self.keep_volume else None,
             confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
             memory=max((one.memory for one in reports if one.memory is not None), default=None),
@@ -397,6 +395,29 @@ def _held_densely(path: Sequence[Node], state: State) -> tuple[str, ...]:
     names += ["a sum of costs"] if any(link.bound is None for link in made) else []
     held, levels = state["span"].levels, state["search"].levels
     return (f"{DENSE}{' and '.join(names)} cannot use them; {levels} levels of each pixel were held where {held} would do",)
+
+
+def _wide_ranges(path: Sequence[Node], views: Sequence[State | None]) -> tuple[str, ...]:
+    """What is told of a method that takes compact volumes where the ranges of some pixels make a view's volumes hold all levels."""
+    found: list[str] = []
+    # Where most ranges are wide they are meant to be, but not those that follow from narrow ones of the other view.
+    follows = False
+    for view, name in ((REFERENCE, "reference"), (MATCH, "match")):
+        state = views[view]
+        made = any(node.step.link.compact and node.step.view == view for node in path)
+        if not made or state is None or state["domain"] is None:
+            continue
+        if state["span"] is not None:
+            follows = True
+            continue
+        (rows, columns), levels = state["reference"].shape[:2], state["search"].levels
+        wide = state["domain"].wide(state["search"])
+        if wide and (follows or 2 * wide < rows * columns):
+            pixels = f"{wide} pixel{'s' * (wide > 1)} of the {name} image"
+            found.append(
+                f"ranges: {pixels} may have more than half of the {levels} levels, so that all levels of each pixel were held"
+            )
+    return tuple(found)
 
 
 def _told_sure(confidence: Any, state: State) -> Any:

@@ -62,6 +62,7 @@ def discontinuity_adjustment(
     [[0.0, 3.0, 3.0]]
     """
     require(discontinuity_adjustment, difference=difference)
+    volume.check_whole("discontinuity_adjustment")
     check_size("discontinuity_adjustment", disparity, volume=volume.costs)
     adjusted = disparity.copy()
     minimum, step = float(volume.search.minimum), float(volume.search.step)

@@ -147,6 +147,7 @@ def plane_choice(
     if first is not None:
         chosen_first = one_of("plane_choice.first", alternatives, first)
         disparity, status = chosen_first.disparity, np.where(status == Status.INVALID, status, chosen_first.status)
+    raw.check_whole("plane_choice")
     check_size("plane_choice", disparity, reference=reference, match=match, status=status, raw=raw.costs, second=other.disparity)
     unsure = np.isnan(disparity) | (status != Status.MATCHED)
     ours = _planes(np.where(unsure, other.disparity, disparity), reference, colour_scale)

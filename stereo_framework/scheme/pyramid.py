@@ -19,7 +19,8 @@ from stereo_framework.volume import Domain
 
 def _widest(total: int, levels: int, margin: float, window: int, width: int | None) -> int:
     """Levels of a compact volume of the full size that holds as many cells as the largest volume of the pyramid."""
-    if levels == 1 or width is None:
+    # More than half of the levels are not worth a compact volume, see `Domain.span`.
+    if levels == 1 or width is None or 2 * width > total:
         return total
     # The smallest pair is searched whole: with two sizes an eighth of all cells.
     return min(total, max(width, -(-total // 8)))
@@ -73,7 +74,8 @@ def pyramid(
     search does no harm, and one that is wider keeps those levels around what was found at the pixel itself. So the widest range, at
     the edge of a near surface, does not decide what all others take, and time and memory of a method whose stages take compact volumes fall with the
     width. The pixels that a window shows nothing of are searched, with a width, near the farther of the next estimates in their row, without it in the pair's own range, and so are
-    those whose own range the window does not reach. Thin objects that vanish at half the size stay lost unless the margin or the width reaches them.
+    those whose own range the window does not reach, with a width at the levels of that range next to the window's. Where the smaller map has no estimate at all, a width takes the
+    first levels of each range. Thin objects that vanish at half the size stay lost unless the margin or the width reaches them.
     """
     require(pyramid, levels=levels, window=window, margin=margin, width=width)
     pairs = [pair]
@@ -84,7 +86,7 @@ def pyramid(
         one = pairs.pop()
         if found is not None:
             limits = [spread(match.disparity, one.search, one.shape, margin, window, width) for match in found]
-            one = narrowed(one, *(limit for two in limits for limit in two))
+            one = narrowed(one, *(limit for two in limits for limit in two), width=width)
         if pairs:
             found = (solve(one),) if views is None or width is None else views(one)
     return solve(one)
@@ -139,12 +141,16 @@ def _filled(disparity: Disparity) -> Disparity:
     return np.ascontiguousarray(fill_rows(np.ascontiguousarray(rows.T)).T)
 
 
-def narrowed(pair: Pair, *limits: Disparity) -> Pair:
+def narrowed(pair: Pair, *limits: Disparity, width: int | None = None) -> Pair:
     """A pair whose pixels are searched within limits alone, as far as their own ranges allow.
 
-    `limits` are the smallest and the largest disparity of each reference pixel and, where they are known, of each match pixel; NaN = no limit.
+    `limits` are the smallest and the largest disparity of each reference pixel and, where they are known, of each match pixel; NaN = no limit. With a width, which
+    is also that of the limits, no pixel has more levels than that: one whose own range the limits do not meet has the part of it next to them.
     """
-    domain = pair.domain or Domain()
+    domain, search = pair.domain or Domain(), pair.search
+    if len(limits) > 2 and domain.match_low is None and domain.match_high is None:
+        other = domain.exchanged(search)
+        domain = replace(domain, match_low=other.low, match_high=other.high)
     found: dict[str, Any] = {}
     for low, high, names in zip(limits[::2], limits[1::2], (("low", "high"), ("match_low", "match_high")), strict=False):
         own_low, own_high = (
@@ -152,6 +158,12 @@ def narrowed(pair: Pair, *limits: Disparity) -> Pair:
         )
         new_low, new_high = np.fmax(low, own_low), np.fmin(high, own_high)
         empty = new_low > new_high
+        if width is not None:
+            empty |= np.isnan(low)
+            least, most = np.fmax(own_low, np.float32(search.minimum)), np.fmin(own_high, np.float32(search.maximum))
+            beyond = np.float32((width - 1) * search.step)
+            own_low = np.clip(np.where(np.isnan(low), least, low), least, np.maximum(least, most - beyond))
+            own_high = np.minimum(own_low + beyond, most)
         new_low[empty], new_high[empty] = own_low[empty], own_high[empty]
         found |= dict(zip(names, (new_low, new_high), strict=True))
     return replace(pair, domain=replace(domain, **found))

@@ -7,6 +7,7 @@ from unittest import mock
 
 import naive_semi_global
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
@@ -14,6 +15,7 @@ from pipeline_parts import in_slabs
 
 from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search
 from stereo_framework.aggregation import box
+from stereo_framework.engine import pipeline
 from stereo_framework.engine.match import DENSE
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.tree import Tree
@@ -109,6 +111,7 @@ def surfaces(rows=24, columns=96):
     return Pair(reference, match, Search(0, 49)), truth
 
 
+@pytest.mark.compiled
 def test_a_pyramid_makes_both_views_compact():
     pair, truth = surfaces()
     method = Pipeline(SMALL, semi_global, refinement=[left_right_check])
@@ -123,6 +126,7 @@ def test_a_pyramid_makes_both_views_compact():
     assert kept.mean() > 0.6
 
 
+@pytest.mark.compiled
 def test_a_method_that_cannot_says_so():
     pair, _ = surfaces()
     scheme = [Bound(pyramid, {"width": 16})]
@@ -143,3 +147,59 @@ def test_memory_of_a_pyramid_is_that_of_its_width():
     # A stage that is not compact holds all.
     dense = replace(method, confidence=["winner_margin"])
     assert estimated(replace(dense, scheme=[Bound(pyramid, {"width": 56})])) == estimated(dense)
+    # One of the two, or a width of more than half of the levels, makes volumes hold all.
+    other = replace(method, alternatives={"other": dense}, refinement=["fuse"])
+    assert estimated(replace(other, scheme=[Bound(pyramid, {"width": 56})])) == estimated(other)
+    assert estimated(replace(method, scheme=[Bound(pyramid, {"width": 140})])) == estimated(method) / 2
+    assert estimated(replace(method, scheme=[Bound(pyramid, {"width": 141})])) == estimated(method)
+
+
+def two_walls():
+    """A pair of 10 levels at each reference pixel, of 50, that are far apart on its two halves, so that they meet in the match image."""
+    pair, _ = surfaces()
+    low = np.full(pair.shape, 2, np.float32)
+    low[:, 48:] = 38
+    return replace(pair, domain=Domain(low=low, high=low + 9))
+
+
+def test_memory_is_that_of_the_view_that_takes_more():
+    pair = two_walls()
+    one, both = Pipeline(SMALL, semi_global), Pipeline(SMALL, semi_global, refinement=[left_right_check])
+    estimates = []
+    with mock.patch.object(pipeline, "peak_memory", side_effect=lambda *given, **_: estimates.append(given[2]) or 0):
+        for method in (one, both, replace(one, alternatives={"other": both}, refinement=["fuse"])):
+            method._check_memory(Tree([method]), pair)
+    assert estimates == [10, 50, 50]
+
+
+@pytest.mark.compiled
+def test_wide_ranges_are_told():
+    pair = two_walls()
+    one, both = Pipeline(SMALL, winner_take_all), Pipeline(SMALL, winner_take_all, refinement=[left_right_check])
+    told = "may have more than half of the 50 levels, so that all levels of each pixel were held"
+    assert not [line for line in one(pair).warnings if told in line]
+    (line,) = [line for line in both(pair).warnings if told in line]
+    assert line.startswith("ranges: ")
+    assert line.endswith(f"of the match image {told}")
+    low, high = pair.domain.low.copy(), pair.domain.high.copy()
+    high[3, 5:7] = np.nan
+    open_ended = replace(pair, domain=Domain(low=low, high=high))
+    assert f"ranges: 2 pixels of the reference image {told}" in one(open_ended).warnings
+    # All are wide: they are meant to be.
+    everywhere = replace(pair, domain=Domain(low=np.full_like(low, 2)))
+    assert not [line for line in both(everywhere).warnings if told in line]
+
+
+def test_each_pass_of_a_box_takes_levels_that_are_not_held_for_cells_out_of_view():
+    rng = np.random.default_rng(2)
+    search, held = Search(0, 6), 3
+    costs = rng.integers(0, 64, (5, 6, held)).astype(np.float32)
+    first = rng.integers(0, search.levels - held + 1, (5, 6)).astype(np.int16)
+    levels = first[..., None].astype(int) + np.arange(held)
+    expected = costs
+    for _ in range(2):
+        full = np.full((5, 6, search.levels), 31, np.float32)
+        np.put_along_axis(full, levels, expected, axis=2)
+        expected = np.take_along_axis(box(CostVolume(full, search, 31.0), size=3).costs, levels, axis=2)
+    found = box(CostVolume(costs, search, 31.0, first), size=3, iterations=2)
+    np.testing.assert_array_equal(found.costs, expected)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import naive
 import numpy as np
@@ -148,6 +149,35 @@ def test_the_pairs_own_domain_is_respected():
     pyramid(solve, limited, levels=2)
     np.testing.assert_array_equal(seen[0].domain.valid, valid[::2, ::2])
     assert (seen[0].domain.low[:, :30] == 1.5).all()
+
+
+def test_a_width_cuts_ranges_that_the_map_does_not_meet():
+    pair = Pair(*np.zeros((2, 4, 6), np.uint8), Search(0, 30))
+    low, high = np.full((2, *pair.shape), np.nan, np.float32)
+    low[0], high[1], low[2, 0] = 20, 4, 40
+    limited = replace(pair, domain=Domain(low=low, high=high))
+    near, far = np.full(pair.shape, 8, np.float32), np.full(pair.shape, 12, np.float32)
+    two = narrowed(limited, near, far, width=5).domain
+    assert (two.low[:, 1:] == [[20], [0], [8], [8]]).all()
+    assert (two.high[:, 1:] == [[24], [4], [12], [12]]).all()
+    # A range beyond the search stays empty.
+    assert two.low[2, 0] == 40 > two.high[2, 0]
+    unknown = np.full(pair.shape, np.nan, np.float32)
+    two = narrowed(limited, unknown, unknown, width=5).domain
+    assert (two.low[:, 1:] == [[20], [0], [0], [0]]).all()
+    assert (two.high[:, 1:] == [[24], [4], [4], [4]]).all()
+
+
+def test_a_width_keeps_match_pixels_to_what_reaches_them():
+    own = Domain(low=np.full((4, 12), 4, np.float32), high=np.full((4, 12), 5, np.float32))
+    pair = Pair(*np.zeros((2, 4, 12), np.uint8), Search(0, 9), own)
+    limits = [np.full(pair.shape, value, np.float32) for value in (3, 6, 3, 6)]
+    other = narrowed(pair, *limits, width=4).domain
+    # Reference pixels reach the match pixels 4 and 5 to their left: the last four columns are met by none, the fifth by one.
+    assert (other.match_low[:, :8] == 4).all()
+    assert (other.match_high[:, :7] == 5).all()
+    assert (other.match_high[:, 7] == 4).all()
+    assert (other.match_low[:, 8:] > other.match_high[:, 8:]).all()
 
 
 def test_both_views_run_inside():
