@@ -243,15 +243,8 @@ class Store(contextlib.ExitStack):
         if not every:
             query = f"""SELECT {self._columns} FROM items JOIN results USING (key) JOIN plans USING (plan)
                 WHERE plan = {LATEST} OR {_IS_BESIDE} ORDER BY {_IS_BESIDE}, position"""
-        collecting = gc.isenabled()
-        # Thousands of results without a cycle among them: to look for some again and again would take a third of the time.
-        gc.disable()
-        try:
-            with self._reading():
-                return [self._result(row) for row in self._db.execute(query)]
-        finally:
-            if collecting:
-                gc.enable()
+        with uncollected(), self._reading():
+            return [self._result(row) for row in self._db.execute(query)]
 
     def missing(self) -> int:
         """How many results of the latest plan are not there yet."""
@@ -300,6 +293,18 @@ class Store(contextlib.ExitStack):
             raise ValueError(f"statistics: {str(values['statistics'])[:40]!r}... are no numbers")
         values["map"] = _map(self.folder, values["map"])
         return Result(**values)
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no cycles of objects meanwhile: among thousands of results there are none, and to look again and again takes a third of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 COLUMNS = (

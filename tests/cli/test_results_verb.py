@@ -208,14 +208,34 @@ def test_long_tables_are_cut_unless_asked_for(folder, tmp_path):
         lines = _call("results", folder, *options).stdout.splitlines()
         return sum("synthetic/" in line for line in lines), lines[-1]
 
-    assert rows("--limit", 3) == (3, "the first 3 of 8 rows; --limit 0 shows all")
+    assert rows("--limit", 3) == (3, "the first 3 of 8 rows; --page 2 shows the next, --limit 0 all")
     assert rows("--limit", 0) == rows() == rows("--limit", 8) == (8, "8 results")
-    assert rows("--limit", 3, "--group", f"scene,{BOX}") == (3, "the first 3 of 4 rows; --limit 0 shows all")
+    by_size = ("--group", f"scene,{BOX}")
+    assert rows("--limit", 3, *by_size) == (3, "the first 3 of 4 rows; --page 2 shows the next, --limit 0 all")
+    assert rows("--limit", 3, *by_size, "--page", 2) == (1, "rows 4 to 4 of 4; --limit 0 shows all")
     # What machines read is whole.
     assert len(json.loads(_call("results", folder, "--limit", 3, "--json").stdout)) == 8
     assert len(_call("results", folder, "--limit", 3, "--csv").stdout.splitlines()) == 9
     _call("results", folder, "--limit", 3, "--output", tmp_path / "all.txt")
     assert (tmp_path / "all.txt").read_text().count("synthetic/") == 8
+
+
+def test_the_pages_of_a_long_table_are_all_of_it(folder):
+    def table(*options):
+        return [line for line in _call("results", folder, *options).stdout.splitlines() if line.startswith("synthetic/")]
+
+    pages = [table("--limit", 3, "--page", page, "--sort", f"-{BOX}") for page in (1, 2, 3)]
+    assert [len(page) for page in pages] == [3, 3, 2]
+    assert [line for page in pages for line in page] == table("--sort", f"-{BOX}")
+    for options, said in (
+        (("--limit", 3, "--page", 4), "--page 4: there are 3, of 3 rows"),
+        (("--page", 2), "--page 2: there is 1, of 200 rows"),
+        (("--page", 2, "--json"), "--page: goes with printed tables and a --limit"),
+        (("--page", 2, "--limit", 0), "--page: goes with printed tables and a --limit"),
+    ):
+        refused = _call("results", folder, *options)
+        assert refused.exit_code == 2
+        assert said in refused.stderr
 
 
 def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
@@ -225,7 +245,10 @@ def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
         said = _call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out")
         assert said.exit_code == 0, said.output
         assert said.stdout.count("synthetic/planes") == 3
-        assert f"the first 3 of 8 rows; stereo-framework results {tmp_path / 'out'} --limit 0 shows all" in said.stdout
+        assert (
+            f"the first 3 of 8 rows; stereo-framework results {tmp_path / 'out'} --page 2 shows more, --limit 0 all"
+            in said.stdout
+        )
     whole = json.loads(_call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out", "--json").stdout)
     assert whole == json.loads(_call("results", tmp_path / "out", "--json").stdout)
     # Failures are counted wherever they stand, and without a folder all is printed.
