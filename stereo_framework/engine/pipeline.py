@@ -179,23 +179,11 @@ class Pipeline(Shown):
 
     def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
         """Files from outside that decide what stages do, by address, as of `Bound.files`."""
-        return {address: bound.files(scene) for address, bound in self._outside}
-
-    @functools.cached_property
-    def _outside(self) -> tuple[tuple[str, Bound], ...]:
         bounds = ((address, b.bound if isinstance(b, Weighted) else b) for address, b in self.stages())
-        return tuple((address, bound) for address, bound in bounds if bound.stage.files)
+        return {address: bound.files(scene) for address, bound in bounds if bound.stage.files}
 
     def links(self, *, both: bool = False) -> list[Link]:
         """The steps in running order, for one view or for both; see `running_order`."""
-        return self._links(both=True) if both else self._usual_links
-
-    @functools.cached_property
-    def _usual_links(self) -> list[Link]:
-        # A sweep asks for them again and again.
-        return self._links(both=False)
-
-    def _links(self, *, both: bool) -> list[Link]:
         if self.scheme:
             inner = replace(self, scheme=self.scheme[1:])
             work = (self.scheme[0], inner)

@@ -207,7 +207,7 @@ class _Branch:
     own: float
     total: float
     tasks: list[tuple[int, Task]]
-    branches: list[_Branch]
+    branches: Sequence[_Branch]
 
 
 def units(tasks: Sequence[tuple[int, Task]], workers: int) -> Iterator[Unit]:
@@ -274,13 +274,13 @@ def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], d
         parting.setdefault(item[1][end] if end < len(item[1]) else None, []).append(item)
     finished = _EVALUATION * len(parting.get(None, ()))
     if set(parting) == {None}:
-        return _Branch(own, own + finished, tasks, [])
+        return _Branch(own, own + finished, tasks, ())
     alike: dict[int | None, list[_Branch]] = {}
     for step, group in parting.items():
-        below = _branch(group, end, kinds) if step else _Branch(0.0, finished, [task for task, _ in group], [])
+        below = _branch(group, end, kinds) if step else _Branch(0.0, finished, [task for task, _ in group], ())
         alike.setdefault(step and step[0], []).append(below)
     branches = [
-        group[0] if len(group) == 1 else _Branch(0.0, sum(b.total for b in group), [t for b in group for t in b.tasks], [])
+        group[0] if len(group) == 1 else _Branch(0.0, sum(b.total for b in group), [t for b in group for t in b.tasks], ())
         for group in alike.values()
     ]
     return _Branch(own, own + sum(b.total for b in branches), tasks, branches)
