@@ -70,3 +70,11 @@ def test_a_setting_that_is_planned_takes_little_memory():
     # What is read and compiled once is not counted. They take 1.1 kB each.
     planned(20)
     assert (planned(400) - planned(100)) / 300 < 1500
+
+
+def test_the_last_units_are_small_so_that_workers_end_together():
+    grid = {"matching_cost.truncation": {"range": [1, 100, 1]}, "aggregation.box.size": [3, 5, 7, 9, 11, 13, 15]}
+    sizes = [len(bundle) for bundle in bundles(WINDOW, grid, 2)]
+    assert sizes[0] >= 60  # an eighth of 700 runs; with as large a unit last, a worker might wait for 12 % of all
+    assert max(sizes[-4:]) <= 21
+    assert len(sizes) < 40
