@@ -6,6 +6,7 @@ import importlib.util
 import multiprocessing
 import multiprocessing.connection
 import os
+import pickle
 import re
 import socket
 import subprocess
@@ -257,6 +258,31 @@ def test_the_arrays_of_a_scene_are_sent_once_a_process(monkeypatch, registry):
     # Nobody may have been left for the second one to do.
     assert 1 <= len(whole) <= 2
     assert not any(about.pickled for _, _, about in units)
+
+
+class Elsewhere(concurrent.futures.Executor):
+    """What is handed out is pickled, and computed at once by a worker that has seen nothing before."""
+
+    def __init__(self):
+        self.sent = []
+
+    def submit(self, function, *arguments):
+        self.sent.append(len(pickle.dumps(arguments)))
+        future = concurrent.futures.Future()
+        future.set_result(function(*pickle.loads(pickle.dumps(arguments))))
+        return future
+
+
+def test_the_arrays_of_a_scene_are_sent_once_to_a_worker_of_any_executor(monkeypatch, registry):
+    monkeypatch.setattr(scenes, "_HERE", {})
+    elsewhere = Elsewhere()
+    grid = {"matching_cost.truncation": {"range": [1, 10, 1]}, "aggregation.box.size": [1, 3, 5, 7]}
+    results = stereo_framework.run(SWEEP | {"sweep": {"grid": grid}}, scenes=own_scene(), executor=elsewhere, workers=2)
+    assert not any(r.error for r in results)
+    arrays = own_scene().reference.nbytes + own_scene().match.nbytes
+    units = [size for size in elsewhere.sent if size < arrays]
+    assert len(units) > 3
+    assert len(elsewhere.sent) == len(units) + 1
 
 
 @dask
