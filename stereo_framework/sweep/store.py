@@ -7,6 +7,7 @@ import functools
 import gc
 import json
 import math
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -88,7 +89,8 @@ class Store(contextlib.ExitStack):
                     self._db = self.enter_context(opened_to_read(self._path))
                 usable = self._prepare(create=create)
             except (OSError, sqlite3.Error) as error:
-                raise DataError(f"{self._path}: cannot be used as a results store: {error}{_save_it(folder)}") from error
+                hint = "; the folder cannot be written to" if create and not os.access(folder, os.W_OK) else _save_it(folder)
+                raise DataError(f"{self._path}: cannot be used as a results store: {error}{hint}") from error
             if not usable:
                 raise nothing
             undo.pop_all()

@@ -224,6 +224,15 @@ def waiting(tmp_path):
 
 
 @dask
+@pytest.mark.parametrize("address", ["scheduler", "nothing://scheduler:8786", "tcp://"])
+def test_what_is_no_address_is_not_connected_to(address, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    monkeypatch.setattr(distributed, "Client", None)
+    with pytest.raises(DataError, match=f"--dask {address}: is no address, such as tcp://scheduler:8786: "):
+        swept(dask=address)
+
+
+@dask
 @pytest.mark.parametrize("kind", ["process", "dask"])
 def test_results_come_while_others_of_their_unit_are_computed(kind, tmp_path, registry, request):
     who = {"executor": "process"} if kind == "process" else {"dask": request.getfixturevalue("cluster")}
