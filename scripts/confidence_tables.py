@@ -1,7 +1,7 @@
 """The tables and the plot of docs/confidence.md, from stored results: ``python scripts/confidence_tables.py FOLDER ...``.
 
 Prints, for each method, the mean over the scenes of area over optimal area, measures by their mean rank, and the areas on five scenes; writes
-``docs/images/confidence.svg``.
+``docs/images/confidence.svg``. ``--points ALL SURE``: instead, from two ``points.ply`` of `match`, ``docs/images/points_sure.jpg``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from stereo_framework import results
 from stereo_framework.sweep import Result
 
 SCENES = ("teddy", "cones", "Aloe", "Pipes", "Adirondack")
 PLOT = Path(__file__).parents[1] / "docs" / "images" / "confidence.svg"
+POINTS = PLOT.with_name("points_sure.jpg")
 _AUC, _RATIO = "auc_", "auc_ratio_"
 
 
@@ -66,11 +68,32 @@ def draw(names: Sequence[str], table: dict[str, np.ndarray]) -> None:
     figure.savefig(PLOT, metadata={"Date": None})
 
 
+def from_the_side(path: Path, rows: int = 520, columns: int = 720) -> np.ndarray:
+    """A picture of Adirondack's points, seen from the right and a little from above, uint8 (rows, columns, 3)."""
+    vertices = np.frombuffer(path.read_bytes().partition(b"end_header\n")[2], [("place", "<f4", 3), ("colour", "u1", 3)])
+    turn, tilt = np.radians([-50, 25])
+    around = np.array([[np.cos(turn), 0, -np.sin(turn)], [0, 1, 0], [np.sin(turn), 0, np.cos(turn)]])
+    above = np.array([[1, 0, 0], [0, np.cos(tilt), np.sin(tilt)], [0, -np.sin(tilt), np.cos(tilt)]])
+    x, y, z = above @ around @ (vertices["place"] - [0, 0, 2300]).T
+    order = np.argsort(-z)  # the nearest last
+    column, row = (np.rint(along[order] * 0.36 + size / 2).astype(int) for along, size in ((x, columns), (y, rows)))
+    seen = (row >= 0) & (row < rows - 1) & (column >= 0) & (column < columns - 1)
+    picture = np.full((rows, columns, 3), 255, np.uint8)
+    for down, right in np.ndindex(2, 2):
+        picture[row[seen] + down, column[seen] + right] = vertices["colour"][order][seen]
+    return picture
+
+
 def main() -> None:
     """Print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", type=Path, nargs="+")
-    found = [r for folder in parser.parse_args().folders for r in results(folder) if r.error is None]
+    parser.add_argument("--points", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.points:
+        Image.fromarray(np.hstack([from_the_side(path) for path in arguments.folders])).save(POINTS, quality=80, optimize=True)
+        return
+    found = [r for folder in arguments.folders for r in results(folder) if r.error is None]
     names, methods = measures(found), list(dict.fromkeys(r.method for r in found))
     scenes = list(dict.fromkeys(r.scene for r in found))
     table = ratios(found, names, methods)

@@ -140,7 +140,7 @@ def test_a_pages_figures_are_what_the_stage_gives(page, scene, data):
     assert printed == {_setting(r): _figures(r, statistics) for r in measured}
 
 
-@pytest.mark.parametrize("scene", ["synthetic/planes", "teddy"])
+@pytest.mark.parametrize("scene", [pytest.param("synthetic/planes", marks=pytest.mark.slow), "teddy"])
 def test_correlation_bears_other_contrast(scene, request, capsys):
     page = METHODS / "normalized_cross_correlation.md"
     [example] = blocks(page, "python")

@@ -24,11 +24,9 @@ def test_a_notebook_is_stored_without_outputs(name):
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
 
 
-# A process of its own each, whose start takes longest; the others run before a release.
-LONG = {"own_cost", "network", "taxonomy"}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in PICTURES])
+# A process of its own each, whose start takes longest.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PICTURES)
 def test_a_notebook_runs_without_data(name, tmp_path):
     found = _run(name, tmp_path, STEREO_DATA="", XDG_CACHE_HOME=str(tmp_path))
     assert "synthetic/" in str(found)

@@ -36,14 +36,18 @@ def check(
             named, unknown = check_without_plugins(name, settings or []) if no_plugins else ((), ())
             if named:
                 left = f"; not checked: {', '.join(unknown)}" if unknown else ""
-                print(f"{name}: fine as far as it shows without its plug-ins ({', '.join(named)}){left}")
+                print(f"{name}: no fault as far as it shows without its plug-ins ({', '.join(named)}){left}")
                 continue
             loaded = load(name, overrides=settings or [], plugins=plugin or [])
         except ScriptError as error:
             faults += error.faults
         else:
-            where = f"on {', '.join(loaded.scenes)}" if loaded.scenes else "on scenes named later"
-            print(f"{name}: fine; {len(loaded.runs)} run{'s'[: len(loaded.runs) != 1]} {where}")
+            where = (
+                f"on {'each of ' * (len(loaded.scenes) > 1)}{', '.join(loaded.scenes)}"
+                if loaded.scenes
+                else "on scenes named later"
+            )
+            print(f"{name}: no fault; {len(loaded.runs)} run{'s'[: len(loaded.runs) != 1]} {where}")
     if faults:
         raise ScriptError(faults)
     return 0

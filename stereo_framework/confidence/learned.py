@@ -12,7 +12,7 @@ import yaml
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
-from stereo_framework.kernels.ranks import rank_shares
+from stereo_framework.kernels.ranks import add_rank_shares
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import stage
 
@@ -40,7 +40,8 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
 
     Notes
     -----
-    ``1 / (1 + exp(-(b + sum w_i r_i)))``, r the share of the map's estimates that a measure is less sure of, equal ones counting half. The weights were learned
+    ``1 / (1 + exp(-(b + sum w_i r_i)))``, r the share of the map's estimates that a measure is less sure of, equal ones counting half; values that differ by less than 1 in 65536 of what lies between
+    the least and the greatest, in the order of float32, count as equal. The weights were learned
     from census costs and semi-global matching, on the scenes that ``learned.yaml`` beside this file names with the areas that were reached on each
     scene by weights learned from all others. For other costs the order is what counts: the probability is then off.
 
@@ -55,20 +56,17 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
     if missing:
         raise ParameterError(f"learned: needs the measures {', '.join(missing)} before it under confidence:")
     known = ~np.isnan(disparity)
-    found = np.zeros(disparity.shape, np.float32)
     table = coefficients()
     # Values that are there everywhere need no choosing.
     chosen = ... if known.all() else known
-    score = combined({name: confidence[name][chosen] for name in MEASURES}, table["weights"], table["intercept"])
-    found[chosen] = 1 / (1 + np.exp(-score))
+    odds = np.full(np.count_nonzero(known), table["intercept"], np.float32)
+    for name in MEASURES:
+        add_rank_shares(confidence[name][chosen].reshape(-1), table["weights"][name], odds)
+    np.exp(-odds, out=odds)
+    odds += 1
+    found = np.zeros(disparity.shape, np.float32)
+    found[known] = 1 / odds
     return found
-
-
-def combined(measures: Mapping[str, NDArray], weights: Mapping[str, float], intercept: float) -> NDArray[np.float64]:
-    """The logarithm of the odds that pixels are right, float64 (n,), from measures of each, (n,)."""
-    return intercept + sum(
-        (weights[name] * rank_shares(values).astype(np.float64) for name, values in measures.items()), np.zeros(())
-    )
 
 
 @functools.cache

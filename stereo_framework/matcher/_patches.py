@@ -1,7 +1,7 @@
-"""Kernels of PatchMatch stereo: what a plane costs at a pixel, and how planes spread along rows and columns.
+"""Kernels of PatchMatch stereo: what a plane costs at a pixel, and how planes spread over a view.
 
 A plane is float32 (a, b, z): at the pixel itself the disparity is z, one column or row further it is a or b more. Pixels of an image are float32 of four
-values: red, green, blue and the slope of the grey values along the row; the image that is matched with has a column more on either side, and
+values: red, green, blue and the slope of grey along the row; the image that is matched with has a column more on the right, and
 what does not count in it is `NOTHING`, which differs from everything by more than any truncation.
 """
 
@@ -17,14 +17,21 @@ from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.random_numbers import random_number
 
 Floats = NDArray[np.float32]
+Places = NDArray[np.int32]
 
 NOTHING = np.float32(1e6)
+
+TILE = 16
+"""Rows and columns of the pixels that one thread walks through before others may go on from there."""
 
 _STEEPEST = np.float32(0.9)
 """Slope along the row beyond which a plane is not tried: at 1 it is seen edge-on by one of both cameras."""
 
-_DRAWS = 64
-"""Random numbers of one pixel in one sweep, at most."""
+_LEAST = np.float32(0.001)
+"""Weight below which a pixel of a window is left out."""
+
+_BLOCK = 64
+"""Pixels of a window after which a plane is given up if it costs too much already."""
 
 
 class Costs(NamedTuple):
@@ -38,8 +45,8 @@ class Costs(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A view, and what is known of it: pixels, those that count, the other view's pixels with borders, the limits of each pixel's disparity, its planes
-    and their costs, and +1 or -1 as disparities lead to the left or right in the other view.
+    """A view, and what is known of it: pixels, those that count, the other view's pixels with their border, the limits of each pixel's disparity, its
+    planes, their costs, the sums of the weights in them, and +1 or -1 as disparities lead to the left or right in the other view.
     """
 
     own: Floats
@@ -49,28 +56,66 @@ class Side(NamedTuple):
     high: Floats
     planes: Floats
     costs: Floats
+    weights: Floats
     sign: int
 
 
+class Window(NamedTuple):
+    """The pixels of a window that count, in long rows as processors like them: how many columns and rows each lies from the centre, where its row begins in
+    the other view, its weight and its four values. `line` has room for the weights of one row.
+    """
+
+    across: Floats
+    down: Floats
+    begin: NDArray[np.uint32]
+    weights: Floats
+    values: Floats
+    line: Floats
+
+
 @kernel
-def weigh(side: Side, y: int, x: int, radius: int, alike: np.float32, weights: Floats) -> None:
-    """How alike each pixel of the window is to its centre, 0..1; 0 beyond the image and where it does not count."""
-    own = side.own
+def new_window(radius: int) -> Window:
+    """Room for all pixels of a window."""
+    width = 2 * radius + 1
+    most = width * width + _BLOCK
+    across, down, weights = np.empty(most, np.float32), np.empty(most, np.float32), np.empty(most, np.float32)
+    return Window(across, down, np.empty(most, np.uint32), weights, np.empty((4, most), np.float32), np.empty(width, np.float32))
+
+
+@kernel
+def weigh(side: Side, y: int, x: int, radius: int, alike: np.float32, window: Window) -> np.uint64:
+    """List the pixels around a pixel with how alike they are to it, 0..1, and return how many places are taken.
+
+    Pixels beyond the image, that do not count or weigh less than `_LEAST` are left out. At the end stand pixels of weight 0 that fill up a block.
+    """
+    own, line = side.own, window.line
     rows, columns, _ = own.shape
+    pitch = 2 * side.other.shape[1]
     red, green, blue = own[y, x, 0], own[y, x, 1], own[y, x, 2]
+    left, right = max(0, x - radius), min(columns, x + radius + 1)
+    count = np.uint64(0)
     for i in range(2 * radius + 1):
-        row = y + i - radius
-        line = weights[i]
+        # From the middle outwards, where weights are largest, so that what is too dear shows early.
+        away = (i + 1) // 2 if i % 2 == 1 else -(i // 2)
+        row = y + away
         if row < 0 or row >= rows:
-            line[:] = 0
             continue
-        first, stop = max(0, radius - x), min(2 * radius + 1, columns - x + radius)
-        line[:first] = 0
-        line[stop:] = 0
-        pixels, valid, part = own[row, x - radius + first :], side.valid[row, x - radius + first :], line[first:stop]
-        for j in range(part.shape[0]):
+        pixels, valid = own[row, left:right], side.valid[row, left:right]
+        for j in range(right - left):
             far = abs(pixels[j, 0] - red) + abs(pixels[j, 1] - green) + abs(pixels[j, 2] - blue)
-            part[j] = exponential(-far * alike) if valid[j] else np.float32(0)
+            line[j] = exponential(-far * alike) if valid[j] else np.float32(0)
+        for j in range(right - left):
+            # What is left out is written over.
+            window.across[count], window.down[count] = left + j - x, away
+            window.begin[count], window.weights[count] = row * pitch, line[j]
+            for k in range(4):
+                window.values[k, count] = pixels[j, k]
+            count += np.uint64(line[j] >= _LEAST)
+    stop = (count + np.uint64(_BLOCK - 1)) // np.uint64(_BLOCK) * np.uint64(_BLOCK)
+    for n in range(count, stop):
+        window.across[n], window.down[n], window.begin[n], window.weights[n] = 0, 0, y * pitch, 0
+        window.values[:, n] = 0
+    return stop
 
 
 @kernel(inline="always")
@@ -84,70 +129,60 @@ def _high(pair: int) -> np.float32:
 
 
 @kernel(fastmath={"reassoc", "nsz", "contract", "arcp", "afn"})
-def _row_cost(
-    own: Floats, other: NDArray[np.uint64], weights: Floats, place: np.float32, step: np.float32, last: np.float32, by: Costs
-) -> np.float32:
-    """The cost of pixels in a row, the first of which lies at `place` in the other view's extended row, each further one `step` further."""
-    total = np.float32(0)
-    for j in range(weights.shape[0]):
-        at = place + np.float32(j) * step
-        at = at if at > np.float32(0) else np.float32(0)
+def _block_cost(
+    other: NDArray[np.uint64], window: Window, first: int, place: np.float32, step: np.float32, drop: np.float32, last: np.float32, by: Costs
+) -> np.float32:  # fmt: skip
+    """The cost of a block of a window, whose centre lies at `place` in the other view's rows, a column further `step` and a row further `drop` further."""
+    stop = first + _BLOCK
+    across, down, begin = window.across[first:stop], window.down[first:stop], window.begin[first:stop]
+    weights, values = window.weights[first:stop], window.values[:, first:stop]
+    reds, greens, blues, slopes = values[0], values[1], values[2], values[3]
+    total, half = np.float32(0), np.float32(0.5) * (by.colour * by.most_colour + by.slope * by.most_slope)
+    for j in range(_BLOCK):
+        free = place + across[j] * step + down[j] * drop
+        at = free if free > np.float32(0) else np.float32(0)
         at = at if at < last else last
         left = np.uint32(at)
         part = at - np.float32(left)
-        here, there = np.uint32(4) * np.uint32(j), np.uint32(2) * left
+        there = begin[j] + np.uint32(2) * left
         # Two values at a time: loads from many places are what takes the time.
-        one, two, three, four = other[there], other[there + 1], other[there + 2], other[there + 3]
-        red = abs(_low(one) + part * (_low(three) - _low(one)) - own[here])
-        green = abs(_high(one) + part * (_high(three) - _high(one)) - own[here + 1])
-        blue = abs(_low(two) + part * (_low(four) - _low(two)) - own[here + 2])
-        slope = abs(_high(two) + part * (_high(four) - _high(two)) - own[here + 3])
+        one, two = other[there], other[there + np.uint32(1)]
+        three, four = other[there + np.uint32(2)], other[there + np.uint32(3)]
+        red = abs(_low(one) + part * (_low(three) - _low(one)) - reds[j])
+        green = abs(_high(one) + part * (_high(three) - _high(one)) - greens[j])
+        blue = abs(_low(two) + part * (_low(four) - _low(two)) - blues[j])
+        slope = abs(_high(two) + part * (_high(four) - _high(two)) - slopes[j])
         colour = min(red + green + blue, by.most_colour)
-        total += weights[j] * (by.colour * colour + by.slope * min(slope, by.most_slope))
+        cost = by.colour * colour + by.slope * min(slope, by.most_slope)
+        # Beyond the image its outermost pixels go on, and cost half of the most or more: else plain surfaces would fit nowhere better than there.
+        total += weights[j] * (cost if at == free else max(cost, half))
     return total
 
 
 @kernel
 def plane_cost(
-    side: Side, y: int, x: int, a: np.float32, b: np.float32, z: np.float32, weights: Floats, by: Costs, best: np.float32
-) -> np.float32:
-    """The weighted cost of a plane in the window around a pixel; anything above `best` as soon as it is that."""
-    rows, columns, _ = side.own.shape
-    radius = weights.shape[0] // 2
-    first, stop = max(0, x - radius), min(columns, x + radius + 1)
-    # Half a pixel before the extended row's last one, where hardly anything but that shows.
-    shift, last = np.float32(side.sign), np.float32(columns) + np.float32(0.5)
+    side: Side, y: int, x: int, a: np.float32, b: np.float32, z: np.float32, window: Window, count: np.uint64, by: Costs, best: np.float32
+) -> np.float32:  # fmt: skip
+    """The weighted cost of a plane in the window around a pixel, which `weigh` has listed; anything above `best` as soon as it is that."""
+    sign, last = np.float32(side.sign), np.float32(side.own.shape[1] - 1)
+    place, step, drop = np.float32(x) - sign * z, np.float32(1) - sign * a, -sign * b
+    other = side.other.reshape(-1)
     total = np.float32(0)
-    for i in range(2 * radius + 1):
-        # From the middle outwards, where weights are largest, so that what is too dear shows early.
-        away = (i + 1) // 2 if i % 2 == 1 else -(i // 2)
-        row = y + away
-        if row < 0 or row >= rows:
-            continue
-        disparity = z + b * np.float32(away) + a * np.float32(first - x)
-        # The extended row begins a column before the image.
-        place = np.float32(first + 1) - shift * disparity
-        line = weights[away + radius, first - x + radius : stop - x + radius]
-        total += _row_cost(
-            side.own[row, first:stop].reshape(-1),
-            side.other[row].reshape(-1),
-            line,
-            place,
-            np.float32(1) - shift * a,
-            last,
-            by,
-        )
+    for first in range(0, count, _BLOCK):
+        total += _block_cost(other, window, first, place, step, drop, last, by)
         if total > best:
             return total
     return total
 
 
 @kernel
-def try_plane(side: Side, y: int, x: int, a: np.float32, b: np.float32, z: np.float32, weights: Floats, by: Costs) -> None:
+def try_plane(
+    side: Side, y: int, x: int, a: np.float32, b: np.float32, z: np.float32, window: Window, count: np.uint64, by: Costs
+) -> None:
     """Give a pixel a plane that is cheaper than its own, if its disparity is within the pixel's limits."""
     if not (side.low[y, x] <= z <= side.high[y, x]) or abs(a) > _STEEPEST:
         return
-    cost = plane_cost(side, y, x, a, b, z, weights, by, side.costs[y, x])
+    cost = plane_cost(side, y, x, a, b, z, window, count, by, side.costs[y, x])
     if cost < side.costs[y, x]:
         side.planes[y, x, 0], side.planes[y, x, 1], side.planes[y, x, 2] = a, b, z
         side.costs[y, x] = cost
@@ -176,7 +211,9 @@ def start(side: Side, key: int, first: int, stop: int) -> None:
 
 
 @kernel
-def _refine(side: Side, y: int, x: int, width: np.float32, key: int, draw: int, weights: Floats, by: Costs) -> None:
+def _refine(
+    side: Side, y: int, x: int, width: np.float32, key: int, draw: int, window: Window, count: np.uint64, by: Costs
+) -> None:
     """Try planes around a pixel's own, at first far ones, then nearer and nearer."""
     counter = y * side.own.shape[1] + x
     reach, turn = np.float64(width) / 2, 1.0
@@ -188,60 +225,62 @@ def _refine(side: Side, y: int, x: int, width: np.float32, key: int, draw: int, 
         up = 1 / length + _between(counter, key, draw + 3, -turn, turn)
         near = z + _between(counter, key, draw, -reach, reach)
         if abs(up) > 1e-3:
-            try_plane(side, y, x, np.float32(-across / up), np.float32(-down / up), np.float32(near), weights, by)
+            try_plane(side, y, x, np.float32(-across / up), np.float32(-down / up), np.float32(near), window, count, by)
         reach, turn, draw = reach / 2, turn / 2, draw + 4
 
 
 @kernel
-def sweep_rows(
-    side: Side, planes: Floats, shown: NDArray[np.bool_], step: int, width: np.float32, key: int, draw: int, radius: int, by: Costs,
-    first: int, stop: int,
-) -> None:  # fmt: skip
-    """Let planes spread along some rows, take those of the other view's pixels that meet a pixel (`planes`, where `shown`), and refine."""
-    columns = side.own.shape[1]
-    weights = np.empty((2 * radius + 1, 2 * radius + 1), np.float32)
-    # Lists of the other view's pixels that meet each pixel.
-    head, following = np.empty(columns, np.int64), np.empty(columns, np.int64)
-    sign = np.float32(side.sign)
+def meet(planes: Floats, valid: NDArray[np.bool_], sign: int, heads: Places, following: Places, first: int, stop: int) -> None:
+    """In some rows, list for each pixel those of the other view, with `planes`, that meet it; `sign` is this view's.
+
+    `heads` holds the column of the first one, `following` that of the one after each; -1 ends a list.
+    """
+    columns = valid.shape[1]
     for y in range(first, stop):
-        head[:] = -1
+        heads[y] = -1
         for i in range(columns):
-            place = i + sign * planes[y, i, 2]
-            if shown[y, i] and 0 <= place <= columns - 1:
+            place = i + np.float32(sign) * planes[y, i, 2]
+            if valid[y, i] and 0 <= place <= columns - 1:
                 target = int(np.rint(place))
-                following[i], head[target] = head[target], i
-        for i in range(columns):
-            x = i if step > 0 else columns - 1 - i
-            if not side.valid[y, x]:
-                continue
-            weigh(side, y, x, radius, by.alike, weights)
-            if np.isinf(side.costs[y, x]):
-                a, b, z = side.planes[y, x, 0], side.planes[y, x, 1], side.planes[y, x, 2]
-                side.costs[y, x] = plane_cost(side, y, x, a, b, z, weights, by, np.float32(np.inf))
-            if 0 <= x - step < columns and side.valid[y, x - step]:
-                a, b, z = side.planes[y, x - step, 0], side.planes[y, x - step, 1], side.planes[y, x - step, 2]
-                try_plane(side, y, x, a, b, z + a * np.float32(step), weights, by)
-            source = head[x]
-            while source >= 0:
-                a, b, z = seen_from(planes[y, source, 0], planes[y, source, 1], planes[y, source, 2], sign, source, x)
-                try_plane(side, y, x, a, b, z, weights, by)
-                source = following[source]
-            _refine(side, y, x, width, key, draw, weights, by)
+                following[y, i], heads[y, target] = heads[y, target], i
 
 
 @kernel
-def sweep_columns(side: Side, step: int, radius: int, by: Costs, first: int, stop: int) -> None:
-    """Let planes spread along some columns."""
-    rows = side.own.shape[0]
-    weights = np.empty((2 * radius + 1, 2 * radius + 1), np.float32)
-    for x in range(first, stop):
-        for i in range(rows):
-            y = i if step > 0 else rows - 1 - i
-            if not side.valid[y, x] or not 0 <= y - step < rows or not side.valid[y - step, x]:
-                continue
-            weigh(side, y, x, radius, by.alike, weights)
-            a, b, z = side.planes[y - step, x, 0], side.planes[y - step, x, 1], side.planes[y - step, x, 2]
-            try_plane(side, y, x, a, b, z + b * np.float32(step), weights, by)
+def sweep(
+    side: Side, planes: Floats, heads: Places, following: Places, step: int, width: np.float32, key: int, draw: int, radius: int, by: Costs,
+    diagonal: int, first: int, stop: int,
+) -> None:  # fmt: skip
+    """In some tiles of a diagonal, let pixels try the planes of the two neighbours before them and of the other view's pixels that meet them, and refine.
+
+    `step` -1: rows, columns and tiles are counted from the last one; `planes` are the other view's, with the lists of `meet`.
+    """
+    rows, columns = side.valid.shape
+    sign = np.float32(side.sign)
+    window = new_window(radius)
+    for tile in range(first, stop):
+        top, left = tile * TILE, (diagonal - tile) * TILE
+        for i in range(top, min(top + TILE, rows)):
+            for j in range(left, min(left + TILE, columns)):
+                y, x = (i, j) if step > 0 else (rows - 1 - i, columns - 1 - j)
+                if not side.valid[y, x]:
+                    continue
+                count = weigh(side, y, x, radius, by.alike, window)
+                if np.isinf(side.costs[y, x]):
+                    side.weights[y, x] = window.weights[:count].sum()
+                    a, b, z = side.planes[y, x, 0], side.planes[y, x, 1], side.planes[y, x, 2]
+                    side.costs[y, x] = plane_cost(side, y, x, a, b, z, window, count, by, np.float32(np.inf))
+                if j > 0 and side.valid[y, x - step]:
+                    a, b, z = side.planes[y, x - step, 0], side.planes[y, x - step, 1], side.planes[y, x - step, 2]
+                    try_plane(side, y, x, a, b, z + a * np.float32(step), window, count, by)
+                if i > 0 and side.valid[y - step, x]:
+                    a, b, z = side.planes[y - step, x, 0], side.planes[y - step, x, 1], side.planes[y - step, x, 2]
+                    try_plane(side, y, x, a, b, z + b * np.float32(step), window, count, by)
+                source = heads[y, x]
+                while source >= 0:
+                    a, b, z = seen_from(planes[y, source, 0], planes[y, source, 1], planes[y, source, 2], sign, source, x)
+                    try_plane(side, y, x, a, b, z, window, count, by)
+                    source = following[y, source]
+                _refine(side, y, x, width, key, draw, window, count, by)
 
 
 @kernel

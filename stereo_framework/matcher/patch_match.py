@@ -8,10 +8,11 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matcher import _patches
-from stereo_framework.matcher._patches import NOTHING, Costs, Side
+from stereo_framework.matcher._patches import NOTHING, TILE, Costs, Side
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Mask, Search
 from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
@@ -48,7 +49,7 @@ def patch_match(
     window : int
         Side of the windows, in pixels; an even one counts as one more.
     iterations : int
-        How often planes spread over both views; every other time from right to left and from bottom to top.
+        How often planes spread over both views; every other time from the last pixel to the first.
     gamma : float
         Difference of two colours, in grey levels summed over the channels, at which a pixel of the window weighs 1/e of its centre.
     balance : float
@@ -56,7 +57,7 @@ def patch_match(
     colour_truncation : float
         Largest difference of two colours that counts, in grey levels summed over the channels.
     slope_truncation : float
-        Largest difference of two slopes along the row that counts, in grey levels a pixel.
+        Largest difference of two slopes that counts, in grey levels a pixel.
     tolerance : float, optional
         Largest difference between the views' disparities, in pixels, at which both are kept; elsewhere the nearest planes kept to the left and right
         go on, the lower one of both. null: no check and no filling.
@@ -78,13 +79,16 @@ def patch_match(
     -----
     Bleyer, Rhemann & Rother 2011: of q in the window of p ``w(p, q) ((1 - balance) min(|I_q - J_q'|, colour_truncation) + balance min(|slope
     difference|, slope_truncation))`` is summed up, ``w = exp(-|I_p - I_q| / gamma)`` and q' the place in the other view that the plane leads to, between
-    two pixels by linear interpolation. Planes start at random, are tried by neighbours and by the pixels of the other view that meet them, and are changed
-    at random by less and less: by half the range and more than a tenth of a pixel.
+    two pixels by linear interpolation. Planes start at random, are tried by the neighbours to the left and above (the right and below in every other
+    iteration) and by the pixels of the other view that meet them, and are changed at random by less and less: by half the range and more than a tenth
+    of a pixel.
 
-    Departures: planes spread along all rows at once and then along all columns, in place of one scan over the image, so that threads may share the work; a
-    pixel tries the plane of one neighbour in each; normals start within 45 degrees of the viewing direction, and planes that slope by more than 0.9 along
-    the row are not tried; slopes are those along the row alone; what lies beyond the other image costs the most that a pixel can. The weighted median at
-    the end is left to the refinement of that name.
+    What the paper leaves open: a slope is half the difference of the two neighbours in the row, of grey values 0.299 R + 0.587 G + 0.114 B. Beyond
+    the other image its outermost pixels go on, but a pixel that is compared with them costs half of the most that it can, or more; one that is
+    compared with what is masked costs the most.
+
+    Departures: pixels of a window that weigh less than 0.001 are left out; normals start within 45 degrees of the viewing direction, and planes that slope by
+    more than 0.9 along the row are not tried. The weighted median at the end is left to the refinement of that name.
     """
     parameters = {"window": window, "iterations": iterations, "gamma": gamma, "balance": balance, "seed": seed}
     truncations = {"colour_truncation": colour_truncation, "slope_truncation": slope_truncation}
@@ -97,12 +101,12 @@ def patch_match(
     for limits, sign in ((domain, search.direction), (domain.exchanged(search), -search.direction)):
         valid, other_valid, low, high = limits.maps(shape)
         low, high = np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
-        planes, costs = np.empty((*shape, 3), np.float32), np.empty(shape, np.float32)
-        sides.append(Side(own, valid & (low <= high), _bordered(other, other_valid), low, high, planes, costs, sign))
+        known = np.empty((*shape, 3), np.float32), np.empty(shape, np.float32), np.ones(shape, np.float32)
+        sides.append(Side(own, valid & (low <= high), _bordered(other, other_valid), low, high, *known, sign))
         own, other = other, own
     _spread(sides, by, window // 2, iterations, search.maximum - search.minimum, seed)
     maps = [np.where(side.valid, side.planes[..., 2], np.float32(np.nan)) for side in sides]
-    return Views(*(_told(side, own, theirs, by, tolerance) for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)))
+    return Views(*(_told(side, own, theirs, tolerance) for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)))
 
 
 def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: float, seed: int) -> None:
@@ -114,20 +118,26 @@ def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: f
     keys = [2 * seed, 2 * seed + 1]
     for side, key in zip(sides, keys, strict=True):
         over_rows(functools.partial(_patches.start, side, key), rows, work)
-    for i in range(iterations):
+    heads, following = (np.empty((rows, columns), np.int32) for _ in range(2))
+    down, along = -(-rows // TILE), -(-columns // TILE)
+    for i in counted(iterations, "iteration"):
         step = 1 if i % 2 == 0 else -1
         for side, key, opposite in zip(sides, keys, sides[::-1], strict=True):
             # Before the first time planes of the other view are random, and as good as any.
-            draw = 3 + i * halvings
-            seen = opposite.planes.copy(), opposite.valid, step, np.float32(width), key, draw, radius, by
-            over_rows(functools.partial(_patches.sweep_rows, side, *seen), rows, work)
-            over_rows(functools.partial(_patches.sweep_columns, side, step, radius, by), columns, work)
+            meet = functools.partial(_patches.meet, opposite.planes, opposite.valid, side.sign, heads, following)
+            over_rows(meet, rows, 5 * rows * columns)
+            seen = opposite.planes, heads, following, step, np.float32(width), key, 3 + i * halvings, radius, by
+            # A pixel waits for its neighbours to the left and above, and a tile for such tiles: those of a diagonal wait for none of each other.
+            for diagonal in range(down + along - 1):
+                first, stop = max(0, diagonal + 1 - along), min(down, diagonal + 1)
+                sweep = functools.partial(_patches.sweep, side, *seen, diagonal)
+                over_rows(lambda a, b, sweep=sweep, first=first: sweep(first + a, first + b), stop - first, work)  # type: ignore[misc]
 
 
-def _told(side: Side, own: NDArray, theirs: NDArray, by: Costs, tolerance: float | None) -> tuple[NDArray, NDArray, NDArray]:
+def _told(side: Side, own: NDArray, theirs: NDArray, tolerance: float | None) -> tuple[NDArray, NDArray, NDArray]:
     """The map of a view, its status and its confidence."""
     status = np.where(side.valid, Status.MATCHED, Status.INVALID).astype(np.uint8)
-    sure = np.where(side.valid, -side.costs, np.float32(-np.inf))
+    sure = np.where(side.valid, -side.costs / side.weights, np.float32(-np.inf))
     sure = np.where(side.valid, sure, sure.min(where=side.valid, initial=0)).astype(np.float32)
     if tolerance is None:
         return own, status, sure
@@ -147,16 +157,15 @@ def _told(side: Side, own: NDArray, theirs: NDArray, by: Costs, tolerance: float
 def _pixels(image: Image) -> NDArray[np.float32]:
     """Red, green, blue and the slope of grey along the row, float32 (rows, columns, 4)."""
     colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(np.float32)
-    grey = np.pad(colours.mean(axis=2), ((0, 0), (1, 1)), mode="edge")
-    slope = (grey[:, 2:] - grey[:, :-2]) / 2
-    return np.concatenate([colours, slope[..., None]], axis=2)
+    grey = np.float32(0.299) * colours[..., 0] + np.float32(0.587) * colours[..., 1] + np.float32(0.114) * colours[..., 2]
+    grey = np.pad(grey, ((0, 0), (1, 1)), mode="edge")
+    return np.dstack([colours, (grey[:, 2:] - grey[:, :-2]) / 2])
 
 
 def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.uint64]:
-    """The pixels with one more column on either side. In these columns, and where a pixel does not count, all values are `NOTHING`.
+    """The pixels with one more column on the right, so that each has a neighbour; where one does not count, all values are `NOTHING`.
 
     Two float32 values stand in each uint64, so that the kernel loads both at once.
     """
-    found = np.full((pixels.shape[0], pixels.shape[1] + 2, 4), NOTHING)
-    found[:, 1:-1] = np.where(valid[..., None], pixels, NOTHING)
-    return found.view(np.uint64)
+    found = np.pad(np.where(valid[..., None], pixels, NOTHING), ((0, 0), (0, 1), (0, 0)), mode="edge")
+    return np.ascontiguousarray(found).view(np.uint64)

@@ -191,7 +191,7 @@ CASES = [
     Case(
         "include diamonds",
         "check d0.yaml",
-        "d0.yaml: fine",
+        "d0.yaml: no fault",
         {f"d{i}.yaml": (f"include: [e{i}.yaml, f{i}.yaml]\n") for i in range(20)}
         | {f"{c}{i}.yaml": (f"include: d{i + 1}.yaml\n") for i in range(20) for c in "ef"}
         | {"d20.yaml": METHOD},

@@ -172,7 +172,7 @@ def test_check_without_plug_ins(tmp_path, stranger):
     assert result.exit_code == 0, result.output
     assert (
         result.stdout
-        == "folder/s.yaml: fine as far as it shows without its plug-ins (../plug.py); not checked: refinement nothing_at_all\n"
+        == "folder/s.yaml: no fault as far as it shows without its plug-ins (../plug.py); not checked: refinement nothing_at_all\n"
     )
     assert not stranger.exists()
     # The rest is checked as ever, and so are scripts without plug-ins.
@@ -230,7 +230,7 @@ def test_scripts_from_pipes(tmp_path):
     command = [sys.executable, "-m", "stereo_framework", "check", "/dev/stdin"]
     result = subprocess.run(command, input=METHOD.encode(), capture_output=True, check=False)
     assert (result.returncode, result.stderr) == (0, b""), result.stderr
-    assert result.stdout.startswith(b"/dev/stdin: fine; 1 run")
+    assert result.stdout.startswith(b"/dev/stdin: no fault; 1 run")
 
 
 @pytest.mark.parametrize("words", [["x" * 50_000], ["--" + "x" * 50_000], ["match", "--" + "x" * 50_000]])

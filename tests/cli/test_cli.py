@@ -339,7 +339,7 @@ def test_amounts_of_memory(text, count):
 
 
 def test_check_schema_scenes_stages(cli, script):
-    assert "fine; 1 run on synthetic/planes" in cli("check", script(SCRIPT)).stdout
+    assert "no fault; 1 run on synthetic/planes" in cli("check", script(SCRIPT)).stdout
     assert json.loads(cli("schema").stdout)["type"] == "object"
     assert "synthetic/planes" in cli("scenes").stdout.split()
     assert "320x240 colour" in cli("scenes", "synthetic/planes").stdout
@@ -384,7 +384,7 @@ def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_pat
         "sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2], "alternatives.a.matcher.radius": [1, 3]}},
     }
     path, out = script(every), tmp_path / "out"
-    assert "fine; 6 runs" in cli("check", path).stdout
+    assert "no fault; 6 runs on synthetic" in cli("check", path).stdout
     setting = ["--set", "alternatives.a.matcher.radius=1", "--set", "search.maximum=4"]
     assert cli("run", path, *setting, "--out", out).exit_code == 0
     records = json.loads(cli("results", out, "--where", "matching_cost.tenfold.weight=2", "--json").stdout)

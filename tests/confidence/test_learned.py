@@ -38,6 +38,7 @@ def test_refuses_a_method_that_lacks_a_measure():
         learned(np.zeros((2, 2), np.float32), {"curvature": np.zeros((2, 2), np.float32)})
 
 
+@pytest.mark.compiled
 def test_takes_its_turn_in_a_method_after_what_it_combines():
     measures = [getattr(family, name) for name in MEASURES]
     scene = load_scene("synthetic/slanted")

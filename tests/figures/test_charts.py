@@ -187,6 +187,7 @@ def test_any_measures_and_few_methods(tmp_path, kind):
         assert [path.relative_to(tmp_path).as_posix() for path in written] == [f"charts/c_{kind}.svg", f"charts/c_{kind}.png"]
 
 
+@pytest.mark.slow
 def test_charts_of_a_script(tmp_path, results):
     chart = {"where": {"method": ["ssd", "bp"]}, "weights": {"hci": 2}, "method": "bp"}
     written = write_report(

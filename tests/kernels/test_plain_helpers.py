@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework.kernels.block_means import block_means, channel_means
-from stereo_framework.kernels.ranks import rank_shares
+from stereo_framework.kernels.ranks import add_rank_shares, rank_shares
 from stereo_framework.kernels.segments import _order
 
 
@@ -25,6 +25,24 @@ def test_ranks_are_the_share_below_and_half_of_what_is_alike():
     expected = [((values < v).sum() + (values == v).sum() / 2) / values.size for v in values]
     assert rank_shares(values).tolist() == np.float32(expected).tolist()
     assert rank_shares(values.astype(np.float64)).tolist() == np.float32(expected).tolist()
+
+
+@pytest.mark.parametrize("scale", [1, 1e-30, -1e30])
+def test_weighted_ranks_are_added_up(scale):
+    # Neighbours differ by more than a hundredth, or not at all.
+    values = np.float32([-0.0, 0, -1, 5, -7, 900, -1, 0.01, -0.01, 901 - 1]) * np.float32(scale)
+    scores = np.arange(10, dtype=np.float32)
+    add_rank_shares(values, -2.0, scores)
+    np.testing.assert_allclose(scores, np.arange(10) - 2 * rank_shares(values), rtol=1e-6)
+
+
+def test_ranks_by_counting_are_near_those_by_sorting():
+    rng = np.random.default_rng(0)
+    # With those nearer to 0 there are 270 powers of 2: a step is the 240th part of one, and holds 1 in 9600 of the values.
+    values = np.float32(np.exp2(rng.uniform(-10, 10, 20000)) * rng.choice([-1, 1], 20000))
+    scores = np.zeros(20000, np.float32)
+    add_rank_shares(values, 1.0, scores)
+    np.testing.assert_allclose(scores, rank_shares(values), atol=1 / 1500)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 300])

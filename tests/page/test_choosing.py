@@ -224,6 +224,7 @@ def test_in_a_browser(results, tmp_path, open_page):
     assert shown("histogram") == [0, 0, 7]
 
 
+@pytest.mark.slow
 def test_in_a_browser_without_scripts(results, tmp_path, open_page):
     _page(choosing_blocks(results)).write(tmp_path / "page.html")
     tab = open_page(tmp_path / "page.html", java_script_enabled=False)

@@ -235,7 +235,7 @@ def test_a_page_without_its_assets_says_so(page, open_page):
     tab.wait_for_function("document.querySelector('.thumb').title.includes('belongs to this page')")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_contrast(scheme, tmp_path, open_page):
     best, bad = Cell("1.00", 1.0, "best"), Cell("2.00", 2.0, "bad")
     table = PageTable("numbers", ["a", "b", "c"], [[Cell("row"), best, bad], [Cell("other"), Cell.number(None), bad]], "a note")

@@ -65,6 +65,7 @@ def test_refuses_a_measure_that_is_not_there(names, measure, message):
         remove_unsure(np.ones((1, 5), np.float32), MATCHED, sure, measure=measure)
 
 
+@pytest.mark.compiled
 def test_in_a_method_errors_go_first():
     scene = load_scene("synthetic/slanted")
     pipeline = Pipeline(

@@ -167,7 +167,8 @@ def wait(for_what):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("executor", ["thread", pytest.param("process", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["thread", "process"])
 def test_control_c(script, tmp_path, uninterrupted, executor):
     child = start(script, "--out", str(tmp_path / "out"), "--executor", executor, "--workers", "2")
     deadline = time.monotonic() + 60

@@ -304,7 +304,7 @@ def test_optuna_says_nothing(capfd):
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_search_goes_on_as_if_it_had_not_been_left(tmp_path, workers):
     scenes = [noisy("a", 1), noisy("b", 2)]
     whole = tune(SCRIPT, BAD, scenes, trials=20, out=tmp_path / "whole", workers=workers)
