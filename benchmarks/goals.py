@@ -1,13 +1,15 @@
 """Time what has a goal of its own beside those of ``chains.py``: ``python benchmarks/goals.py [--scene SCENE] [--data DIR] [--slow]``.
 
-Whole chains on two threads, wall-clock and processor time; measures of confidence as shares of the whole of `sgm`, processor time on one thread; and what
+Whole chains on two threads, wall-clock and processor time, on the scene and in the median of ten photographs; measures of confidence as shares of the whole of `sgm`, processor time on one thread; and what
 the second run of ``match`` on a pair of files takes beyond the matching. `--slow`: `patch_match` too, which takes a minute.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,14 +28,17 @@ from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.scene import Scene
 
 SECONDS = {"fine": 0.25, "planes": 1.5, "patch_match": 30}
+QUARTER = {"fine": 1.0, "planes": 6.0}
+"""The same in the median of the scenes of Middlebury v3 trainingQ."""
 SHARE, BEYOND = 0.1, 1.0
 FREE = ("distinctiveness",)
 """The measure that may take longer."""
 
 
-def best(call: Callable[[], object], repeat: int) -> tuple[float, float]:
-    """Least wall-clock and processor seconds; a first call compiles."""
-    call()
+def best(call: Callable[[], object], repeat: int, *, warm: bool = True) -> tuple[float, float]:
+    """Least wall-clock and processor seconds; to be warm, a first call compiles."""
+    if warm:
+        call()
     found = []
     for _ in range(repeat):
         start = time.perf_counter(), time.process_time()
@@ -53,6 +58,20 @@ def chains(scene: Scene, table: Table, slow: bool) -> None:
         with threads(2):
             wall, processor = best(lambda method=method: method(scene), 1 if name == "patch_match" else 5)  # type: ignore[misc]
         table.add_row(f"{name}, s", f"{wall:.2f}", f"{processor:.2f}", f"{limit:g}")
+
+
+def photographs(data: Path | None, table: Table) -> None:
+    """Whole methods on two threads, in the median of ten scenes, each matched once."""
+    names = ["Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Piano", "Pipes", "Playroom", "PlaytableP", "Recycle", "Vintage"]
+    scenes = [load_scene(f"middlebury-v3/trainingQ/{name}", data=data) for name in names]
+    for name, limit in QUARTER.items():
+        method = Pipeline.from_script(name)
+        # The first scene's kernels compile.
+        method(scenes[0])
+        with threads(2):
+            taken = [best(lambda scene=scene, method=method: method(scene), 1, warm=False) for scene in scenes]  # type: ignore[misc]
+        wall, processor = (statistics.median(times) for times in zip(*taken, strict=True))
+        table.add_row(f"{name}, v3, s", f"{wall:.2f}", f"{processor:.2f}", f"{limit:g}")
 
 
 def measures(scene: Scene, table: Table) -> None:
@@ -76,8 +95,13 @@ def measures(scene: Scene, table: Table) -> None:
 
 
 def second_match(scene: Scene, table: Table) -> None:
-    """What a run of the command takes beyond the matching that it tells."""
+    """What a run of the command takes beyond the matching that it tells.
+
+    Python keeps its bytecode, as it does of whatever is installed; the first run makes it.
+    """
     with tempfile.TemporaryDirectory() as folder:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "bytecode")
         files = [str(Path(folder) / name) for name in ("left.png", "right.png")]
         for file, image in zip(files, (scene.reference, scene.match), strict=True):
             cv2.imwrite(file, image[..., ::-1])
@@ -85,7 +109,7 @@ def second_match(scene: Scene, table: Table) -> None:
         found = []
         for _ in range(4):
             start = time.perf_counter()
-            told = subprocess.run(command, capture_output=True, text=True, check=True)
+            told = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
             wall = time.perf_counter() - start
             matching = re.search(r"([0-9.]+) s of matching", told.stdout + told.stderr)
             assert matching is not None, "the summary tells it"
@@ -103,6 +127,7 @@ def main() -> None:
     scene = load_scene(arguments.scene, data=arguments.data)
     table = Table("what", "wall clock", "processor", "goal", title=scene.name)
     chains(scene, table, arguments.slow)
+    photographs(arguments.data, table)
     measures(scene, table)
     second_match(scene, table)
     Console(width=100).print(table)

@@ -1,6 +1,6 @@
 """Time and memory on towns of growing size: ``python benchmarks/large.py [METHOD ...] [--sizes 1400x1100x192 ...] [--memory 4] [--threads 2]``.
 
-Ours are ``ssd`` and ``sgm`` beside cv2.StereoSGBM with 5 and with 8 paths, and ``copy``, which writes and copies one float32 volume: what no method with
+Ours are ``ssd``, ``sgm`` and, as ``"sgm, width 32"``, its pyramid of that width, beside cv2.StereoSGBM with 5 and with 8 paths, and ``copy``, which writes and copies one float32 volume: what no method with
 a volume can be faster than. All run on the grey pair, once, in a process of their own; compiling does not count. Memory is what the process holds at most beyond
 what it held before. A method of ours that would take more than ``--memory`` GiB is run in the fewest tiles that fit. It needs Linux with glibc.
 """
@@ -24,10 +24,10 @@ from stereo_framework import Bound, Pipeline, load_scene, threads
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.tree import Tree
 from stereo_framework.pair import Pair
-from stereo_framework.scheme import tiles
+from stereo_framework.scheme import pyramid, tiles
 
 SIZES = ("450x375x64", "1400x1100x192", "2900x1900x280", "6000x4000x256")
-METHODS = ("ssd", "sgm", "sgbm, 5 paths", "sgbm, 8 paths", "copy")
+METHODS = ("ssd", "sgm", "sgm, width 32", "sgbm, 5 paths", "sgbm, 8 paths", "copy")
 SMALL = "80x60x32"
 SECONDS = 3600
 
@@ -50,7 +50,11 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
         mode = cv2.STEREO_SGBM_MODE_SGBM if "5" in name else cv2.STEREO_SGBM_MODE_HH
         matcher = cv2.StereoSGBM_create(0, -(-levels // 16) * 16, 3, 72, 288, mode=mode)
         return lambda: matcher.compute(pair.reference, pair.match).astype(np.float32) / 16, 1
-    method, count = tiled(Pipeline.from_script(name), pair, most)
+    script, _, width = name.partition(", width ")
+    method = Pipeline.from_script(script)
+    if width:
+        method = replace(method, scheme=[Bound(pyramid, {"width": int(width)})])
+    method, count = tiled(method, pair, most)
     return lambda: method(pair).disparity, count
 
 

@@ -73,6 +73,8 @@ class Stage:
     other_needs: frozenset[str] = frozenset()
     files: Callable[..., Iterable[Path]] | None = None
     largest: Callable[..., tuple[int, int]] | None = None
+    compact: bool = False
+    widest: Callable[..., int] | None = None
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -115,6 +117,8 @@ def stage(
     other_needs: Collection[str] | None = None,
     files: Callable[..., Iterable[Path]] | None = None,
     largest: Callable[..., tuple[int, int]] | None = None,
+    compact: bool = False,
+    widest: Callable[..., int] | None = None,
 ) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned unchanged.
 
@@ -146,6 +150,12 @@ def stage(
     largest : callable, optional
         Of a scheme: takes rows and columns of a pair, its `Search`, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
         makes of it; for the estimate of memory. Default: the whole pair.
+    compact : bool
+        The stage takes, or makes, compact volumes, which hold some of the levels of each pixel. A matching cost that makes them names the data ``span``: which levels those are,
+        or None. Where a stage of a method that reads or makes volumes does not say so, all its volumes hold all levels.
+    widest : callable, optional
+        Of a scheme: takes how many levels the search has, and the stage's parameters, and returns how many of them compact volumes of the pairs that it makes hold at most;
+        for the estimate of memory. Default: all.
 
     Raises
     ------
@@ -158,7 +168,22 @@ def stage(
         # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
         named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
         needs = frozenset(named if other_needs is None else other_needs)
-        found = Stage(function.__name__, slot, function, source, halo, data, resume, volumes, integer, needs, files, largest)
+        found = Stage(
+            function.__name__,
+            slot,
+            function,
+            source,
+            halo,
+            data,
+            resume,
+            volumes,
+            integer,
+            needs,
+            files,
+            largest,
+            compact,
+            widest,
+        )
         _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = found
         return function
 
@@ -400,8 +425,8 @@ class Bound(Shown):
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run the stage on the items of `data` that it names."""
-        # Only what is continued has a partial result.
-        given = (data.get(name) if name == "partial" else data[name] for name in self.stage.data)
+        # Only what is continued has a partial result, and only compact volumes hold a span of levels.
+        given = (data.get(name) if name in ("partial", "span") else data[name] for name in self.stage.data)
         try:
             return self.stage.function(*given, **self.parameters)
         except SystemExit as error:  # a stage of a plug-in's does not end the program

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Image, Mask, Search
 from stereo_framework.volume import CostVolume, Status
 
@@ -95,14 +96,22 @@ def differences(reference: Image, match: Image, search: Search, look: View) -> t
     differences : ndarray, float32, (rows, columns, channels)
         Grey levels; of no meaning where a pixel is not known.
     """
-    known = ~np.isnan(look.disparity) & (look.status == Status.MATCHED)
-    columns = np.arange(reference.shape[1])
-    places = columns - search.direction * np.rint(np.where(known, look.disparity, 0)).astype(np.int64)
-    known &= (places >= 0) & (places < columns.size)
     left, right = (image.reshape(*image.shape[:2], -1) for image in (reference, match))
-    places = np.clip(places, 0, columns[-1]) + np.arange(len(right))[:, None] * columns.size
-    met = right.reshape(places.size, -1).take(places.reshape(-1), axis=0).reshape(left.shape)
-    return known, np.subtract(left, met, dtype=np.float32)
+    rows, width, _ = left.shape
+    columns = np.arange(width)
+    known, found = np.empty((rows, width), np.bool_), np.empty(left.shape, np.float32)
+
+    def run(start: int, stop: int) -> None:
+        some = slice(start, stop)
+        matched = ~np.isnan(look.disparity[some]) & (look.status[some] == Status.MATCHED)
+        places = columns - search.direction * np.rint(np.where(matched, look.disparity[some], 0)).astype(np.int64)
+        known[some] = matched & (places >= 0) & (places < width)
+        places = np.clip(places, 0, width - 1) + np.arange(stop - start)[:, None] * width
+        met = right[some].reshape(places.size, -1).take(places.reshape(-1), axis=0).reshape(left[some].shape)
+        np.subtract(left[some], met, dtype=np.float32, out=found[some])
+
+    over_rows(run, rows, 8 * left.size)
+    return known, found
 
 
 class Views(NamedTuple):

@@ -1,7 +1,8 @@
 """The disparity space image and what is optimized on it: CostVolume, Domain, Smoothness, Energy, Labeling.
 
 Volumes are ``(rows, columns, levels)``, level fastest, C order, float32 or, between stages that say so, uint8 or uint16; lower costs are
-better. Level k means the disparity ``search.minimum + k * search.step`` pixels.
+better. Level k means the disparity ``search.minimum + k * search.step`` pixels. A compact volume holds the same number of levels of every pixel, from a first one
+of the pixel's own; its labels and disparities are those of the whole search.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.kernels.closed_cells import close_cells, closed_labels, reached, without_open_cell
+from stereo_framework.kernels.closed_cells import (
+    close_beyond,
+    close_cells,
+    closed_labels,
+    level_ranges,
+    reached,
+    without_open_cell,
+)
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask, Search
@@ -36,11 +44,15 @@ class CostVolume:
         Disparity of each level.
     outside : float
         The finite cost held by cells whose match position lies outside the match image.
+    first : ndarray, int16, (rows, columns), optional
+        Of a compact volume the level of each pixel's first cell; None: the volume holds all levels of the search. Only stages declared with
+        ``compact=True`` take or make compact volumes.
     """
 
     costs: Costs
     search: Search
     outside: float
+    first: Labels | None = None
 
     def floats(self) -> CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
@@ -58,8 +70,10 @@ class CostVolume:
             raise ParameterError(f"{stage}: takes costs of float32, these are {self.costs.dtype}; volume.floats() converts them")
 
     def chosen(self, labels: Labels) -> Costs:
-        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1."""
-        found = np.take_along_axis(self.costs, np.maximum(labels, 0)[..., None].astype(np.intp), axis=2)[..., 0]
+        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1. Of levels that are not held the nearest one that is."""
+        cells = labels if self.first is None else labels - self.first
+        held = np.clip(cells, 0, self.costs.shape[2] - 1)
+        found = np.take_along_axis(self.costs, held[..., None].astype(np.intp), axis=2)[..., 0]
         return np.where(labels < 0, found.dtype.type(0), found)
 
     @property
@@ -101,12 +115,20 @@ def restore_outside_inplace(volume: CostVolume) -> None:
     last = (volume.costs.shape[1] - 1) * search.denominator
     fine = search.first + search.stride * np.arange(search.levels)
     position = -search.direction * (fine + search.denominator - 1)
+    stays = np.zeros((volume.costs.shape[1], search.levels), bool)
     for level, shift in enumerate(position):
         # What stays are the columns x with 0 <= x * denominator + shift <= last.
         start = max(0, -(shift // search.denominator))
         stop = max(0, (last - shift) // search.denominator + 1)
-        volume.costs[:, :start, level] = volume.outside
-        volume.costs[:, stop:, level] = volume.outside
+        if volume.first is None:
+            volume.costs[:, :start, level] = volume.outside
+            volume.costs[:, stop:, level] = volume.outside
+        else:
+            stays[start:stop, level] = True
+    if volume.first is not None:
+        # They are consecutive levels.
+        starts = stays.argmax(axis=1)
+        close_beyond(volume.costs, volume.first, starts, starts + stays.sum(axis=1), volume.costs.dtype.type(volume.outside))
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,12 +275,29 @@ class Domain:
         closed_labels(labels, *self.maps(labels.shape), _grid(search), search.levels, found)
         return found
 
+    def span(self, search: Search) -> Span | None:
+        """The levels that compact volumes hold: as many as the widest range has. None where that is more than half of them all, or there are no ranges."""
+        known = [limit for limit in (self.low, self.high) if limit is not None]
+        if not known:
+            return None
+        starts, stops = np.empty(known[0].shape, np.int16), np.empty(known[0].shape, np.int16)
+        valid, _, low, high = self.maps(known[0].shape)
+        level_ranges(valid, low, high, _grid(search), search.levels, starts, stops)
+        widths = stops - starts
+        held = max(int(widths.max()), 1)
+        if 2 * held > search.levels:
+            return None
+        closes = self.valid is not None or self.match_valid is not None or bool((widths < held).any())
+        return Span(np.minimum(starts, np.int16(search.levels - held)), held, closes)
+
     def close(self, volume: CostVolume, value: float) -> None:
         """Write `value` into the closed cells of a volume, in place."""
         maps, costs, grid = self.maps(volume.costs.shape[:2]), volume.costs, _grid(volume.search)
+        first, levels = volume.first, volume.search.levels
 
         def run(start: int, stop: int) -> None:
-            close_cells(costs[start:stop], *(a[start:stop] for a in maps), grid, costs.dtype.type(value))
+            firsts = None if first is None else first[start:stop]
+            close_cells(costs[start:stop], firsts, *(a[start:stop] for a in maps), grid, levels, costs.dtype.type(value))
 
         over_rows(run, costs.shape[0], costs.size)
 
@@ -272,6 +311,29 @@ class Domain:
             np.ones(shape[:2], bool) if mask is None else np.ascontiguousarray(mask) for mask in (self.valid, self.match_valid)
         )
         return *masks, low, high  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The levels that compact volumes hold.
+
+    Parameters
+    ----------
+    first : ndarray, int16, (rows, columns)
+        The level of each pixel's first cell.
+    levels : int
+        How many levels of each pixel are held, from the first one on.
+    closes : bool
+        The domain closes some of the cells that are held.
+    """
+
+    first: Labels
+    levels: int
+    closes: bool
+
+    def rows(self, top: int, bottom: int) -> Span:
+        """The same for the rows `top` to `bottom` - 1."""
+        return replace(self, first=self.first[top:bottom])
 
 
 def _grid(search: Search) -> tuple[int, int, int, int]:

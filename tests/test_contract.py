@@ -21,7 +21,7 @@ from stereo_framework.scene import Frame
 from stereo_framework.stage import SLOTS, find, stages
 from stereo_framework.stage import stage as register
 from stereo_framework.view import View, Views
-from stereo_framework.volume import INTEGERS, Domain, Status
+from stereo_framework.volume import INTEGERS, Domain, Span, Status
 
 ROWS, COLUMNS = 11, 17
 STAGES = [pytest.param(stage, id=f"{stage.slot}.{stage.name}") for stage in stages()]
@@ -74,6 +74,8 @@ def _world(kind):
         "alternatives": {"other method": _view(matcher(scene, keep_volume=True))},
         "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),
         "pair": pair,
+        "span": None,
+        "views": None,
         "solve": Pipeline(absolute_difference, winner_take_all),
     }
     for _, array in arrays(world):
@@ -385,3 +387,16 @@ def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
             top, bottom = max(0, start - bound.halo), min(ROWS, stop + bound.halo)
             part = bound(rows_of(data, top, bottom))
             assert_same(rows_of(part, start - top, stop - top), rows_of(expected, start, stop))
+
+
+@pytest.mark.parametrize("stage", [one for one in STAGES if one.values[0].compact])
+def test_a_compact_volume_of_all_levels_changes_nothing(stage, worlds):
+    world = worlds["grey uint8"]
+    first = np.zeros((ROWS, COLUMNS), np.int16)
+    volume = dataclasses.replace(world["volume"], first=first)
+    span = Span(first, volume.search.levels, closes=False)
+    energy = dataclasses.replace(world["energy"], volume=volume)
+    found = dict(arrays(run(stage, world | {"volume": volume, "energy": energy, "span": span})))
+    if stage.slot in ("matching_cost", "aggregation"):
+        np.testing.assert_array_equal(found.pop(".first"), first)
+    assert_same({k: v for k, v in found.items() if not k.endswith(".first")}, dict(arrays(run(stage, world))))

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from stereo_framework.kernels.windows import box_mean
+from stereo_framework.kernels.windows import box_mean, compact_box_mean
 from stereo_framework.parameters import require
 from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
-@stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size, iterations: iterations * (size // 2))
+@stage(
+    "aggregation",
+    source="Scharstein & Szeliski 2002, section 4.2",
+    halo=lambda size, iterations: iterations * (size // 2),
+    compact=True,
+)
 def box(
     volume: CostVolume,
     *,
@@ -23,7 +28,7 @@ def box(
     Parameters
     ----------
     volume : CostVolume
-        Float32 (rows, columns, levels).
+        Float32 (rows, columns, levels), compact or not.
     size : int
         Width and height of the window in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
     iterations : int
@@ -32,7 +37,8 @@ def box(
     Returns
     -------
     CostVolume
-        Same unit and shape; lower is better. Image borders are replicated, and cells out of view take part with their cost.
+        Same unit and shape; lower is better. Image borders are replicated, and cells out of view take part with their cost, as do, with
+        `volume.outside`, levels that a compact volume does not hold of a pixel.
 
     Raises
     ------
@@ -56,5 +62,8 @@ def box(
     require(box, size=size, iterations=iterations)
     costs = volume.costs
     for _ in range(iterations):
-        costs = box_mean(costs, size)
+        if volume.first is None:
+            costs = box_mean(costs, size)
+        else:
+            costs = compact_box_mean(costs, volume.first, volume.search.levels, float(volume.outside), size)
     return replace(volume, costs=costs)

@@ -24,9 +24,9 @@ from stereo_framework.volume import Costs, CostVolume, Domain
 Counts = NDArray[np.uint16]
 Views = Literal["both", "reference"]
 
-_BLOCK = 64
+_BLOCK = 128
 """Rows that are summed up at a time."""
-_PART = 2048
+_PART = 1024
 """Cells of a row that are summed up at a time along columns: the sums of a block and its arms are to stay in the second cache."""
 
 

@@ -24,6 +24,10 @@ _VALUES = ("energy", "objective", "lower_bound", "trace", "seconds", "warnings",
 class Method(Protocol):
     """What matches a pair, and can be told from others."""
 
+    @property
+    def compact(self) -> bool:
+        """Whether all its stages that make or read volumes take compact ones."""
+
     def links(self, *, both: bool = False) -> Sequence[Link]:
         """Its steps in running order, for one view or for both."""
 

@@ -39,11 +39,14 @@ class Link:
         What runs: a stage, a sum of costs, alternatives (a tuple of pipelines), a whole method under a scheme, or None, which restores the cells
         out of view.
     view : int
+    compact : bool
+        Of a matching cost: all that follows takes compact volumes.
     """
 
     address: str
     work: Any
     view: int = REFERENCE
+    compact: bool = False
 
     @property
     def slot(self) -> str:

@@ -22,6 +22,9 @@ _PILE = 0.1
 On thirteen real and synthetic pairs a 9x9 window puts at most 4 % there (8 % without a window), with the wrong sign 14 % to 57 %.
 """
 
+DENSE = "compact volumes: "
+"""How the warning begins that a method could not use them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Match(Shown):

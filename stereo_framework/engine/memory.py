@@ -73,6 +73,8 @@ def _working(step: Step, shape: tuple[int, ...], levels: int, search: Search | N
         scheme, method = step.link.work
         if scheme.stage.largest is not None:
             shape = scheme.stage.largest(shape, search or Search(0, max(levels - 1, 1)), **scheme.parameters)
+        if scheme.stage.widest is not None and method.compact:
+            levels = scheme.stage.widest(levels, **scheme.parameters)
         return peak_memory(Tree([method]).root, shape, levels, search=search)
     if not step.link.touches_volume:
         return 0

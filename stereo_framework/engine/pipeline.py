@@ -30,6 +30,9 @@ for _family in SLOTS:
     importlib.import_module(f"stereo_framework.{_family}")
 
 
+_OF_VOLUMES = ("matching_cost", "aggregation", "optimization")
+
+
 @dataclass(frozen=True)
 class Pipeline(Shown):
     """A stereo method: bound stages by slot.
@@ -182,6 +185,17 @@ class Pipeline(Shown):
         bounds = ((address, b.bound if isinstance(b, Weighted) else b) for address, b in self.stages())
         return {address: bound.files(scene) for address, bound in bounds if bound.stage.files}
 
+    @functools.cached_property
+    def compact(self) -> bool:
+        """Whether all its stages that make or read volumes take compact ones."""
+        if isinstance(self.matching_cost, CostSum):
+            return False
+        return all(
+            b.stage.compact
+            for _, b in self.own_stages()
+            if b.stage.slot in _OF_VOLUMES or {"volume", "raw"} & {*b.stage.data, *b.stage.other_needs}
+        )
+
     def links(self, *, both: bool = False) -> list[Link]:
         """The steps in running order, for one view or for both; see `running_order`."""
         if self.scheme:
@@ -197,7 +211,8 @@ class Pipeline(Shown):
         if self.matching_cost is not None:
             at = sum(address == "alternatives" or address.startswith("preprocessing") for address, _ in steps)
             steps.insert(at, ("matching_cost", self.matching_cost))
-        return running_order(steps, both=both)
+        order = running_order(steps, both=both)
+        return [replace(link, compact=self.compact) if link.slot == "matching_cost" else link for link in order]
 
     def __call__(
         self,
@@ -251,6 +266,8 @@ class Pipeline(Shown):
         if not holds_volume(tree.root):
             return
         (rows, columns), levels = pair.shape, pair.search.levels
+        span = pair.domain.span(pair.search) if pair.domain and self.compact and not self.scheme else None
+        levels = span.levels if span else levels
         free, need = free_memory(), peak_memory(tree.root, pair.shape, levels, search=pair.search)
         if free is not None and need > free:
             raise StereoFrameworkError(

@@ -15,7 +15,7 @@ from stereo_framework.engine.links import VOLUMES, Name
 from stereo_framework.engine.steps import CONFIDENCE, Clock, State, Step, view_of
 from stereo_framework.kernels.counting import counted
 from stereo_framework.view import View
-from stereo_framework.volume import CostVolume, Domain, Smoothness
+from stereo_framework.volume import CostVolume, Domain, Smoothness, Span
 
 SLAB_ROWS = 128
 """Most rows of a slab, without its halo."""
@@ -142,10 +142,10 @@ def _slice(state: State, top: int, bottom: int) -> State:
         if isinstance(value, np.ndarray):
             return value[top:bottom]
         if isinstance(value, CostVolume):
-            return replace(value, costs=value.costs[top:bottom])
+            return replace(value, costs=value.costs[top:bottom], first=cut(value.first))
         if isinstance(value, Smoothness):
             return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
-        if isinstance(value, View | Domain):
+        if isinstance(value, View | Domain | Span):
             return value.rows(top, bottom)
         if isinstance(value, dict):
             return {name: cut(item) for name, item in value.items()}
@@ -169,7 +169,11 @@ def _collect(done: State, slab: State, before: State, start: int, rows: int) -> 
             whole = old.copy()
         if not _is(part, whole[place]):
             whole[place] = part
-        done[name] = replace(slab[name], costs=whole) if isinstance(slab[name], CostVolume) else whole
+        if isinstance(slab[name], CostVolume):
+            first = None if slab[name].first is None else before["span"].first
+            done[name] = replace(slab[name], costs=whole, first=first)
+        else:
+            done[name] = whole
     if "labelings" in slab and "labelings" not in before:
         done["labelings"] = done.get("labelings", []) + slab["labelings"]
     if "restored" in slab:

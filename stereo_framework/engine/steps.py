@@ -22,7 +22,7 @@ from stereo_framework.per_image import keeping
 from stereo_framework.scene import Image, Scene, Search, read_only
 from stereo_framework.stage import Bound
 from stereo_framework.view import View, Views
-from stereo_framework.volume import CostVolume, Energy, Labeling, Status, fill_labels, restore_outside_inplace
+from stereo_framework.volume import CostVolume, Domain, Energy, Labeling, Span, Status, fill_labels, restore_outside_inplace
 
 State = dict[str, Any]
 """Data of a view by name; every array in it covers the same rows."""
@@ -121,7 +121,10 @@ def make_step(link: Link, *, integer: bool) -> Step:
         return Step(link, functools.partial(_look_across, bound, link.view), None, converts)
     if link.slot == "matcher":
         return Step(link, functools.partial(_match, link.work, link.view), None)
-    run = functools.partial(_RUNNERS[link.slot], link.work)
+    if link.slot == "matching_cost":
+        run = functools.partial(_cost, link.work, link.compact)
+    else:
+        run = functools.partial(_RUNNERS[link.slot], link.work)
     halo = None if link.slot in ("preprocessing", "smoothness") else 0 if link.work is None else link.work.halo
     return Step(link, run, halo, converts)
 
@@ -140,7 +143,15 @@ def exchanged(state: State) -> State:
         "parts": state["parts"],
         "protected": (),
     }
-    return found | {"invalid": found["domain"] and found["domain"].invalid(found["search"], found["reference"].shape[:2])}
+    return found | open_cells(found["domain"], found["search"], found["reference"].shape[:2])
+
+
+def open_cells(domain: Domain | None, search: Search, shape: tuple[int, int]) -> State:
+    """What is known of a view's open cells: the pixels without any, and the levels that compact volumes hold."""
+    span = None if domain is None else domain.span(search)
+    # Ranges that are all of one width leave no pixel out.
+    invalid = domain.invalid(search, shape) if domain is not None and (span is None or span.closes) else None
+    return {"invalid": invalid, "span": span}
 
 
 def _other_view(scene: Scene, search: Search) -> Scene:
@@ -224,9 +235,10 @@ def _smoothness(bound: Bound, state: State) -> None:
     state["smoothness"] = _returned(bound, state)
 
 
-def _cost(bound: Bound | CostSum, state: State) -> None:
-    volume: CostVolume = _returned(bound, _corrected(state))
-    if state["domain"] is not None:
+def _cost(bound: Bound | CostSum, compact: bool, state: State) -> None:
+    span: Span | None = state["span"] if compact else None
+    volume: CostVolume = _returned(bound, _corrected(state) | {"span": span})
+    if state["domain"] is not None and (span is None or span.closes):
         state["domain"].close(volume, volume.outside)
     state["volume"] = state["raw"] = volume
 
@@ -243,9 +255,17 @@ def _restore(_: None, state: State) -> None:
     state["restored"] = True
 
 
+def _closing(state: State) -> Domain | None:
+    """The domain, unless it closes none of the cells that the volume holds."""
+    domain: Domain | None = state["domain"]
+    return domain if state["volume"].first is None or state["span"].closes else None
+
+
 def _reset(state: State, *, out_of_view: bool) -> None:
     volume, others = state["volume"], [*state["protected"], *([state["raw"].costs] if "raw" in state else [])]
-    domain = state["domain"]
+    domain = _closing(state)
+    if domain is None and not out_of_view:
+        return
     if domain is not None and volume.costs.dtype == np.uint8:
         volume = replace(volume, costs=volume.costs.astype(np.uint16))
     elif any(np.may_share_memory(volume.costs, other) for other in others):
@@ -254,7 +274,8 @@ def _reset(state: State, *, out_of_view: bool) -> None:
         restore_outside_inplace(volume)
     if domain is not None:
         domain.close(volume, _CLOSED[volume.costs.dtype])
-        volume.costs[state["invalid"]] = 0
+        if state["invalid"] is not None:
+            volume.costs[state["invalid"]] = 0
     state["volume"] = volume
 
 
@@ -266,7 +287,8 @@ def _optimize(bound: Bound, state: State) -> None:
     labeling: Labeling = bound({**data, "energy": Energy(volume, state.get("smoothness"))})
     check_returned(bound.stage, labeling, data)
     labels = labeling.labels
-    if state["domain"] is not None and (closed := state["domain"].closed(labels, state["search"])).any():
+    domain = _closing(state)
+    if domain is not None and (closed := domain.closed(labels, state["search"])).any():
         labels = np.where(closed, np.int16(-1), labels)
     filled = fill_labels(labels)
     state["data_costs"] = labeling.costs if filled is labeling.labels else volume.chosen(filled)
@@ -342,7 +364,6 @@ def _seen(state: State, bound: Bound) -> View:
 
 _RUNNERS: Mapping[str, Callable[..., None]] = {
     "preprocessing": _preprocess,
-    "matching_cost": _cost,
     "aggregation": _aggregate,
     RESTORE: _restore,
     "smoothness": _smoothness,

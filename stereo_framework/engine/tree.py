@@ -20,10 +20,10 @@ from stereo_framework.call_reports import CallReport, is_stopped
 from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.engine.kept_parts import Method, kept_match
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
-from stereo_framework.engine.match import Match, warnings
+from stereo_framework.engine.match import DENSE, Match, warnings
 from stereo_framework.engine.returned import spelled
 from stereo_framework.engine.slabs import advance, needed_before
-from stereo_framework.engine.steps import Clock, OutOfMemory, State, Step, confidences, frozen, make_step, view_of
+from stereo_framework.engine.steps import Clock, OutOfMemory, State, Step, confidences, frozen, make_step, open_cells, view_of
 from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.pair import Pair
 from stereo_framework.per_image import kept_here
@@ -103,15 +103,15 @@ class Tree:
         self.links: list[Sequence[Link]] = []
         numbers: dict[Hashable, int] = {}
         # Settings of a sweep share most of their stages; comparing those by value would take longer than all the rest.
-        known: dict[tuple[int, int], int] = {}
+        known: dict[tuple[int, int, bool], int] = {}
         found: dict[tuple[int, int], Node] = {}
         for index, pipeline in enumerate(pipelines):
             node, integer = self.root, False
             self.links.append(pipeline.links(both=both))
             for link in self.links[-1]:
-                about = id(link.work), link.view
+                about = id(link.work), link.view, link.compact
                 if about not in known:
-                    known[about] = numbers.setdefault((link.work, link.view), len(numbers))
+                    known[about] = numbers.setdefault((link.work, *about[1:]), len(numbers))
                 key = id(node), known[about]
                 if key not in found:
                     found[key] = Node(_step(link, integer=integer), node.depth + 1)
@@ -241,7 +241,8 @@ class Tree:
     ) -> Match:
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
-            return replace(found, seconds=seconds, warnings=warnings(found.labels, found.disparity, found.search))
+            told = (line for line in found.warnings if line.startswith(DENSE))
+            return replace(found, seconds=seconds, warnings=(*warnings(found.labels, found.disparity, found.search), *told))
         labels: Any = state.get("labels")
         labelings: list[Labeling] = state.get("labelings", [])
         whole = labelings[0] if len(labelings) == 1 else None
@@ -261,7 +262,7 @@ class Tree:
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
-            warnings=warnings(labels, disparity, state["search"]),
+            warnings=warnings(labels, disparity, state["search"]) + _held_densely(path, state),
             volume=state.get("volume") if self.keep_volume else None,
             confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
             memory=max((one.memory for one in reports if one.memory is not None), default=None),
@@ -294,7 +295,7 @@ def _start(pair: Pair) -> State:
         "corrected": tuple(images),
         "search": pair.search,
         "domain": pair.domain,
-        "invalid": pair.domain and pair.domain.invalid(pair.search, pair.shape),
+        **open_cells(pair.domain, pair.search, pair.shape),
         "scene": pair.scene,
         "alternatives": {},
         "protected": (),
@@ -330,14 +331,29 @@ def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]
     for one in (REFERENCE, MATCH) if both else (view,):
         state = view_of(views, one)
         pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
-        match = scheme({"solve": functools.partial(_unless_stopped, solve), "pair": pair})
+        across = functools.partial(_unless_stopped, functools.partial(_views, method)) if _looks_across(method) else None
+        match = scheme({"solve": functools.partial(_unless_stopped, solve), "pair": pair, "views": across})
         if not isinstance(match, Match) or match.disparity.shape != pair.shape:
             found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
             raise WrongReturn(scheme.stage, f"{found}; expected a Match of {pair.shape}")
         state["match of a scheme"] = match
 
 
-def _unless_stopped(solve: Callable[[Pair], Match], pair: Pair) -> Match:
+def _looks_across(method: Method) -> bool:
+    """Whether a method matches the other view of a pair too."""
+    return any(link.view != REFERENCE for link in method.links())
+
+
+def _views(method: Method, pair: Pair) -> tuple[Match, Match]:
+    """The matches of both views of a pair."""
+    [(_, outcome)] = Tree([method], both=True).walk(pair)
+    if isinstance(outcome, Exception):
+        raise outcome
+    found: tuple[Match, Match] = outcome
+    return found
+
+
+def _unless_stopped(solve: Callable[[Pair], Any], pair: Pair) -> Any:
     """The match of a pair that a scheme makes, which may be one of many."""
     if is_stopped():
         raise StereoFrameworkError("interrupted")
@@ -364,14 +380,23 @@ def _solver_of_both(method: Method) -> Callable[[Pair], Match]:
             images = (pair.reference, other.match), (pair.match, other.reference)
             if pair.exchanged().search == other.search and all(np.array_equal(*two) for two in images):
                 return match
-        [(_, outcome)] = Tree([method], both=True).walk(pair)
-        if isinstance(outcome, Exception):
-            raise outcome
-        kept.append((pair, outcome[1]))
-        found: Match = outcome[0]
-        return found
+        own, others = _views(method, pair)
+        kept.append((pair, others))
+        return own
 
     return solve
+
+
+def _held_densely(path: Sequence[Node], state: State) -> tuple[str, ...]:
+    """What is told of a method whose volumes hold all levels although the ranges of the pixels need fewer."""
+    stages = [node.step.bound.stage for node in path if node.step.bound is not None and node.step.link.touches_volume]
+    names = list(dict.fromkeys(stage.name for stage in stages if not stage.compact))
+    made = [node.step.link for node in path if node.step.link.slot == "matching_cost"]
+    if state["span"] is None or not made or all(link.compact for link in made):
+        return ()
+    names += ["a sum of costs"] if any(link.bound is None for link in made) else []
+    held, levels = state["span"].levels, state["search"].levels
+    return (f"{DENSE}{' and '.join(names)} cannot use them; {levels} levels of each pixel were held where {held} would do",)
 
 
 def _told_sure(confidence: Any, state: State) -> Any:

@@ -7,8 +7,8 @@ write it) or a `Protocol`; `resolve` takes all three.
 from __future__ import annotations
 
 import dataclasses
-import types
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any
 
@@ -26,7 +26,30 @@ __all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "resolve", "s
 _LIST = (resources.files("stereo_framework.evaluation") / "presets.yaml").read_text("utf-8")
 # Every start reads it: by libyaml where it is there, ten times as fast.
 _GIVEN = yaml.load(_LIST, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-PRESETS: Mapping[str, Protocol] = types.MappingProxyType({n: Protocol(n, **given) for n, given in _GIVEN.items()})
+
+
+class _Presets(Mapping[str, Protocol]):
+    """Each is made when it is asked for: to check all of their values takes longer than to match a small pair, which needs none."""
+
+    def __getitem__(self, name: str) -> Protocol:
+        return _preset(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_GIVEN)
+
+    def __len__(self) -> int:
+        return len(_GIVEN)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _GIVEN
+
+
+@functools.cache
+def _preset(name: str) -> Protocol:
+    return Protocol(name, **_GIVEN[name])
+
+
+PRESETS: Mapping[str, Protocol] = _Presets()
 """The protocols that can be named; their list is ``presets.yaml`` beside this file."""
 
 WITHOUT_TRUTH = "truthfree-1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from stereo_framework.everyday.matched import CONFIDENCE, Matched
 from stereo_framework.everyday.search_range import doubts, estimate_range
 from stereo_framework.everyday.sparse import sparse_matches
 from stereo_framework.io import PathLike, read_any_calibration
+from stereo_framework.kernels.compiling import start_numba
 from stereo_framework.scene import Calibration, Image, Mask, Scene, Search
 from stereo_framework.script import Run, load
 from stereo_framework.stage import Bound
@@ -122,7 +124,11 @@ def match_scene(
     run = single(method, plugins)
     tell = watch or (lambda doing: None)
     tell("sparse matches")
-    sparse = sparse_matches(scene.reference, scene.match)
+    with ThreadPoolExecutor(1) as beside:
+        # OpenCV works without Python's lock, which numba's start takes as long.
+        found = beside.submit(sparse_matches, scene.reference, scene.match)
+        start_numba()
+        sparse = found.result()
     search, estimated = scene.search, scene.search is None
     if search is None:
         tell("estimating the range of disparities")

@@ -1,4 +1,4 @@
-"""Means over few numbers, added up in the order in which NumPy's ``mean`` does, which takes several times as long."""
+"""Means over few numbers and medians of many, the same as NumPy's ``mean`` and ``median``, which take several times as long."""
 
 from __future__ import annotations
 
@@ -27,3 +27,13 @@ def channel_means(values: NDArray[np.float32]) -> NDArray[np.float32]:
         total += values[:, c]
     total /= np.float32(values.shape[1])
     return total
+
+
+def medians(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """``np.median(values, axis=0)`` of ``(numbers,)`` or ``(numbers, channels)``, not empty and without NaN."""
+    # NumPy sorts consecutive float32 in vector registers, faster than it looks for the middle.
+    ascending = np.sort(np.ascontiguousarray(values.T))
+    count = values.shape[0]
+    total = ascending[..., (count - 1) // 2] + ascending[..., count // 2]
+    half: NDArray[np.float32] = total / np.float32(2)
+    return half

@@ -2,7 +2,8 @@
 
 Positions in the match image are counted in fine samples, ``denominator`` to a pixel; `grid` holds the fine disparity of level 0, the fine samples
 from level to level, the samples of a pixel, and the direction, as `Search` defines them. A position between two pixels is closed when one of both is.
-Maps are ``(rows, columns)``: masks of valid pixels, smallest and largest disparities in pixels, infinite where there is no limit.
+Maps are ``(rows, columns)``: masks of valid pixels, smallest and largest disparities in pixels, infinite where there is no limit. Of compact volumes
+`firsts`, int16, holds the level of each pixel's first cell.
 """
 
 from __future__ import annotations
@@ -47,19 +48,68 @@ def _meets_gap(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
 
 
 @kernel
-def close_cells(costs: NDArray, valid: Mask, match_valid: Mask, low: Limits, high: Limits, grid: Grid, value: float) -> None:
-    """Write `value` into closed cells."""
-    rows, columns, levels = costs.shape
+def close_cells(
+    costs: NDArray,
+    firsts: NDArray[np.int16] | None,
+    valid: Mask,
+    match_valid: Mask,
+    low: Limits,
+    high: Limits,
+    grid: Grid,
+    levels: int,
+    value: float,
+) -> None:
+    """Write `value` into closed cells; `levels` are those of the search, whatever the volume holds."""
+    rows, columns, held = costs.shape
     for y in range(rows):
         gaps = not match_valid[y].all()
         for x in range(columns):
             start, stop = _within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            first = 0
+            if firsts is not None:
+                first = int(firsts[y, x])
+            start = min(max(start - first, 0), held)
+            stop = max(min(stop - first, held), start)
             costs[y, x, :start] = value
             costs[y, x, stop:] = value
             if gaps:
-                for level in range(start, stop):
-                    if _meets_gap(match_valid[y], x, level, grid):
-                        costs[y, x, level] = value
+                for k in range(start, stop):
+                    if _meets_gap(match_valid[y], x, first + k, grid):
+                        costs[y, x, k] = value
+
+
+@kernel
+def close_beyond(
+    costs: NDArray, firsts: NDArray[np.int16], starts: NDArray[np.int64], stops: NDArray[np.int64], value: float
+) -> None:
+    """Write `value` into the cells of a compact volume that lie beyond their column's levels, those from `starts` to `stops` - 1."""
+    rows, columns, held = costs.shape
+    for y in range(rows):
+        for x in range(columns):
+            first = int(firsts[y, x])
+            start = min(max(starts[x] - first, 0), held)
+            stop = max(min(stops[x] - first, held), start)
+            costs[y, x, :start] = value
+            costs[y, x, stop:] = value
+
+
+@kernel
+def level_ranges(
+    valid: Mask, low: Limits, high: Limits, grid: Grid, levels: int, starts: NDArray[np.int16], stops: NDArray[np.int16]
+) -> None:
+    """The first level within each pixel's limits and the one after the last; an empty range lies where that of the pixel before it in the row starts."""
+    rows, columns = valid.shape
+    for y in range(rows):
+        known = -1
+        for x in range(columns):
+            start, stop = _within(low[y, x], high[y, x], grid, levels) if valid[y, x] else (0, 0)
+            if start < stop:
+                if known < 0:
+                    starts[y, :x], stops[y, :x] = start, start
+                known = start
+            else:
+                start = stop = max(known, 0)
+            starts[y, x], stops[y, x] = start, stop
 
 
 @kernel

@@ -92,6 +92,16 @@ def announce_compiling(name: str) -> None:
         listener(name)
 
 
+def start_numba() -> None:
+    """Let numba load what it otherwise loads with the first kernel, where something else can be done meanwhile."""
+    # Numba's own, which another version may not have.
+    with contextlib.suppress(ImportError, AttributeError):
+        from numba.core.registry import cpu_target
+
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
+
+
 @functools.cache
 def _listen() -> None:
     # numba loads slowly, and not everything that leads here computes.

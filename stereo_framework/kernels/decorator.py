@@ -10,6 +10,7 @@ import contextlib
 import enum
 import functools
 import hashlib
+import importlib
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,6 +25,24 @@ except ImportError:
     FunctionCache = object
 _CAN_KEEP = hasattr(FunctionCache, "_index_key")
 """Whether numba keeps code in the way that this file extends."""
+
+
+def _without_blas() -> None:
+    """Let numba's kernels of arrays load without SciPy's linear algebra: a tenth of a second, for a name that few kernels need.
+
+    What does need it asks for it again when it is compiled, and when it runs.
+    """
+    with contextlib.suppress(ImportError, AttributeError):
+        from numba.np import linalg
+
+        asked, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            linalg.ensure_blas = asked
+
+
+_without_blas()
 
 _FROZEN = (bool, int, float, complex, str, bytes, slice, type(None), np.generic, np.dtype)
 """Types of the values, besides arrays and collections, that numba compiles in as they are."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,17 @@ from stereo_framework.kernels.threads import over_rows
 
 # To the right, downwards and along both diagonals: each pair of the eight neighbours once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
+_FOUR = np.uint32(len(_STEPS))
+_SAMPLE = 4096
+"""Differences that tell where the middle of all is."""
+
+
+class _Forest(NamedTuple):
+    """Of each pixel one of its segment, in steps the first; of that the segment's pixels, and the largest difference that it takes."""
+
+    first: NDArray[np.int32]
+    size: NDArray[np.int32]
+    limit: NDArray[np.float64]
 
 
 def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArray[np.int32]:
@@ -40,11 +53,29 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     smooth = _smoothed(np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64), sigma)
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
     over_rows(lambda start, stop: _differences(smooth, start, stop, differences), rows, 4 * smooth.size)
-    first = np.empty(rows * columns, np.int32)
     flat = differences.reshape(-1)
-    inside = np.flatnonzero(flat != np.inf).astype(np.uint32)
-    order, ascending = _order(flat[inside])
-    _join(inside[order], ascending, columns, scale, minimum, first)
+    forest = _Forest(
+        np.arange(rows * columns, dtype=np.int32), np.ones(rows * columns, np.int32), np.full(rows * columns, float(scale))
+    )
+    # Both halves are sorted at a time.
+    lower = flat < _middle(flat)
+    halves: list[tuple[NDArray[np.uint32], NDArray[np.float64]]] = [(np.empty(0, np.uint32), flat[:0])] * 2
+
+    def sort(start: int, stop: int) -> None:
+        for half in range(start, stop):
+            places = np.flatnonzero(lower if half == 0 else ~lower & (flat != np.inf)).astype(np.uint32)
+            order, ascending = _order(flat[places])
+            halves[half] = places[order], ascending
+
+    over_rows(sort, 2, 4 * flat.size)
+    apart = []
+    for places, ascending in halves:
+        count = _join(places, ascending, columns, scale, 0, forest)
+        apart.append((places[:count], ascending[:count]))
+    places, ascending = (np.concatenate(some) for some in zip(*apart, strict=True))
+    _join(places, ascending, columns, scale, minimum, forest)
+    first = forest.first
+    _flatten(first)
     # A segment is numbered by how many of the pixels up to its first one are the first of theirs.
     numbers = np.cumsum(first == np.arange(first.size), dtype=np.int32) - np.int32(1)
     return numbers[first].reshape(rows, columns)
@@ -121,50 +152,55 @@ def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.
     return order, sorted_
 
 
+def _middle(differences: NDArray[np.float64]) -> float:
+    """About the median of those that are finite, from some of them."""
+    some = differences[:: max(1, differences.size // _SAMPLE)]
+    some = some[some < np.inf]
+    return float(np.median(some)) if some.size else 0.0
+
+
 @kernel
 def _join(
-    places: NDArray[np.uint32],
-    differences: NDArray[np.float64],
-    columns: int,
-    scale: float,
-    minimum: int,
-    first: NDArray[np.int32],
-) -> None:
-    """The first pixel of each pixel's segment. `places`: of the differences, pixel by pixel and step by step, the least difference first; they are overwritten."""
-    size = np.ones(first.shape[0], np.int32)
-    # The largest difference that a segment takes.
-    limit = np.full(first.shape[0], scale)
-    first[:] = np.arange(first.shape[0])
-    count = places.shape[0]
-    for small_ones in (False, True):
-        apart = 0
-        for i in range(count):
-            place, difference = places[i], differences[i]
-            down, right = _STEPS[place % len(_STEPS)]
-            pixel = int(place) // len(_STEPS)
-            a, b = _first(first, pixel), _first(first, pixel + down * columns + right)
-            if a == b:
-                continue
-            if small_ones:
-                wanted = size[a] < minimum or size[b] < minimum
-            else:
-                wanted = difference <= limit[a] and difference <= limit[b]
-            if wanted:
-                a, b = min(a, b), max(a, b)
-                first[b] = a
-                size[a] += size[b]
-                limit[a] = difference + scale / size[a]
-            else:
-                # Of all others both pixels are in one segment already.
-                places[apart], differences[apart] = place, difference
-                apart += 1
-        count = apart
-    for pixel in range(first.shape[0]):
-        first[pixel] = _first(first, pixel)
+    places: NDArray[np.uint32], differences: NDArray[np.float64], columns: int, scale: float, minimum: int, forest: _Forest
+) -> int:
+    """Join the segments of pairs of pixels whose difference is small enough or, with a `minimum`, those that have fewer pixels.
+
+    `places`: of the differences, pixel by pixel and step by step, the least difference first. Those of pairs that stay apart are moved to the
+    front, and so are their differences; returns how many they are.
+    """
+    first, size, limit = forest.first, forest.size, forest.limit
+    away = np.array([down * columns + right for down, right in _STEPS], np.int32)
+    apart = 0
+    for i in range(places.shape[0]):
+        place, difference = places[i], differences[i]
+        pixel = np.int32(place // _FOUR)
+        a, b = _first(first, pixel), _first(first, np.int32(pixel + away[place % _FOUR]))
+        if a == b:
+            continue
+        if minimum > 0:
+            wanted = size[a] < minimum or size[b] < minimum
+        else:
+            wanted = difference <= limit[a] and difference <= limit[b]
+        if wanted:
+            a, b = min(a, b), max(a, b)
+            first[b] = a
+            size[a] += size[b]
+            limit[a] = difference + scale / size[a]
+        else:
+            places[apart], differences[apart] = place, difference
+            apart += 1
+    return apart
 
 
 @kernel
-def _first(first: NDArray[np.int32], pixel: int) -> int:
+def _flatten(first: NDArray[np.int32]) -> None:
+    """Let every pixel name the first pixel of its segment."""
+    for pixel in range(first.shape[0]):
+        first[pixel] = _first(first, np.int32(pixel))
+
+
+@kernel
+def _first(first: NDArray[np.int32], pixel: Any) -> Any:
     """Follow the pixels that stand for others, and shorten the way for the next time."""
     while first[pixel] != pixel:
         first[pixel] = first[first[pixel]]

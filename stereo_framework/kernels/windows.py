@@ -26,6 +26,19 @@ def box_mean(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:
     return mean
 
 
+def compact_box_mean(
+    costs: NDArray[np.float32], firsts: NDArray[np.int16], levels: int, outside: float, size: int
+) -> NDArray[np.float32]:
+    """As `box_mean` of a compact volume, whose pixels hold some of the `levels` from those in `firsts` on: what they do not hold counts as `outside`."""
+    mean = np.empty_like(costs)
+    over_rows(
+        lambda start, stop: _compact_box(costs, firsts, levels, outside, start, size, mean[start:stop]),
+        costs.shape[0],
+        costs.size,
+    )
+    return mean
+
+
 def window_minimum(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:
     """Minimum over a square window of every level, clipped at the borders; float32 ``(rows, columns, levels)``."""
     minimum = np.empty_like(costs)
@@ -75,6 +88,62 @@ def _slide_sums(
         else:
             for k in range(levels):
                 out[at, k] = window[k] * scale
+
+
+@kernel
+def _compact_box(
+    costs: NDArray[np.float32],
+    firsts: NDArray[np.int16],
+    levels: int,
+    outside: float,
+    start: int,
+    size: int,
+    out: NDArray[np.float32],
+) -> None:
+    rows, columns, held = costs.shape
+    before, after = (size - 1) // 2, size // 2
+    # Sums are those of what costs differ from `outside`: beyond the levels that a window's rows hold of a column they are 0.
+    sums, window = np.zeros((columns, levels), np.float64), np.empty(levels, np.float64)
+    least, most = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    everywhere, scale = outside * size * size, 1.0 / (size * size)
+    for y in range(start - before, start + after + 1):
+        clamped = min(max(y, 0), rows - 1)
+        _add_compact_row(costs[clamped], firsts[clamped], outside, 1.0, sums)
+    for y in range(out.shape[0]):
+        if y > 0:
+            enter, leave = min(start + y + after, rows - 1), max(start + y - before - 1, 0)
+            _add_compact_row(costs[enter], firsts[enter], outside, 1.0, sums)
+            _add_compact_row(costs[leave], firsts[leave], outside, -1.0, sums)
+        least[:], most[:] = levels, 0
+        for i in range(max(start + y - before, 0), min(start + y + after, rows - 1) + 1):
+            for x in range(columns):
+                least[x], most[x] = min(least[x], int(firsts[i, x])), max(most[x], int(firsts[i, x]) + held)
+        window[:] = 0.0
+        for x in range(-before, after + 1):
+            clamped = min(max(x, 0), columns - 1)
+            for k in range(least[clamped], most[clamped]):
+                window[k] += sums[clamped, k]
+        for x in range(columns):
+            if x > 0:
+                enter, leave = min(x + after, columns - 1), max(x - before - 1, 0)
+                for k in range(least[enter], most[enter]):
+                    window[k] += sums[enter, k]
+                for k in range(least[leave], most[leave]):
+                    window[k] -= sums[leave, k]
+            first = int(firsts[start + y, x])
+            for k in range(held):
+                out[y, x, k] = (window[first + k] + everywhere) * scale
+
+
+@kernel
+def _add_compact_row(
+    costs: NDArray[np.float32], firsts: NDArray[np.int16], outside: float, sign: float, sums: NDArray[np.float64]
+) -> None:
+    columns, held = costs.shape
+    for x in range(columns):
+        first = int(firsts[x])
+        for k in range(held):
+            sums[x, first + k] += sign * (np.float64(costs[x, k]) - outside)
 
 
 @kernel

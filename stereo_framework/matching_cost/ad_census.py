@@ -10,7 +10,8 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
-from stereo_framework.kernels.block_means import channel_means
+from stereo_framework.kernels.block_means import channel_means, medians
+from stereo_framework.kernels.closed_cells import close_beyond
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
@@ -25,13 +26,14 @@ from stereo_framework.matching_cost._sampling import (
     check_images,
     close_view,
     geometry,
+    place_first,
     sample_row,
 )
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.view import View, differences, one_of
-from stereo_framework.volume import CostVolume
+from stereo_framework.volume import CostVolume, Span
 
 _MOST_STEPS = 32767
 """Twice as many fit into 16 bits."""
@@ -54,12 +56,13 @@ def _halo(height: int, residual: float | None) -> int | None:
     return height // 2 if residual is None else None
 
 
-@stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=_halo, integer=True)
+@stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=_halo, integer=True, compact=True)
 def ad_census(
     reference: Image,
     match: Image,
     search: Search,
     alternatives: Mapping[str, View] | None = None,
+    span: Span | None = None,
     *,
     difference_scale: Annotated[Positive, Unit("grey levels")] = 10.0,
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
@@ -83,6 +86,8 @@ def ad_census(
         Disparities to try, in pixels.
     alternatives : mapping of str to View, optional
         For `residual`: the first look at the pair is one of them.
+    span : Span, optional
+        Of a compact volume the levels that it holds; None: all.
     difference_scale : float
         Absolute difference in grey levels, mean over the channels, at which its part is 1 - 1/e.
     census_scale : float
@@ -106,7 +111,7 @@ def ad_census(
     Returns
     -------
     CostVolume
-        (rows, columns, levels); lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that many steps, as uint8 where
+        (rows, columns, levels), or as many levels as `span` says; lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that many steps, as uint8 where
         they are up to 255 and uint16 where they are more. Cells out of view cost half of the most.
 
     Raises
@@ -156,7 +161,7 @@ def ad_census(
         if not alternatives:
             raise ParameterError("ad_census.residual: needs a first look, and the method names no alternatives")
         known, apart = differences(reference, match, search, one_of("ad_census.look", alternatives, look))
-        left_over = float(np.median(channel_means(np.abs(apart[known])))) if known.any() else 0.0
+        left_over = float(medians(channel_means(np.abs(apart[known])))) if known.any() else 0.0
         difference_weight *= min(1.0, residual / left_over) ** 2 if left_over > 0 else 1.0
     unit, weights = 1 if steps is None else steps, difference_weight + census_weight
     if steps is not None and weights * steps > _MOST:
@@ -180,7 +185,7 @@ def ad_census(
     )
     dtype: Any = np.float32 if steps is None else np.uint8 if weights * steps <= 255 else np.uint16
     outside = weights * unit / 2 if steps is None else round(weights * unit / 2)
-    costs = np.empty((rows, columns, search.levels), dtype)
+    costs = np.empty((rows, columns, search.levels if span is None else span.levels), dtype)
 
     def run(start: int, stop: int) -> None:
         _kernel(
@@ -192,11 +197,12 @@ def ad_census(
             sampling,
             saturation,
             np.float32(outside),
+            None if span is None else span.first[start:stop],
             costs[start:stop],
         )
 
     over_rows(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside))
+    return CostVolume(costs, search, float(outside), None if span is None else span.first)
 
 
 @kernel
@@ -209,22 +215,29 @@ def _kernel(
     sampling: Sampling,
     saturation: _Saturation,
     outside: float,
+    first: NDArray[np.int16] | None,
     costs: NDArray,
 ) -> None:
     """Costs of some rows, from two images ``(rows, columns, channels)`` and their bit strings ``(words, rows, positions)``."""
     rows, columns, levels = costs.shape
-    words, room = left.shape[0], view.samples + 2 * levels
+    words, room = left.shape[0], view.samples + 2 * view.levels
     lines, strings = np.zeros((reference.shape[2], room), np.float32), np.zeros((words, room), np.uint64)
     scratch = np.empty((3, view.samples), np.float32)
     differences, bits = np.empty((columns, levels), np.float32), np.empty((columns, levels), np.uint8)
+    origins = view.origins.copy()
     for y in range(rows):
+        if first is not None:
+            place_first(view, first[y], origins)
         sample_row(match[y], view, sampling, False, scratch, lines, lines)
-        difference_row(reference[y], lines, view.origins, np.float32(np.inf), False, differences)
+        difference_row(reference[y], lines, origins, np.float32(np.inf), False, differences)
         for w in range(words):
-            arrange(right[w, y], view.reverse, view.stride, strings[w, levels : levels + view.samples])
-        count_differences(left[:, y], strings, view.origins, bits)
+            arrange(right[w, y], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
+        count_differences(left[:, y], strings, origins, bits)
         _saturate(differences.reshape(-1), bits.reshape(-1), saturation, costs[y].reshape(-1))
-        close_view(view, outside, costs[y])
+        if first is None:
+            close_view(view, outside, costs[y])
+    if first is not None:
+        close_beyond(costs, first, view.starts, view.stops, outside)
 
 
 @kernel

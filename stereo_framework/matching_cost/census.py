@@ -7,15 +7,24 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.kernels.closed_cells import close_beyond
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
 from stereo_framework.matching_cost._grey import Grey, Odd
-from stereo_framework.matching_cost._sampling import Geometry, Interpolation, arrange, check_images, close_view, geometry
+from stereo_framework.matching_cost._sampling import (
+    Geometry,
+    Interpolation,
+    arrange,
+    check_images,
+    close_view,
+    geometry,
+    place_first,
+)
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Unit, stage
-from stereo_framework.volume import CostVolume
+from stereo_framework.volume import CostVolume, Span
 
 
 @stage(
@@ -23,11 +32,13 @@ from stereo_framework.volume import CostVolume
     source="Zabih & Woodfill 1994, section 3.2; Spangenberg, Langner & Rojas 2013, section 3",
     halo=lambda height: height // 2,
     integer=True,
+    compact=True,
 )
 def census(
     reference: Image,
     match: Image,
     search: Search,
+    span: Span | None = None,
     *,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
@@ -46,6 +57,8 @@ def census(
         Intensities 0..255. Colour is turned into grey.
     search : Search
         Disparities to try, in pixels.
+    span : Span, optional
+        Of a compact volume the levels that it holds; None: all.
     width, height : int
         Of the windows in pixels.
     form : {"plain", "centre_symmetric"}
@@ -59,7 +72,7 @@ def census(
     Returns
     -------
     CostVolume
-        Bits, uint8 (rows, columns, levels), 0 = alike to ``width * height - 1`` (plain) or half of that (centre-symmetric); lower is better.
+        Bits, uint8 (rows, columns, levels), or as many levels as `span` says, 0 = alike to ``width * height - 1`` (plain) or half of that (centre-symmetric); lower is better.
         Cells out of view cost half of the most, rounded down.
 
     Raises
@@ -92,22 +105,31 @@ def census(
     n, cubic = search.denominator, interpolation == "cubic"
     right = bit_strings(match, width=width, height=height, form=form, grey=grey, denominator=n, cubic=cubic)
     view = geometry(columns, search)
-    costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
+    costs: NDArray[Any] = np.empty((rows, columns, search.levels if span is None else span.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(left[:, start:stop], right[:, start:stop], view, np.uint8(outside), costs[start:stop])
+        first = None if span is None else span.first[start:stop]
+        _kernel(left[:, start:stop], right[:, start:stop], view, np.uint8(outside), first, costs[start:stop])
 
     over_rows(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside))
+    return CostVolume(costs, search, float(outside), None if span is None else span.first)
 
 
 @kernel
-def _kernel(left: Strings, right: Strings, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+def _kernel(
+    left: Strings, right: Strings, view: Geometry, outside: int, first: NDArray[np.int16] | None, costs: NDArray[np.uint8]
+) -> None:
     """Costs of some rows, from the strings ``(words, rows, positions)`` of both images."""
     words, rows, _ = right.shape
     lines = np.zeros((words, view.samples + 2 * view.levels), np.uint64)
+    origins = view.origins.copy()
     for y in range(rows):
         for w in range(words):
             arrange(right[w, y], view.reverse, view.stride, lines[w, view.levels : view.levels + view.samples])
-        count_differences(left[:, y], lines, view.origins, costs[y])
-        close_view(view, outside, costs[y])
+        if first is not None:
+            place_first(view, first[y], origins)
+        count_differences(left[:, y], lines, origins, costs[y])
+        if first is None:
+            close_view(view, outside, costs[y])
+    if first is not None:
+        close_beyond(costs, first, view.starts, view.stops, outside)

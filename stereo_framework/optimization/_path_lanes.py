@@ -6,7 +6,7 @@ arrays: uint16, whose additions stop at 65535, or float32.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,11 +55,63 @@ def _step_slowly(
     return costs.dtype.type(path.min())
 
 
+def _step_apart_slowly(
+    costs: NDArray,
+    paths: NDArray,
+    at: int,
+    least: Any,
+    penalties: NDArray,
+    row: int,
+    edges: NDArray[np.uint8] | None,
+    edge: int,
+    totals: NDArray,
+    source: int,
+) -> Any:
+    """The same where the previous pixel's path costs of the same levels stand elsewhere, from `source` on, with one more at either side.
+
+    The new ones are written to ``paths[at : at + len(costs)]``, which those do not reach into. This body runs where the JIT is off.
+    """
+    highest = HIGHEST[costs.dtype]
+    wide = np.int64 if costs.dtype == np.uint16 else np.float32
+    below, before, above = (paths[source + i : source + i + len(costs)].astype(wide) for i in (-1, 0, 1))
+    marked = np.zeros(len(costs), bool) if edges is None else edges[edge : edge + len(costs)] != 0
+    small, large = (np.where(marked, penalties[row, i + 2], penalties[row, i]).astype(wide) for i in (0, 1))
+    best = np.minimum(np.minimum(before, np.minimum(below, above) + small), wide(least) + large)
+    path = np.minimum(costs + (np.minimum(best, highest) - wide(least)), highest)
+    paths[at : at + len(costs)] = path
+    totals[:] = np.minimum(totals + path, highest)
+    return costs.dtype.type(path.min())
+
+
 @intrinsic
 def _step(
     context: Any, costs: Any, paths: Any, at: Any, least: Any, penalties: Any, row: Any, edges: Any, edge: Any, totals: Any
 ) -> Any:
     kind = costs.dtype
+    return kind(costs, paths, types.int64, kind, penalties, types.int64, edges, types.int64, totals), _code(kind, apart=False)
+
+
+@intrinsic
+def _step_apart(
+    context: Any,
+    costs: Any,
+    paths: Any,
+    at: Any,
+    least: Any,
+    penalties: Any,
+    row: Any,
+    edges: Any,
+    edge: Any,
+    totals: Any,
+    source: Any,
+) -> Any:
+    kind = costs.dtype
+    taken = (costs, paths, types.int64, kind, penalties, types.int64, edges, types.int64, totals, types.int64)
+    return kind(*taken), _code(kind, apart=True)
+
+
+def _code(kind: Any, *, apart: bool) -> Callable[[Any, Any, Any, Any], Any]:
+    """What generates the code of a step for lanes of a type."""
     whole = isinstance(kind, types.Integer)
     lanes = BYTES * 8 // kind.bitwidth
     word, count = ir.IntType(32), ir.IntType(64)
@@ -109,9 +161,13 @@ def _step(
         best = cgutils.alloca_once_value(builder, highest)
 
         def levels(start: Any, following: Any) -> None:
-            present = builder.load(here)
-            below = shuffle(builder.load(before), present, range(lanes - 1, 2 * lanes - 1))
-            above = shuffle(present, following, range(1, lanes + 1))
+            if apart:
+                origin = builder.gep(array(1).data, [builder.add(arguments[9], start)])
+                below, present, above = (load(builder.gep(origin, [count(i)])) for i in (-1, 0, 1))
+            else:
+                present = builder.load(here)
+                below = shuffle(builder.load(before), present, range(lanes - 1, 2 * lanes - 1))
+                above = shuffle(present, following, range(1, lanes + 1))
             if marks is None:
                 change, ceiling = small, jump
             else:
@@ -123,12 +179,13 @@ def _step(
             store(new, builder.gep(path, [start]))
             store(add(load(builder.gep(total, [start])), new), builder.gep(total, [start]))
             builder.store(lower(builder.load(best), new), best)
-            builder.store(present, before)
-            builder.store(following, here)
+            if not apart:
+                builder.store(present, before)
+                builder.store(following, here)
 
         last = builder.sub(array(0).nitems, count(lanes))
         with cgutils.for_range_slice(builder, count(0), last, count(lanes)) as (start, _):
-            levels(start, load(builder.gep(path, [builder.add(start, count(lanes))])))
+            levels(start, None if apart else load(builder.gep(path, [builder.add(start, count(lanes))])))
         levels(last, highest)
         found, left = builder.load(best), lanes
         while left > 1:
@@ -136,7 +193,8 @@ def _step(
             found = lower(shuffle(found, found, range(left)), shuffle(found, found, range(left, 2 * left)))
         return builder.extract_element(found, word(0))
 
-    return kind(costs, paths, types.int64, kind, penalties, types.int64, edges, types.int64, totals), generate
+    return generate
 
 
+step_apart = _step_apart_slowly if config.DISABLE_JIT else _step_apart
 step = _step_slowly if config.DISABLE_JIT else _step

@@ -22,7 +22,7 @@ CLOSED_FLOAT = np.float32(1e6)
 """The same of float32."""
 
 
-class _Prices(NamedTuple):
+class Prices(NamedTuple):
     """What a change of level costs: the class of each step, the prices of the classes, and where the edges of the match image stand for each column."""
 
     classes: NDArray[np.uint8]
@@ -30,7 +30,7 @@ class _Prices(NamedTuple):
     starts: NDArray[np.int64]
 
 
-class _Course(NamedTuple):
+class Course(NamedTuple):
     """The rows of a pass, counted from where it starts; whether it adds to what the other pass has left, and whether cells may be closed."""
 
     upwards: bool
@@ -40,7 +40,7 @@ class _Course(NamedTuple):
     closes: bool
 
 
-class _Scratch(NamedTuple):
+class Scratch(NamedTuple):
     """Path costs of the row that a pass did last, their minima, and a pixel's costs and sums."""
 
     paths: NDArray
@@ -49,7 +49,7 @@ class _Scratch(NamedTuple):
     total: NDArray
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """Sums of all paths, the levels where they are lowest, and the costs there."""
 
     sums: NDArray
@@ -83,7 +83,7 @@ def path_sums(
     padded = -(-levels // lanes) * lanes
     sums: NDArray = np.empty(costs.shape, kind)
     bits = float_bits(sums)
-    found = _Found(sums, np.empty((rows, columns), np.int16), np.empty((rows, columns), np.float32))
+    found = Found(sums, np.empty((rows, columns), np.int16), np.empty((rows, columns), np.float32))
     prices: NDArray = penalties.prices.astype(kind)
     steps = len(penalties.classes)
     closes = costs.dtype == np.uint16 and kind is np.float32
@@ -93,7 +93,7 @@ def path_sums(
         edges, starts = edge_lines(penalties.match_edges, search, padded)
     # A pass keeps the path costs of the row that it did last, and of the pixel to its side: no second volume.
     scratch = [
-        _Scratch(
+        Scratch(
             np.zeros((steps, columns * padded), kind),
             np.zeros((steps, columns), kind),
             np.full(padded, HIGHEST[np.dtype(kind)], kind),
@@ -107,8 +107,8 @@ def path_sums(
     def half(second: int) -> Callable[[int, int], None]:
         def run(start: int, stop: int) -> None:
             for i in range(start, stop):
-                course = _Course(i == 1, bounds[i][second], bounds[i][second + 1], second == 1, closes)
-                own = _Prices(penalties.classes, prices, starts)
+                course = Course(i == 1, bounds[i][second], bounds[i][second + 1], second == 1, closes)
+                own = Prices(penalties.classes, prices, starts)
                 _pass(costs, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
 
         return run
@@ -124,11 +124,11 @@ _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
 @kernel
 def _pass(
     costs: NDArray,
-    own: _Prices,
+    own: Prices,
     edges: NDArray[np.uint8] | None,
-    course: _Course,
-    scratch: _Scratch,
-    found: _Found,
+    course: Course,
+    scratch: Scratch,
+    found: Found,
     bits: NDArray[np.int32] | None,
 ) -> None:
     """Go on with the paths of one pass; where it adds, sums are complete then. `bits` are those of float32 sums."""

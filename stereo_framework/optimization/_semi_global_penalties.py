@@ -48,9 +48,16 @@ class Penalties:
 
 def constant(shape: tuple[int, ...], steps: int, p1: float, p2: float) -> Penalties:
     """The same prices everywhere; `shape` is that of the images, `steps` the number of steps."""
-    flat = np.full(shape[:2], FLAT, np.uint8)
-    classes = _between(flat, steps, lambda a, b: a)
-    return Penalties(np.array([[0, 0, 0, 0], [p1, p2, p1, p2]], float), classes.astype(np.uint8))
+    return Penalties(np.array([[0, 0, 0, 0], [p1, p2, p1, p2]], float), _reached(shape, steps))
+
+
+def _reached(shape: tuple[int, ...], steps: int) -> NDArray[np.uint8]:
+    """The classes of steps that are all `FLAT`, of which those from outside the image are `START`."""
+    rows, columns = shape[:2]
+    classes = np.full((steps, rows + 1, columns + 2), START, np.uint8)
+    for i, (down, right) in enumerate(STEPS[:steps]):
+        classes[i, down:rows, 1 + max(right, 0) : 1 + columns + min(right, 0)] = FLAT
+    return classes
 
 
 def by_gradient(reference: Image, steps: int, p1: float, p2: float) -> Penalties:

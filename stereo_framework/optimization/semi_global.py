@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.optimization._semi_global_compact import compact_path_sums
 from stereo_framework.optimization._semi_global_paths import CLOSED, largest_open, path_sums
 from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
 from stereo_framework.parameters import require
@@ -16,7 +17,7 @@ from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Costs, Energy, Labeling
 
 
-@stage("optimization", source="Hirschmueller 2008, section 2.2; Mei et al. 2011", volumes=1, integer=True)
+@stage("optimization", source="Hirschmueller 2008, section 2.2; Mei et al. 2011", volumes=1, integer=True, compact=True)
 def semi_global(
     energy: Energy,
     reference: Image,
@@ -33,7 +34,7 @@ def semi_global(
     Parameters
     ----------
     energy : Energy
-        Its volume, float32, uint8 or uint16 (rows, columns, levels), is optimized. Its smoothness term is not used: it serves for the energy
+        Its volume, float32, uint8 or uint16 (rows, columns, levels), compact or not, is optimized. Its smoothness term is not used: it serves for the energy
         that a pipeline reports.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, for penalties that depend on them.
@@ -77,6 +78,9 @@ def semi_global(
     least 1000000; no path to another cell comes through them as long as `p2` and the costs are smaller. Through pixels without an open cell, which cost
     nothing, paths pass unchanged but for penalties.
 
+    A compact volume gives what it would give with all levels and those closed that it does not hold, except that nothing but penalties
+    passes through pixels without an open cell on levels that they do not hold.
+
     At most two threads work, one down and one up the image. Besides the given volume there is that of the sums; paths are kept for a row.
 
     Examples
@@ -105,7 +109,10 @@ def semi_global(
         found = by_edges(reference, match, steps, p1, p2, edge_threshold)
     costs = np.ascontiguousarray(volume.costs)
     kind = np.uint16 if _fits(costs, found, paths) else np.float32
-    sums, labels, chosen = path_sums(costs, volume.search, found, kind)
+    if volume.first is None:
+        sums, labels, chosen = path_sums(costs, volume.search, found, kind)
+    else:
+        sums, labels, chosen = compact_path_sums(costs, volume.first, volume.search, found, kind)
     return Labeling(labels, chosen, replace(volume, costs=sums, outside=paths * volume.outside))
 
 

@@ -12,14 +12,14 @@ from stereo_framework.stage import stage
 from stereo_framework.volume import Energy, Labeling
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True)
+@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True, compact=True)
 def winner_take_all(energy: Energy) -> Labeling:
     """The level of lowest cost at each pixel; of equal costs the lowest level.
 
     Parameters
     ----------
     energy : Energy
-        Its volume, float32, uint8 or uint16 (rows, columns, levels), is searched; its smoothness term is not used.
+        Its volume, float32, uint8 or uint16 (rows, columns, levels), compact or not, is searched; its smoothness term is not used.
 
     Returns
     -------
@@ -47,6 +47,8 @@ def winner_take_all(energy: Energy) -> Labeling:
         _kernel(costs[start:stop], None if bits is None else bits[start:stop], labels[start:stop], lowest[start:stop])
 
     over_rows(run, costs.shape[0], costs.size)
+    if energy.volume.first is not None:
+        labels += energy.volume.first
     return Labeling(labels, lowest)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.block_means import block_means, channel_means
+from stereo_framework.kernels.block_means import block_means, channel_means, medians
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
@@ -76,8 +76,8 @@ def radiometric_field(
     if not matched.any():
         return reference, match
     values = apart[matched]
-    middle = np.median(values, axis=0)
-    spread = np.median(channel_means(np.abs(values - middle)))
+    middle = medians(values)
+    spread = medians(channel_means(np.abs(values - middle)))
     limit = np.float32(4 * spread + 4)
     field = _average(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
     corrected = np.clip(reference.reshape(field.shape) - field, 0, 255)

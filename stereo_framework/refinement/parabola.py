@@ -14,7 +14,7 @@ from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.volume import CostVolume
 
 
-@stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True)
+@stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True, compact=True)
 def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Positive, Unit("levels")] = 0.5) -> Disparity:
     """Move each disparity to the vertex of the parabola through its cost and those of its two neighbouring levels.
 
@@ -23,7 +23,7 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
     disparity : ndarray, float32, (rows, columns)
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
-        Costs that the disparities were chosen from, float32, uint8 or uint16.
+        Costs that the disparities were chosen from, float32, uint8 or uint16. Where a compact volume does not hold all three costs, the disparity is left as it is.
     limit : float
         Farthest accepted vertex, in levels from the middle one of the three. The paper says half a step (0.5); the original
         program accepts one (1.0). A vertex further away, or no minimum at all, leaves the disparity as it is.
@@ -54,8 +54,11 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
         return refined
     minimum, step = float(volume.search.minimum), float(volume.search.step)
 
+    levels = volume.search.levels
+
     def run(start: int, stop: int) -> None:
-        _kernel(disparity[start:stop], volume.costs[start:stop], minimum, step, limit, refined[start:stop])
+        first = None if volume.first is None else volume.first[start:stop]
+        _kernel(disparity[start:stop], volume.costs[start:stop], first, levels, minimum, step, limit, refined[start:stop])
 
     over_rows(run, disparity.shape[0], 20 * disparity.size)
     return refined
@@ -65,12 +68,14 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
 def _kernel(
     disparity: NDArray[np.float32],
     costs: NDArray,
+    first: NDArray[np.int16] | None,
+    levels: int,
     minimum: float,
     step: float,
     limit: float,
     refined: NDArray[np.float32],
 ) -> None:
-    rows, columns, levels = costs.shape
+    rows, columns, held = costs.shape
     for y in range(rows):
         for x in range(columns):
             if np.isnan(disparity[y, x]):
@@ -81,8 +86,13 @@ def _kernel(
             if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
                 continue
             centre = min(max(int(nearest), 1), levels - 2)
-            below, above = np.float32(costs[y, x, centre - 1]), np.float32(costs[y, x, centre + 1])
-            middle = np.float32(costs[y, x, centre])
+            cell = centre
+            if first is not None:
+                cell -= int(first[y, x])
+                if cell < 1 or cell > held - 2:
+                    continue
+            below, above = np.float32(costs[y, x, cell - 1]), np.float32(costs[y, x, cell + 1])
+            middle = np.float32(costs[y, x, cell])
             # The parabola a u^2 + b u + c through u = -1, 0, 1.
             curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
             slope = np.float32(0.5) * (above - below)

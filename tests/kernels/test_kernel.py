@@ -147,6 +147,26 @@ def test_without_that_kernels_are_compiled_all_the_same(monkeypatch):
     assert double.stats.cache_path is None
 
 
+def test_numba_starts_without_linear_algebra():
+    # SciPy's takes as long to load as half of numba itself.
+    code = """
+import sys
+import stereo_framework.kernels.decorator
+from stereo_framework.kernels.compiling import start_numba
+start_numba()
+print("numba.np.arraymath" in sys.modules, "scipy.linalg" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
+@jit
+def test_kernels_may_use_linear_algebra():
+    product = kernel(lambda a, b: np.dot(a, b))
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(product(a, a), [[7, 10], [15, 22]])
+
+
 @jit
 def test_kernels_without_a_file_are_not_kept():
     # Nor are those of files beside which, and in the user's own cache, nothing can be written: to numba that is the same.

@@ -1,9 +1,9 @@
-"""Helpers of kernels that NumPy could do too, only slower: block means, ranks, the order of numbers."""
+"""Helpers of kernels that NumPy could do too, only slower: block means, medians, ranks, the order of numbers."""
 
 import numpy as np
 import pytest
 
-from stereo_framework.kernels.block_means import block_means, channel_means
+from stereo_framework.kernels.block_means import block_means, channel_means, medians
 from stereo_framework.kernels.ranks import add_rank_shares, rank_shares
 from stereo_framework.kernels.segments import _order
 
@@ -18,6 +18,14 @@ def test_means_are_those_of_numpy_to_the_bit(shape, dtype):
     if numbers.ndim == 5:
         flat = numbers.reshape(-1, shape[-1]).astype(np.float32)
         assert np.array_equal(channel_means(flat), flat.mean(axis=1))
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (7, 3), (1000, 3), (1001, 1)])
+def test_medians_are_those_of_numpy_to_the_bit(shape):
+    numbers = np.random.default_rng(4).normal(0, 30, shape).astype(np.float32)
+    found, expected = medians(numbers), np.median(numbers, axis=0)
+    assert np.array_equal(found, expected)
+    assert found.dtype == expected.dtype
 
 
 def test_ranks_are_the_share_below_and_half_of_what_is_alike():
