@@ -27,7 +27,7 @@ from stereo_framework.kernels.threads import threads
 from stereo_framework.scheme import tiles
 from stereo_framework.stage import Bound
 from stereo_framework.sweep.plan import Unit
-from stereo_framework.sweep.scenes import Sending, SentScene
+from stereo_framework.sweep.scenes import Sending
 from stereo_framework.sweep.work import Outcome, failed, measure, pack, whole_work
 
 _TRIES = 2
@@ -203,7 +203,7 @@ class WorkersGone(StereoFrameworkError):
 class ExecutorTeam(Team):
     """Workers of an executor that the caller made and will end; what they compute is sent to them and, a unit at a time, back.
 
-    Nobody knows which worker takes a unit. So it goes without the arrays of its scene, and again with them where that worker lacks them.
+    Nobody knows which worker takes a unit and what lies there already, so that each unit brings its scene with it.
     """
 
     def __init__(self, options: Options, executor: Executor):
@@ -211,26 +211,7 @@ class ExecutorTeam(Team):
 
     def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
         """Hand a unit out."""
-        plugins, packed = pack(unit, self.options.keep, self.options.parts)
-        sent = self.sending(unit.scene)
-        answer: Future[list[Found]] = Future()
-
-        def ask(scene: SentScene) -> None:
-            self.executor.submit(whole_work, plugins, packed, scene).add_done_callback(take)
-
-        def take(future: Future[list[Found] | None]) -> None:
-            try:
-                found = future.result()
-                if found is None:
-                    ask(sent)
-                else:
-                    answer.set_result(found)
-            except BaseException as error:  # a cancelled one as well: whoever waits for the unit must hear of it
-                answer.set_exception(error)
-
-        answer.set_running_or_notify_cancel()
-        ask(sent.without_arrays)
-        return answer
+        return self.executor.submit(whole_work, *pack(unit, self.options.keep, self.options.parts), self.sending(unit.scene))
 
     def replace(self) -> None:
         """Nobody but the caller can."""

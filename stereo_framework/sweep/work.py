@@ -158,6 +158,6 @@ def work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> Iterator[tup
         yield from measure(Tree(pipelines), protocols, sent.load(), search, keep=keep, parts=parts)
 
 
-def whole_work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> list[tuple[int, Outcome]] | None:
-    """The same, all of it at its end, for executors that know no other way; None if the arrays of the scene are not here."""
-    return None if sent.is_lacking else list(work(plugins, packed, sent))
+def whole_work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> list[tuple[int, Outcome]]:
+    """The same, all of it at its end, for executors that know no other way."""
+    return list(work(plugins, packed, sent))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -269,29 +270,31 @@ def test_the_arrays_of_a_scene_are_sent_once_a_process(monkeypatch, registry):
     assert not any(about.pickled for _, _, about in units)
 
 
-class Elsewhere(concurrent.futures.Executor):
-    """What is handed out is pickled, and computed at once by a worker that has seen nothing before."""
+class OneAtOnce(concurrent.futures.Executor):
+    """Computes the first of what is handed out at once; all else waits."""
 
     def __init__(self):
-        self.sent = []
+        self.futures = []
 
     def submit(self, function, *arguments):
-        self.sent.append(len(pickle.dumps(arguments)))
         future = concurrent.futures.Future()
-        future.set_result(function(*pickle.loads(pickle.dumps(arguments))))
+        if not self.futures:
+            future.set_result(function(*arguments))
+        self.futures.append(future)
         return future
 
 
-def test_the_arrays_of_a_scene_are_sent_once_to_a_worker_of_any_executor(monkeypatch, registry):
-    monkeypatch.setattr(scenes, "_HERE", {})
-    elsewhere = Elsewhere()
-    grid = {"matching_cost.truncation": {"range": [1, 10, 1]}, "aggregation.box.size": [1, 3, 5, 7]}
-    results = stereo_framework.run(SWEEP | {"sweep": {"grid": grid}}, scenes=own_scene(), executor=elsewhere, workers=2)
-    assert not any(r.error for r in results)
-    arrays = own_scene().reference.nbytes + own_scene().match.nbytes
-    units = [size for size in elsewhere.sent if size < arrays]
-    assert len(units) > 3
-    assert len(elsewhere.sent) == len(units) + 1
+def test_a_sweep_that_is_left_early_takes_back_what_an_executor_has_not_begun(registry):
+    executor = OneAtOnce()
+    script = load(
+        SWEEP | {"sweep": {"grid": {"matching_cost.truncation": {"range": [1, 40, 1]}, "aggregation.box.size": [1, 3, 5, 7]}}}
+    )
+    coming = execute([script], plan(script, [own_scene()]), executor=executor, workers=4, out=None, maps=False)
+    next(coming)
+    assert not any(future.cancelled() for future in executor.futures)
+    coming.close()
+    assert len(executor.futures) >= 4
+    assert [future.cancelled() for future in executor.futures] == [False] + [True] * (len(executor.futures) - 1)
 
 
 @dask
@@ -318,6 +321,22 @@ def test_few_scenes_are_kept():
         assert sent.load() is loaded
         assert not sent.without_arrays.is_lacking
     assert len(scenes._HERE) <= 4
+
+
+def test_threads_of_a_worker_load_a_scene_once(monkeypatch):
+    sent, loading = send(own_scene(), None), []
+
+    def slowly(pickled):
+        loading.append(1)
+        time.sleep(0.05)
+        return pickle.loads(pickled)
+
+    monkeypatch.setattr(scenes, "_HERE", {})
+    monkeypatch.setattr(scenes, "pickle", SimpleNamespace(loads=slowly))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: sent.load(), range(4)))
+    assert len(loading) == 1
+    assert all(scene is found[0] for scene in found)
 
 
 @pytest.mark.slow
