@@ -116,7 +116,9 @@ def results(
                 if kind == "table":
                     print(f"{len(found)} results")
             else:
-                _print_table(table.rows_of(part), kind, output, {r.protocol_text for r in found}, protocol)
+                _print_table(
+                    table.rows_of(range(len(table.rows))[part]), kind, output, {r.protocol_text for r in found}, protocol
+                )
         if told:
             print(told)
         if output is not None:
@@ -133,11 +135,16 @@ def _page(page: int, limit: int, counts: Mapping[str, int]) -> tuple[slice, str]
         return slice(None), ""
     pages = max(1, -(-count // limit))
     if page > pages:
-        raise ParameterError(f"--page {page}: there {'is' if pages == 1 else 'are'} {pages}, of {limit} rows")
-    first, last = (page - 1) * limit, min(page * limit, count)
-    which = f"the first {last} of {count} rows" if page == 1 else f"rows {first + 1} to {last} of {count}"
+        raise ParameterError(f"--page {page}: there {'is 1 page' if pages == 1 else f'are {pages} pages'} of up to {limit} rows")
+    first, last = (page - 1) * limit, page * limit
+    # Those of fewer pages have no rows on this one.
+    which = []
+    for text, n in counts.items():
+        if n > first:
+            rows = f"the first {min(last, n)} of {n} rows" if page == 1 else f"rows {first + 1} to {min(last, n)} of {n}"
+            which.append(rows + f" of {text.partition(':')[0]}" * (len(counts) > 1))
     more = f"--page {page + 1} shows the next, --limit 0 all" if page < pages else "--limit 0 shows all"
-    return slice(first, last), f"{which}{' of each protocol' * (len(counts) > 1)}; {more}"
+    return slice(first, last), f"{', '.join(which)}; {more}"
 
 
 def _salvaged(folder: Path, new: Path) -> int:

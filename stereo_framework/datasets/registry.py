@@ -7,9 +7,10 @@ scenes are called ``FOLDER/name``. To add one, write the module and list it in `
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -141,7 +142,7 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
     >>> load_scene("synthetic/planes").reference.shape
     (240, 320, 3)
     """
-    return _loaded(name, data, *_listed(data))
+    return _loaded(name, data, functools.cache(lambda: _listed(data)))
 
 
 def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) -> list[Scene]:
@@ -159,9 +160,9 @@ def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) 
     DataError
         No scene of a name, or none fits a pattern.
     """
-    places, known = _listed(data)
-    found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, known)))
-    return [one if isinstance(one, Scene) else _loaded(one, data, places, known) for one in found]
+    listed = functools.cache(lambda: _listed(data))
+    found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, listed()[1])))
+    return [one if isinstance(one, Scene) else _loaded(one, data, listed) for one in found]
 
 
 def _listed(data: PathLike | None) -> tuple[_Places, tuple[str, ...]]:
@@ -169,10 +170,12 @@ def _listed(data: PathLike | None) -> tuple[_Places, tuple[str, ...]]:
     return places, _full_names(places)
 
 
-def _loaded(name: PathLike, data: PathLike | None, places: _Places, known: tuple[str, ...]) -> Scene:
+def _loaded(name: PathLike, data: PathLike | None, listed: Callable[[], tuple[_Places, tuple[str, ...]]]) -> Scene:
+    """A scene by its name or file; data roots are `listed` for names alone."""
     if not str(name):
         raise DataError("the name of the scene is empty")
     if isinstance(name, str) and not name.endswith((".yaml", ".yml")):
+        places, known = listed()
         full = _full_name(name, known)
         if ready_made.is_built_in(full):
             return ready_made.load(full)

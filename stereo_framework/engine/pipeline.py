@@ -196,12 +196,15 @@ class Pipeline(Shown):
             if b.stage.slot in _OF_VOLUMES or {"volume", "raw"} & {*b.stage.data, *b.stage.other_needs}
         )
 
+    @functools.cached_property
+    def _schemed(self) -> tuple[Bound, Pipeline]:
+        """The first scheme and the method that it runs; the same object each time, as a sweep tells steps apart by what they run."""
+        return self.scheme[0], replace(self, scheme=self.scheme[1:])
+
     def links(self, *, both: bool = False) -> list[Link]:
         """The steps in running order, for one view or for both; see `running_order`."""
         if self.scheme:
-            inner = replace(self, scheme=self.scheme[1:])
-            work = (self.scheme[0], inner)
-            return [Link(f"scheme.{self.scheme[0].stage.name}", work, BOTH if both else REFERENCE)]
+            return [Link(f"scheme.{self.scheme[0].stage.name}", self._schemed, BOTH if both else REFERENCE)]
         steps: list[tuple[str, Any]] = [("alternatives", self.alternatives)] if self.alternatives else []
         stages = [(address, b) for address, b in self.own_stages() if b.stage.slot != "matching_cost"]
         for i, (address, bound) in enumerate(stages):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -67,8 +66,11 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     with Store(folder) as store:
         results, lacking = store.results(), store.lacking()
     names, most = setting_names(results), limit or max(1, len(results))
-    if not 1 <= page <= max(1, -(-len(results) // most)):
-        raise ParameterError(f"page {page}: {len(results)} results are {max(1, -(-len(results) // most))} of {most}")
+    pages = max(1, -(-len(results) // most))
+    if not 1 <= page <= pages:
+        raise ParameterError(
+            f"page {page}: there {'is 1 page' if pages == 1 else f'are {pages} pages'} of up to {_count(most, 'result')}"
+        )
     part = slice((page - 1) * most, page * most)
     protocols = [[r for r in results if r.protocol_text == text] for text in dict.fromkeys(r.protocol_text for r in results)]
     order: list[str] = []
@@ -91,7 +93,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
-        Section("All results", [_listing(same, averages(same, data), results[part], part) for same in protocols]),
+        Section("All results", [_listing(same, averages(same, data), results[part]) for same in protocols]),
         Section("Times", [_times(results[part], names[part])]),
         Section("Behind the numbers", _details(folder, results[part])),
     ]
@@ -100,8 +102,10 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     lead = f"{', '.join(counts)}{f'; {lacking}' if lacking else ''}."
     if most < len(results):
         which = f"{part.start + 1} to {min(part.stop, len(results))}" if part.start else f"the first {most}"
-        more = f"'--page {page + 1}' the next, " * (part.stop < len(results))
-        lead += f" The best of all stand in the summary; tables of single results show {which}: 'report {folder}' with {more}'--limit 0' shows all."
+        # Under a name of its own, so that it does not take the place of this one.
+        following = f"report {folder} --limit {most} --page {page + 1} --out {folder / f'report_{page + 1}.html'}"
+        more = f"'{following}' shows the next, " * (page < pages)
+        lead += f" The best of all stand in the summary; tables of single results show {which}: {more}'report {folder} --limit 0' shows all."
     return Page(f"Run: {folder.resolve().name}", lead, sections)
 
 
@@ -182,18 +186,17 @@ def _by_scene(found: Standings, k: int, seconds: Mapping[str, float]) -> tuple[P
     return PageTable(caption, header, cells, note), [found.methods[i] for i in order]
 
 
-def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence[Result], part: slice) -> Block:
-    """The table of those results of a protocol that are `shown`, the best of all marked, and of a `part` of their means."""
-    table, there = listing([*results, *means]), set(map(id, shown))
+def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence[Result]) -> Block:
+    """The table of those results of a protocol that are `shown`, the best of all marked, and of all means."""
+    there = set(map(id, shown))
     own = [i for i, r in enumerate(results) if id(r) in there]
-    kept = [*own, *range(len(results), len(table.rows))[part]]
-    texts = replace(table, rows=tuple(table.rows[i] for i in kept)).texts()
+    table = listing([*results, *means]).rows_of([*own, *range(len(results), len(results) + len(means))])
     cells = [
         [
-            Cell(shown, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
-            for j, (item, shown) in enumerate(zip(table.rows[i], row, strict=True))
+            Cell(text, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
+            for j, (item, text) in enumerate(zip(table.rows[i], row, strict=True))
         ]
-        for i, row in zip(kept, texts, strict=True)
+        for i, row in enumerate(table.texts())
     ]
     found = PageTable("", list(table.header), cells, keys=2)
     first = f"{len(own)} of " * (len(own) < len(results))

@@ -79,10 +79,10 @@ class Table:
         """The rows as tables print them."""
         return [[word(v) if i < self.keys else show(v) for i, v in enumerate(row)] for row in self.rows]
 
-    def rows_of(self, part: slice) -> Table:
-        """The table with a part of its rows only."""
-        kept = range(len(self.rows))[part]
-        return replace(self, rows=self.rows[part], best=frozenset((i - kept.start, j) for i, j in self.best if i in kept))
+    def rows_of(self, kept: Sequence[int]) -> Table:
+        """The table with some of its rows only, by their numbers; the best of them are the best of all."""
+        best = frozenset((n, j) for n, i in enumerate(kept) for j in range(len(self.header)) if (i, j) in self.best)
+        return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
 
 def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:

@@ -67,11 +67,12 @@ def test_the_pages_of_a_large_run_are_all_of_it(tmp_path):
     seen = {"p": [], "q": []}
     for page in (1, 2, 3):
         shown = run_page(tmp_path, limit=5, page=page)
-        assert ("'--page" in shown.lead, "--limit 0" in shown.lead) == (page < 3, True)
+        following = f"'report {tmp_path} --limit 5 --page {page + 1} --out {tmp_path / f'report_{page + 1}.html'}' shows the next"
+        assert (following in shown.lead, "--page" in shown.lead, "--limit 0" in shown.lead) == (page < 3, page < 3, True)
         for name, folded in zip("pq", next(s for s in shown.sections if s.title == "All results").blocks, strict=True):
             seen[name] += [(row[2].text, row[3].mark) for row in folded.blocks[0].rows if not row[0].text.startswith("average")]
     assert seen["p"] == seen["q"] == [("5", ""), ("20", "best"), ("none", "")] * 2
-    with pytest.raises(ParameterError, match="page 4: 12 results are 3 of 5"):
+    with pytest.raises(ParameterError, match="page 4: there are 3 pages of up to 5 results"):
         run_page(tmp_path, limit=5, page=4)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
-from stereo_framework.sweep.plan import plan, units
+from stereo_framework.sweep.plan import _Kinds, plan, units
 
 WINDOW = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optimization": "winner_take_all"}
 CUT = {"matching_cost": "absolute_difference", "smoothness": {"use": "potts", "weight": 5}, "optimization": "graph_cut"}
@@ -70,6 +70,16 @@ def test_a_setting_that_is_planned_takes_little_memory():
     # What is read and compiled once is not counted. They take 1.1 kB each.
     planned(20)
     assert (planned(400) - planned(100)) / 300 < 1500
+
+
+def test_a_step_of_a_method_with_a_scheme_is_looked_at_once(monkeypatch):
+    """A sweep of five settings over three scenes has five steps, whose descriptions are long: to compare them took most of the time."""
+    looked, real = [], _Kinds._of
+    monkeypatch.setattr(_Kinds, "_of", lambda kinds, link: looked.append(link) or real(kinds, link))
+    script = WINDOW | {"scheme": [{"use": "tiles", "rows": 2, "columns": 2}]}
+    found = bundles(script, {"matching_cost.truncation": [1, 2, 3, 4, 5]}, 2, [scene(name) for name in "abc"])
+    assert sum(map(len, found)) == 15
+    assert len(looked) == 5
 
 
 def test_the_last_units_are_small_so_that_workers_end_together():
