@@ -26,7 +26,8 @@ from stereo_framework.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store, crew, scenes
-from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.executors import ExecutorTeam, Options
+from stereo_framework.sweep.plan import Unit, plan
 from stereo_framework.sweep.runs import execute
 from stereo_framework.sweep.scenes import SentScene, send
 
@@ -270,31 +271,23 @@ def test_the_arrays_of_a_scene_are_sent_once_a_process(monkeypatch, registry):
     assert not any(about.pickled for _, _, about in units)
 
 
-class OneAtOnce(concurrent.futures.Executor):
-    """Computes the first of what is handed out at once; all else waits."""
+class Busy(concurrent.futures.Executor):
+    """Begins nothing."""
 
     def __init__(self):
         self.futures = []
 
     def submit(self, function, *arguments):
-        future = concurrent.futures.Future()
-        if not self.futures:
-            future.set_result(function(*arguments))
-        self.futures.append(future)
-        return future
+        self.futures.append(concurrent.futures.Future())
+        return self.futures[-1]
 
 
-def test_a_sweep_that_is_left_early_takes_back_what_an_executor_has_not_begun(registry):
-    executor = OneAtOnce()
-    script = load(
-        SWEEP | {"sweep": {"grid": {"matching_cost.truncation": {"range": [1, 40, 1]}, "aggregation.box.size": [1, 3, 5, 7]}}}
-    )
-    coming = execute([script], plan(script, [own_scene()]), executor=executor, workers=4, out=None, maps=False)
-    next(coming)
-    assert not any(future.cancelled() for future in executor.futures)
-    coming.close()
-    assert len(executor.futures) >= 4
-    assert [future.cancelled() for future in executor.futures] == [False] + [True] * (len(executor.futures) - 1)
+def test_what_an_executor_has_not_begun_can_be_taken_back(registry):
+    executor = Busy()
+    team = ExecutorTeam(Options(workers=2, memory=None, keep=False), executor)
+    found = [team.submit(Unit([item]), lambda found: None) for item in enumerate(plan(load(SWEEP), [own_scene()])[:2])]
+    assert all(future.cancel() for future in found)
+    assert [future.cancelled() for future in executor.futures] == [True, True]
 
 
 @dask
