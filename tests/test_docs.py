@@ -1,6 +1,7 @@
 """What README, CONTRIBUTING and docs show does what they say."""
 
 import dataclasses
+import json
 import re
 import shlex
 import shutil
@@ -21,7 +22,7 @@ from stereo_framework.cli.stages import slot_row
 from stereo_framework.datasets import ready_made
 from stereo_framework.evaluation import hci
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.io import write_disparity, write_image
+from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.page.report_files import write_report
 from stereo_framework.script import load, schema
 from stereo_framework.script.report import CHARTS, read_report
@@ -73,6 +74,15 @@ def desk(tmp_path, monkeypatch):
     Path("calib.txt").write_text(
         "cam0=[100 0 48; 0 100 24; 0 0 1]\ncam1=[100 0 48; 0 100 24; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=96\nheight=48\nndisp=32\n"
     )
+    camera, straight = [100, 0, 48, 0, 100, 24, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]
+    for file, matrices in (
+        ("intrinsics.yml", {"M1": (3, 3, camera), "D1": (1, 5, [0] * 5), "M2": (3, 3, camera), "D2": (1, 5, [0] * 5)}),
+        ("extrinsics.yml", {"R": (3, 3, straight), "T": (3, 1, [-10, 0, 0])}),
+    ):
+        stored = {name: {"rows": rows, "cols": columns, "data": data} for name, (rows, columns, data) in matrices.items()}
+        Path(file).write_text(json.dumps(stored))
+    for side in ("left", "right"):
+        write_image(f"{side}.tif", read_image(f"{side}.png"))
     Path("theirs.yaml").write_text("{include: window, scenes: [synthetic/planes]}")
     shutil.copy(ROOT / "examples/stages/matching_cost.py", "../other.py")
 

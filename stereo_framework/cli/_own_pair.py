@@ -54,12 +54,9 @@ def own_pair(
 
 def _with_range(scene: Scene) -> Scene:
     """The pair with the range that its images show, and what speaks against both."""
-    from stereo_framework.everyday.search_range import doubts, estimate_range
-    from stereo_framework.everyday.sparse import sparse_matches
-    from stereo_framework.scene import Search
+    from stereo_framework.everyday.search_range import doubts, looked_at
 
-    sparse = sparse_matches(scene.reference, scene.match)
-    search = Search(*estimate_range(scene.reference, scene.match, sparse))
+    search, sparse, _ = looked_at(replace(scene, search=None))
     print(f"disparities {search}: estimated from {sparse.along_rows.size} matched points and a coarse pass", file=sys.stderr)
     for doubt in doubts(sparse, search, estimated=True):
         print(f"warning: {doubt}", file=sys.stderr)

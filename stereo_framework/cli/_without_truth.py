@@ -52,9 +52,9 @@ def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None
         ]
         _output.print_table(header, rows)
     print(judged.answer)
-    if judged.doubts:
-        return
     reference = judged.reference
+    if judged.doubts or reference is None:
+        return
     whose = "your own reference map" if reference.own else "reference map"
     smoothed = ", of smoothed images, since they are noisy" if reference.smoothed else ""
     floor = "" if reference.own else f", floor {reference.floor:.1f} %"
@@ -65,16 +65,17 @@ def record(judged: Judged) -> dict[str, Any]:
     """The same for ``--json``."""
     from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 
+    reference = judged.reference
     return {
         "scene": judged.scene.name,
         "protocol": WITHOUT_TRUTH,
         "best": judged.best,
         "answer": judged.answer,
         "doubts": list(judged.doubts),
-        "consistent": judged.reference.consistent,
-        "smoothed": judged.reference.smoothed,
-        "floor": None if judged.doubts or judged.reference.own else judged.reference.floor,
-        "own_reference": judged.reference.own,
+        "consistent": reference and reference.consistent,
+        "smoothed": reference and reference.smoothed,
+        "floor": None if judged.doubts or reference is None or reference.own else reference.floor,
+        "own_reference": reference and reference.own,
         "standings": [vars(s) | {"kin": s.name in judged.kin} for s in judged.standings],
     }
 

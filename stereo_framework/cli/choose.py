@@ -32,6 +32,7 @@ def choose(
     time: Annotated[float, typer.Option(metavar="SECONDS", min=0)] = 60.0,
     third_frame: Annotated[str | None, typer.Option(metavar="FILE:POSITION")] = None,
     reference: Path | None = None,
+    stretch: bool = False,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     data: Data = None,
     json: bool = False,
@@ -58,6 +59,8 @@ def choose(
         A third image of the same row of cameras, left at 0, right at 1, this one at -1, -0.5, 0.5, 1.5 or 2: its prediction errors are shown besides.
     reference
         Your own reference map; where it is NaN it is not to be relied upon.
+    stretch
+        Spread intensities over 0..255, all images alike.
     out
         Folder for best.yaml, best.pfm and comparison.png; default: choice.
     json
@@ -65,8 +68,12 @@ def choose(
     """
     from stereo_framework.cli._without_truth import with_reference
     from stereo_framework.everyday.choosing import choose as choose_method
+    from stereo_framework.everyday.intensities import intensity_doubt, stretched
 
     [known] = with_reference([_scene(left, right, disparity_range, scene, third_frame, data)], reference)
+    known, ends = stretched(known) if stretch else (known, None)
+    if doubt := intensity_doubt(known):
+        print(f"warning: {doubt}", file=sys.stderr)
     names = [name.strip() for name in methods.split(",")] if methods else ()
     with Progress(1, "choices") as progress:
         chosen = choose_method(known, names, seconds=time, watch=progress.watch)
@@ -80,8 +87,14 @@ def choose(
         from stereo_framework.cli._without_truth import record
 
         told = {"chosen": None if chosen.judged.doubts else chosen.name, "folder": str(folder), "left_out": list(chosen.left_out)}
-        _output.print_json({**record(chosen.judged), **told, "seconds": dict(chosen.seconds), **further})
+        _output.print_json({**record(chosen.judged), **told, "seconds": dict(chosen.seconds), "stretched": ends, **further})
     else:
+        if ends is not None:
+            print(
+                "stretched: the intensities {:.4g} to {:.4g} became 0 to 255; 'match --stretch --method' applies a script to them".format(
+                    *ends
+                )
+            )
         _print(chosen, folder, further)
     return 1 if chosen.judged.doubts else 0
 
@@ -157,7 +170,10 @@ def _print(chosen: Chosen, folder: Path, further: dict[str, dict[str, Any]]) -> 
     from stereo_framework.tables.words import with_unit
 
     judged = chosen.judged
-    print(f"{judged.scene.name}: {len(chosen.maps)} maps in {sum(chosen.seconds.values()):.1f} s of matching")
+    done = (
+        f"{len(chosen.maps)} maps in {sum(chosen.seconds.values()):.1f} s of matching" if chosen.maps else "nothing was matched"
+    )
+    print(f"{judged.scene.name}: {done}")
     seconds = {name: f"{value:.2f}" for name, value in chosen.seconds.items()}
     print_judged(judged, {"seconds": seconds, **{with_unit(statistic): column for statistic, column in further.items()}})
     if chosen.left_out:

@@ -28,6 +28,8 @@ def match(
     calibration: Path | None = None,
     focal: float | None = None,
     baseline: float | None = None,
+    rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE")] = None,
+    stretch: bool = False,
     left_mask: Path | None = None,
     right_mask: Path | None = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
@@ -53,13 +55,17 @@ def match(
     right
         Right image; or a folder or pattern of right images.
     disparity_range
-        Search range in pixels, both ends included; for several pairs one, or one each. Default: estimated.
+        Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Default: the calibration's, else auto.
     calibration
         calib.txt of Middlebury or KITTI; OpenCV's YAML, XML or JSON; Q as .npy.
     focal
         Focal length in pixels, instead of a calibration.
     baseline
         Distance of the cameras; depths get its unit.
+    rectify
+        Rectify the pair first, by this stereo calibration of OpenCV (M1, D1, M2, D2, R, T); twice if it is in two files.
+    stretch
+        Spread intensities over 0..255, both images alike: for 11 bits in files of 16, reflectances and the like.
     left_mask
         White where the left image holds data.
     right_mask
@@ -73,7 +79,7 @@ def match(
     best
         The most exact method, which takes several times as long.
     tiff
-        Also write disparity.tiff (float32).
+        Also write disparity.tiff (float32), as is done for GeoTIFF images.
     scene
         A known scene instead of two images ('scenes' lists them).
     example
@@ -85,7 +91,17 @@ def match(
     if len(chosen) > 1:
         raise ParameterError("--method, --fast and --best are different wishes; give one")
     known = scene or (_EXAMPLE if example else None)
-    beside = [o for o, v in (("--disparities", disparity_range), ("--calibration", calibration), ("--focal", focal)) if v]
+    beside = [
+        o
+        for o, v in (
+            ("--disparities", disparity_range),
+            ("--calibration", calibration),
+            ("--focal", focal),
+            ("--rectify", rectify),
+            ("--stretch", stretch),
+        )
+        if v
+    ]
     if known is not None and (left is not None or beside):
         raise ParameterError(f"a known scene brings its own images; leave out {left or beside[0]}")
     if known is None and (left is None or right is None):
@@ -98,10 +114,11 @@ def match(
     single(name, plugin or [])
     options: dict[str, Any] = {"method": name, "calibration": calibration, "focal_length": focal, "baseline": baseline}
     options |= {"left_mask": left_mask, "right_mask": right_mask, "plugins": plugin or []}
+    options |= {"rectify": rectify or None, "stretch": stretch}
     found: Mapping[str, tuple[Path, Path] | None] = (
         {Path(known).name: None} if known is not None else pairs(str(left), str(right))
     )
-    ranges = [None if text == "auto" else disparities(text) for text in disparity_range or []]
+    ranges: list[Any] = ["auto" if text == "auto" else disparities(text) for text in disparity_range or []]
     if len(ranges) not in (0, 1, len(found)):
         raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
     many = len(found) > 1
@@ -150,6 +167,7 @@ def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> di
         "size": list(matched.disparity.shape[::-1]),
         "disparities": [matched.search.minimum, matched.search.maximum],
         "range": matched.origin,
+        "vertical_offset": matched.vertical_offset,
         "estimated": float(np.isfinite(matched.disparity).mean()),
         "consistent": float(matched.sure.mean()),
         "seconds": matched.seconds,
@@ -167,7 +185,17 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
         f"{matched.method}: {100 * record['estimated']:.1f} % of the pixels have a disparity, both views agree about "
         f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
     )
-    if matched.scene.calibration is not None and matched.points.place.size:
+    if matched.stretched is not None:
+        _output.say("stretched: the intensities {:.4g} to {:.4g} became 0 to 255".format(*matched.stretched))
+    calibration = matched.scene.calibration
+    if matched.rectified and calibration is not None:
+        offset = "too few points to tell how well"
+        if matched.vertical_offset is not None:
+            offset = f"matched points lie {matched.vertical_offset:.2f} rows apart in the median"
+        _output.say(
+            f"rectified: {offset}; focal length {calibration.focal_length:.1f} pixels, baseline {calibration.baseline:.4g}"
+        )
+    if calibration is not None and matched.points.place.size:
         near, far = (float(f(matched.points.place[:, 2])) for f in (min, max))
         _output.say(f"depth: {near:.4g} to {far:.4g} in the baseline's unit, {len(matched.points.place)} points")
     _output.say(f"{', '.join(record['files'])} in {record['folder']}")

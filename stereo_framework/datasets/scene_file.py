@@ -33,9 +33,9 @@ from stereo_framework.io import (
     read_alpha,
     read_any_calibration,
     read_disparity,
-    read_image,
     read_mask,
 )
+from stereo_framework.io.images import map_image
 from stereo_framework.io.yaml_text import read_yaml
 from stereo_framework.scene import Disparity, Frame, Image, Mask, Scene, Search
 
@@ -120,7 +120,7 @@ def pair_scene(
     Parameters
     ----------
     left, right : path-like
-        Images; what an alpha channel makes transparent, or is NaN in a float image (PFM, npy), holds no data.
+        Images; what an alpha channel makes transparent, has the value of a TIFF's nodata tag, or is NaN in a float image (PFM, npy, TIFF), holds no data.
     search : Search or None
         Disparity range in pixels; None: what the calib.txt beside the left image says, if there is one.
     truth : path-like, optional
@@ -171,7 +171,7 @@ def _frame(path: Path, position: float, mask: Path | None, search: Search | None
 
 def _image(path: Path, search: Search | None) -> Image:
     """An image; of the reference frame the range of disparities that was written down for it is checked."""
-    image = read_image(path)
+    image = map_image(path)
     if search is not None:
         try:
             doubt = search.check_width(image.shape[1])

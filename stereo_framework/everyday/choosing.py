@@ -9,9 +9,9 @@ from typing import Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.evaluation.truth_free import Standing, standings
-from stereo_framework.everyday.search_range import doubts, estimate_range
-from stereo_framework.everyday.sparse import sparse_matches
-from stereo_framework.scene import Disparity, Scene, Search
+from stereo_framework.everyday.search_range import doubts, looked_at
+from stereo_framework.everyday.sparse import SparseMatches
+from stereo_framework.scene import Disparity, Scene
 from stereo_framework.script import Run, load
 from stereo_framework.sweep.reference import Reference, reference
 from stereo_framework.tables.words import name_of
@@ -32,9 +32,10 @@ class Judged:
     Parameters
     ----------
     scene : Scene
-    reference : Reference
+    reference : Reference or None
+        None where the doubts came before anything was matched.
     standings : tuple of Standing
-        Best first.
+        Best first; may be empty where there are doubts.
     kin : frozenset of str
         Maps of the reference's own kind, whose distances are too low.
     doubts : tuple of str
@@ -42,7 +43,7 @@ class Judged:
     """
 
     scene: Scene
-    reference: Reference
+    reference: Reference | None
     standings: tuple[Standing, ...]
     kin: frozenset[str]
     doubts: tuple[str, ...]
@@ -62,7 +63,7 @@ class Judged:
     @property
     def answer(self) -> str:
         """The answer in a sentence."""
-        if self.doubts:
+        if self.doubts or self.reference is None:
             return f"cannot tell: {self.doubts[0]}"
         first, *others = self.standings
         if self.best is not None:
@@ -82,7 +83,14 @@ class Judged:
         )
 
 
-def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] = (), estimated: bool = False) -> Judged:
+def judge(
+    scene: Scene,
+    maps: Mapping[str, Disparity],
+    *,
+    kin: Collection[str] = (),
+    estimated: bool = False,
+    sparse: SparseMatches | None = None,
+) -> Judged:
     """Rank maps of a scene's pair without ground truth.
 
     Parameters
@@ -95,6 +103,8 @@ def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] =
         Those that were made with the reference's costs and optimizer.
     estimated : bool
         Whether nobody gave the range; disparities below zero are not meant then.
+    sparse : SparseMatches, optional
+        Those of the pair, where they are known already.
 
     Raises
     ------
@@ -112,7 +122,9 @@ def judge(scene: Scene, maps: Mapping[str, Disparity], *, kin: Collection[str] =
         raise ParameterError(f"{len(maps)} map given; ranking needs two or more")
     made = reference(scene)
     kin = frozenset() if made.own else frozenset(kin)
-    found = doubts(sparse_matches(scene.reference, scene.match), made.search, estimated=estimated)
+    if sparse is None:
+        _, sparse, _ = looked_at(replace(scene, search=made.search))
+    found = doubts(sparse, made.search, estimated=estimated)
     if made.consistent < _LEAST and not made.own:
         found.append(
             f"both views agree about {made.consistent:.0f} % of the pixels only, {_LEAST:g} % are needed; are the range and the images right?"
@@ -136,7 +148,7 @@ class Chosen:
     ----------
     judged : Judged
     maps : mapping of str to ndarray, float32, (rows, columns)
-        Of all that were tried; pixels, NaN = no estimate.
+        Of all that were tried; pixels, NaN = no estimate. None is where the pair is doubtful.
     runs : mapping of str to Run
     seconds : mapping of str to float
         Of matching.
@@ -189,6 +201,10 @@ def choose(
     ParameterError, DataError, ScriptError
         As in `judge`; no such method; fewer than two maps could be made.
 
+    Notes
+    -----
+    Where sparse matches speak against the pair or its range nothing is matched: `Chosen.judged.doubts` says why.
+
     Examples
     --------
     >>> from stereo_framework import load_scene
@@ -197,14 +213,14 @@ def choose(
     'sgbm'
     """
     begun = time.monotonic()
-    estimated = scene.search is None
-    if estimated:
-        found_range = estimate_range(scene.reference, scene.match, sparse_matches(scene.reference, scene.match))
-        scene = replace(scene, search=Search(*found_range))
+    search, sparse, estimated = looked_at(scene, watch or (lambda doing: None))
+    scene = replace(scene, search=search)
     found = [run for script in methods or [_CANDIDATES] for run in load(script).runs]
     runs = {name_of(run.method.removesuffix("_settings"), run.axes): run for run in found}
     if len(runs) < 2:
         raise ParameterError(f"{', '.join(runs)}: one method; a choice needs two or more; {nearest('', runs)}")
+    if speaks_against := doubts(sparse, search, estimated=estimated):
+        return Chosen(Judged(scene, None, (), frozenset(), tuple(speaks_against)), {}, runs, {}, {}, ())
     maps: dict[str, Disparity] = {}
     spent: dict[str, float] = {}
     failed: dict[str, str] = {}
@@ -226,4 +242,5 @@ def choose(
     if watch is not None:
         watch("the reference map")
     kin = [name for name in maps if is_kin(runs[name].parameters)]
-    return Chosen(judge(scene, maps, kin=kin, estimated=estimated), maps, runs, spent, failed, tuple(left_out))
+    judged = judge(scene, maps, kin=kin, estimated=estimated, sparse=sparse)
+    return Chosen(judged, maps, runs, spent, failed, tuple(left_out))

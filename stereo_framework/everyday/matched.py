@@ -15,8 +15,10 @@ from stereo_framework.confidence import left_right_consistency
 from stereo_framework.engine.match import Match
 from stereo_framework.errors import DataError
 from stereo_framework.everyday.picture import picture
-from stereo_framework.io import write_disparity, write_image, write_pfm, write_points
+from stereo_framework.figures._drawing import eight_bits
+from stereo_framework.io import geo_tags, write_disparity, write_image, write_opencv_calibration, write_pfm, write_points
 from stereo_framework.io.disparity import KITTI_SCALE
+from stereo_framework.io.tiff import GeoTags, write_float_tiff
 from stereo_framework.scene import Disparity, Mask, Scene, Search
 
 if TYPE_CHECKING:
@@ -40,7 +42,11 @@ class PointCloud(NamedTuple):
 
 
 _ALWAYS = ("disparity.pfm", "picture.png", "confidence.pfm", "status.png")
-_SOMETIMES = ("disparity.png", "disparity.tiff", "depth.tiff", "points.ply")
+_RECTIFIED = ("left_rectified", "right_rectified")
+_SOMETIMES = (
+    *("disparity.png", "disparity.tiff", "depth.tiff", "points.ply", "rectified.yml"),
+    *(f"{name}{suffix}" for name in _RECTIFIED for suffix in (".png", ".tiff")),
+)
 """Files of a match. Where some of the first stand without the others, no match wrote them."""
 
 
@@ -69,6 +75,12 @@ class Matched:
         Where the search range comes from.
     warnings : tuple of str
         What makes the map doubtful, each with the cure.
+    vertical_offset : float or None
+        Rows that sparse matches lie apart in the median, pixels; None where there are too few of them.
+    rectified : bool
+        Whether the scene's images were rectified here, so that they are saved too.
+    stretched : (float, float) or None
+        Intensities of the files that became 0 and 255; None where they stayed.
     """
 
     scene: Scene
@@ -76,6 +88,9 @@ class Matched:
     result: Match
     origin: str
     warnings: tuple[str, ...]
+    vertical_offset: float | None = None
+    rectified: bool = False
+    stretched: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         return f"Matched({self.name!r}, {self.method!r}, {self.result!r})"
@@ -154,8 +169,8 @@ class Matched:
         z = depth[y, x]
         place = np.stack([(x - column) * z / calibration.focal_length, (y - row) * z / calibration.focal_length, z], axis=1)
         image = self.scene.reference if self.scene.reference.ndim == 3 else self.scene.reference[..., None]
-        colour = np.broadcast_to(image, (rows, columns, 3))[y, x]
-        return PointCloud(place.astype(np.float32), np.rint(colour).astype(np.uint8))
+        colour = np.broadcast_to(eight_bits(image), (rows, columns, 3))[y, x]
+        return PointCloud(place.astype(np.float32), colour)
 
     def plot(self) -> Figure:
         """The reference image beside the map, as a matplotlib figure."""
@@ -184,7 +199,7 @@ class Matched:
         folder : path-like
             Made where it is missing; what an earlier match wrote there is replaced.
         tiff : bool
-            Also write ``disparity.tiff``, float32.
+            Also write ``disparity.tiff``, float32; where the reference image is a GeoTIFF it is written anyway.
 
         Returns
         -------
@@ -192,7 +207,9 @@ class Matched:
             The names of the files: ``disparity.pfm`` (pixels), ``disparity.png`` (16 bits, 256 grey levels a pixel, 0 = no estimate, less
             than a pixel below 0 is 0; left out where a disparity does not fit), ``confidence.pfm``, ``confidence_NAME.pfm`` for each further measure of the
             method, ``status.png`` (grey 255 matched, 192 filled, 128 mismatched, 64
-            occluded, 0 invalid), ``picture.png``; with a calibration ``depth.tiff`` and ``points.ply``.
+            occluded, 0 invalid), ``picture.png``; with a calibration ``depth.tiff`` and ``points.ply``; of a pair that was rectified
+            ``left_rectified.png`` and ``right_rectified.png``, transparent where no camera saw anything, or ``.tiff`` of floats with NaN there, where the
+            images have more than 8 bits, and their calibration ``rectified.yml``. TIFF files keep the GeoTIFF tags of a reference image that was not rectified.
 
         Raises
         ------
@@ -201,6 +218,7 @@ class Matched:
         """
         folder = Path(folder)
         _check_replaced(folder, [frame.name for frame in self.scene.frames])
+        tags = self._tags
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -213,8 +231,8 @@ class Matched:
         if not known.size or (known.min() >= 0 and known.max() * KITTI_SCALE <= np.iinfo(np.uint16).max):
             write_disparity(folder / "disparity.png", within)
             names.append("disparity.png")
-        if tiff:
-            write_disparity(folder / "disparity.tiff", self.disparity)
+        if tiff or tags:
+            write_disparity(folder / "disparity.tiff", self.disparity, tags=tags)
             names.append("disparity.tiff")
         write_image(folder / "picture.png", picture(self.scene.reference, self.disparity, self._shown, self._title))
         write_pfm(folder / "confidence.pfm", self.confidence)
@@ -224,7 +242,28 @@ class Matched:
             write_pfm(folder / f"confidence_{measure}.pfm", self.result.confidence[measure])
             names.append(f"confidence_{measure}.pfm")
         if self.scene.calibration is not None:
-            write_disparity(folder / "depth.tiff", self.depth)
+            write_disparity(folder / "depth.tiff", self.depth, tags=tags)
             write_points(folder / "points.ply", *self.points)
             names += ["depth.tiff", "points.ply"]
+        if self.rectified:
+            assert self.scene.calibration is not None, "rectifying gives one"
+            for name, index in zip(_RECTIFIED, (self.scene.reference_index, self.scene.match_index), strict=True):
+                image, valid = self.scene.image(index), self.scene.valid(index)
+                file = f"{name}.png" if image.dtype == np.uint8 else f"{name}.tiff"
+                if image.dtype == np.uint8:
+                    write_image(folder / file, image, valid)
+                else:  # as it was matched, to the last digit
+                    samples = image.astype(np.float32)
+                    if valid is not None:
+                        samples[~valid] = np.nan
+                    write_float_tiff(folder / file, samples)
+                names.append(file)
+            write_opencv_calibration(folder / "rectified.yml", self.scene.calibration, self.disparity.shape)
+            names.append("rectified.yml")
         return names
+
+    @property
+    def _tags(self) -> GeoTags:
+        """What places the reference image's pixels on the ground."""
+        path = Path(self.scene.frames[self.scene.reference_index].name)
+        return () if self.rectified or not path.is_file() else geo_tags(path)

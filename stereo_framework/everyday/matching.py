@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from stereo_framework.confidence import left_right_consistency
 from stereo_framework.datasets import pair_scene
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import ParameterError
+from stereo_framework.everyday.intensities import intensity_doubt, stretched
 from stereo_framework.everyday.matched import CONFIDENCE, Matched
-from stereo_framework.everyday.search_range import doubts, estimate_range
-from stereo_framework.everyday.sparse import sparse_matches
-from stereo_framework.io import PathLike, read_any_calibration
-from stereo_framework.kernels.compiling import start_numba
+from stereo_framework.everyday.rectify import rectified
+from stereo_framework.everyday.search_range import doubts, looked_at
+from stereo_framework.io import PathLike, StereoCalibration, read_any_calibration, read_stereo_calibration
 from stereo_framework.scene import Calibration, Image, Mask, Scene, Search
 from stereo_framework.script import Run, load
 from stereo_framework.stage import Bound
@@ -30,31 +30,38 @@ DEFAULT = "fine"
 def match(
     left: PathLike | Image,
     right: PathLike | Image,
-    disparities: tuple[float, float] | None = None,
+    disparities: tuple[float, float] | Literal["auto"] | None = None,
     *,
     method: str | Path | Mapping[str, Any] = DEFAULT,
     calibration: PathLike | Calibration | None = None,
     focal_length: float | None = None,
     baseline: float | None = None,
+    rectify: PathLike | Sequence[PathLike] | StereoCalibration | None = None,
+    stretch: bool = False,
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
     plugins: Sequence[str | Path] = (),
     watch: Callable[[str], None] | None = None,
 ) -> Matched:
-    """Match a rectified pair of images.
+    """Match a rectified pair of images, or one that is rectified first.
 
     Parameters
     ----------
     left, right : path-like or ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Both files or both arrays, intensities 0..255; the left one is the reference.
-    disparities : (float, float), optional
-        Smallest and largest disparity in pixels, both included; default: what the calibration file bounds, else estimated.
+    disparities : (float, float) or "auto", optional
+        Smallest and largest disparity in pixels, both included, or estimated; default: what the calibration file bounds, else estimated.
     method : str, path-like or mapping
         The name of a shipped script, a script's file, or a script itself, of one setting.
     calibration : path-like or Calibration, optional
         Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML, XML or JSON with ``Q`` or ``P1`` and ``P2``.
     focal_length, baseline : float, optional
         Instead of a calibration: pixels, and the distance of the cameras in the unit that depths shall have.
+    rectify : path-like, sequence of path-like or StereoCalibration, optional
+        The stereo calibration of a pair that is not rectified, in one file or two as OpenCV's stereo_calib writes them: the pair is rectified, and has
+        the calibration that follows. Disparities are those of the rectified pair.
+    stretch : bool
+        Spread the intensities over 0..255, both images alike.
     left_mask, right_mask : path-like or ndarray, bool, (rows, columns), optional
         True, or white, where the image holds data.
     plugins : sequence of str or Path, optional
@@ -87,16 +94,31 @@ def match(
         raise ParameterError("left and right: one is an array and one is a file; give two of a kind")
     masks: dict[str, Any] = {"left_mask": left_mask, "right_mask": right_mask}
     if arrays[0]:
-        scene = Scene.from_images(left, right, disparities, **masks)  # type: ignore[arg-type]
+        scene = Scene.from_images(left, right, None if disparities == "auto" else disparities, **masks)  # type: ignore[arg-type]
     else:
-        scene = pair_scene(left, right, None if disparities is None else Search(*disparities), **masks)  # type: ignore[arg-type]
-    found, levels = _calibration(calibration, focal_length, baseline, colour=scene.reference.ndim == 3)
+        search = None if disparities is None or disparities == "auto" else Search(*disparities)
+        scene = pair_scene(left, right, search, **masks)  # type: ignore[arg-type]
+        # A calib.txt beside the images may have given one, of a rectified pair.
+        scene = replace(scene, search=search) if disparities == "auto" or rectify is not None else scene
+    ends = None
+    if stretch:
+        scene, ends = stretched(scene)
     origin = "given"
-    if disparities is None:
-        scene = scene if levels is None else replace(scene, search=Search(0, levels - 1))
-        # A calib.txt beside the images may have given one too.
-        origin = "of the calibration" if scene.search is not None else origin
-    return match_scene(replace(scene, calibration=found), method, origin=origin, plugins=plugins, watch=watch)
+    if rectify is not None:
+        if any(given is not None for given in (calibration, focal_length, baseline)):
+            raise ParameterError("rectify brings the calibration of the rectified pair; leave out the other")
+        paths = [rectify] if isinstance(rectify, str | os.PathLike) else rectify
+        cameras = paths if isinstance(paths, StereoCalibration) else read_stereo_calibration(paths)
+        scene = rectified(scene, cameras)
+    else:
+        found, levels = _calibration(calibration, focal_length, baseline, colour=scene.reference.ndim == 3)
+        if disparities is None:
+            scene = scene if levels is None else replace(scene, search=Search(0, levels - 1))
+            # A calib.txt beside the images may have given one too.
+            origin = "of the calibration" if scene.search is not None else origin
+        scene = replace(scene, calibration=found)
+    matched = match_scene(scene, method, origin=origin, plugins=plugins, watch=watch, was_rectified=rectify is not None)
+    return replace(matched, stretched=ends)
 
 
 def match_scene(
@@ -106,6 +128,7 @@ def match_scene(
     origin: str = "of the scene",
     plugins: Sequence[str | Path] = (),
     watch: Callable[[str], None] | None = None,
+    was_rectified: bool = False,
 ) -> Matched:
     """Match a scene's frame pair as `match` does; where the scene has no search range one is estimated.
 
@@ -120,27 +143,23 @@ def match_scene(
         As in `match`.
     watch : callable, optional
         Called with a text that says what begins to be computed.
+    was_rectified : bool
+        Whether the scene is the result of a rectification, whose images are saved too.
     """
     run = single(method, plugins)
     tell = watch or (lambda doing: None)
-    tell("sparse matches")
-    with ThreadPoolExecutor(1) as beside:
-        # OpenCV works without Python's lock, which numba's start takes as long.
-        found = beside.submit(sparse_matches, scene.reference, scene.match)
-        start_numba()
-        sparse = found.result()
-    search, estimated = scene.search, scene.search is None
-    if search is None:
-        tell("estimating the range of disparities")
-        search = Search(*estimate_range(scene.reference, scene.match, sparse))
+    search, sparse, estimated = looked_at(scene, tell)
+    if estimated:
         origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
     given: dict[str, Any] = {key: value for key, value in run.search.items() if key != "truth_margin"}
     search = replace(search, **given)
     result = _with_confidence(run.pipeline)(
         scene, search, notify=lambda step: tell(step.bound.stage.name if step.bound else step.link.address)
     )
-    warnings = dict.fromkeys([*doubts(sparse, search, result.disparity, estimated=estimated), *result.warnings])
-    return Matched(scene, run.method, result, origin, tuple(warnings))
+    dark = intensity_doubt(scene)
+    found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=was_rectified)
+    warnings = dict.fromkeys([*([dark] if dark else []), *found, *result.warnings])
+    return Matched(scene, run.method, result, origin, tuple(warnings), sparse.vertical_offset, was_rectified)
 
 
 def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = ()) -> Run:

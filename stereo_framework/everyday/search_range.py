@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.everyday.sparse import SparseMatches
+from stereo_framework.everyday.sparse import ENOUGH, SparseMatches, Valid, sparse_matches
+from stereo_framework.kernels.compiling import start_numba
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
 from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check
-from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.scene import Disparity, Image, Scene, Search
+from stereo_framework.volume import Domain
 
 _COARSE = 240
 """Columns, about, of the images that the coarse pass matches."""
@@ -22,11 +25,12 @@ _COARSE = 240
 _WIDEST = (-0.1, 0.4)
 """Disparities that the coarse pass tries, as shares of the images' width, where sparse matches do not say more."""
 
-_ENOUGH = 20
-"""Sparse matches from which something is concluded."""
+_TAIL = 0.175
+"""Percent of the consistent pixels at either end that are taken for mistakes. From 0.14 to 0.21, 25 of 27 scenes are covered to 99.5 % by at most 1.3 times
+their width; with more, and with less, fewer."""
 
-_TAIL = 0.25
-"""Percent of the consistent pixels at either end that are taken for mistakes."""
+_ENDS = 0.25
+"""Percent of a map's pixels at either end that do not count when it is said how wide a range the map uses."""
 
 _WIDENED, _CELLS = 0.3, 3e7
 """Share of the range by which widening it calls for a closer look, and the pixels times levels that this may take."""
@@ -41,7 +45,26 @@ _OUTSIDE, _UNUSED = 0.1, 0.4
 """Share of the matched points outside the range from which it is called too narrow; share of it that is used below which it is called too wide."""
 
 
-def estimate_range(reference: Image, match: Image, sparse: SparseMatches) -> tuple[float, float]:
+def looked_at(scene: Scene, watch: Callable[[str], None] = lambda doing: None) -> tuple[Search, SparseMatches, bool]:
+    """The search range of a scene's pair, its own or else an estimate; its sparse matches; and whether the range is estimated.
+
+    `watch` is called with a text that says what begins to be computed.
+    """
+    pair = scene.reference, scene.match
+    valid = scene.valid(scene.reference_index), scene.valid(scene.match_index)
+    watch("sparse matches")
+    with ThreadPoolExecutor(1) as beside:
+        # OpenCV works without Python's lock, which numba's start takes as long.
+        found = beside.submit(sparse_matches, *pair, valid)
+        start_numba()
+        sparse = found.result()
+    if scene.search is not None:
+        return scene.search, sparse, False
+    watch("estimating the range of disparities")
+    return Search(*estimate_range(*pair, sparse, valid)), sparse, True
+
+
+def estimate_range(reference: Image, match: Image, sparse: SparseMatches, valid: Valid = (None, None)) -> tuple[float, float]:
     """Smallest and largest disparity of a pair, from sparse matches and a coarse pass over small images.
 
     Parameters
@@ -50,6 +73,8 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches) -> tup
         The left and the right image.
     sparse : SparseMatches
         Of the two.
+    valid : (ndarray or None, ndarray or None), bool, (rows, columns)
+        Their pixels that hold data.
 
     Returns
     -------
@@ -59,42 +84,45 @@ def estimate_range(reference: Image, match: Image, sparse: SparseMatches) -> tup
     Notes
     -----
     Both images are shrunk to about 240 columns and matched with census and semi-global matching. The range is that of the disparities which the
-    other view confirms, but for a quarter of a percent at either end, and of the sparse matches, widened by two coarse pixels at either end, or by one
+    other view confirms, but for 0.175 percent at either end, and of the sparse matches, widened by two coarse pixels at either end, or by one
     pixel at full size. Where that widening is much of a narrow range, larger images are matched in the range found.
     """
     columns = reference.shape[1]
     factor = max(1, round(columns / _COARSE))
     wide = [share * columns for share in _WIDEST]
-    points: NDArray[np.floating] = sparse.along_rows if sparse.along_rows.size >= _ENOUGH else np.empty(0)
+    points: NDArray[np.floating] = sparse.along_rows if sparse.along_rows.size >= ENOUGH else np.empty(0)
     if points.size:
         low, high = float(points[0]), float(points[-1])
         # Matched points lie on texture; what is near or far may have none.
         around = 0.5 * (high - low) + 0.05 * columns
         wide = [low - around, high + around]
-    low, high = _found(reference, match, factor, wide, points)
+    low, high = _found(reference, match, valid, factor, wide, points)
     while factor > 1:
         finer = max(1, factor // 2)
         cells = reference.shape[0] // finer * columns // finer * (high - low + 4 * factor) / finer
         if cells > _CELLS or 4 * factor < _WIDENED * (high - low):
             break
-        low, high = _found(reference, match, finer, (low - 2 * factor, high + 2 * factor), points)
+        low, high = _found(reference, match, valid, finer, (low - 2 * factor, high + 2 * factor), points)
         factor = finer
     margin = 2 * factor if factor > 1 else 1
     return float(math.floor(low - margin)), float(math.ceil(high + margin))
 
 
 def _found(
-    reference: Image, match: Image, factor: int, wide: Sequence[float], points: NDArray[np.floating]
+    reference: Image, match: Image, valid: Valid, factor: int, wide: Sequence[float], points: NDArray[np.floating]
 ) -> tuple[float, float]:
     """The range of what both views agree about at a fraction of the size, and of sparse matches."""
-    coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1]))).reduced(factor)
+    domain = Domain(*valid) if any(known is not None for known in valid) else None
+    coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1])), domain).reduced(factor)
     found = Pipeline(census, semi_global, refinement=left_right_check)(coarse).disparity
     found = factor * found[np.isfinite(found)]
     low, high = np.percentile(found if found.size else wide, [_TAIL, 100 - _TAIL])
     return float(min([low, *points[:1]])), float(max([high, *points[-1:]]))
 
 
-def doubts(sparse: SparseMatches, search: Search, disparity: Disparity | None = None, *, estimated: bool = False) -> list[str]:
+def doubts(
+    sparse: SparseMatches, search: Search, disparity: Disparity | None = None, *, estimated: bool = False, rectified: bool = False
+) -> list[str]:
     """What sparse matches, and the map that was found, say against a pair or its search range; each with its number and the cure.
 
     Parameters
@@ -106,37 +134,43 @@ def doubts(sparse: SparseMatches, search: Search, disparity: Disparity | None = 
         The map, pixels, NaN = no estimate.
     estimated : bool
         Whether nobody gave the range; disparities below zero are not meant then.
+    rectified : bool
+        Whether the pair was rectified with a calibration.
     """
     found = []
-    offset = float(np.median(np.abs(sparse.vertical))) if sparse.vertical.size else 0.0
+    offset = sparse.vertical_offset or 0.0
     points = sparse.along_rows
-    if sparse.vertical.size >= _ENOUGH and offset > _NOT_RECTIFIED:
-        found.append(
-            f"the pair is not rectified: {sparse.vertical.size} matched points lie {offset:.1f} rows apart in the median; rectify it first "
-            "(cv2.stereoRectify with the calibration of the cameras)"
+    if offset > _NOT_RECTIFIED:
+        cure = (
+            "the calibration given with --rectify is not that of these images, or they are exchanged"
+            if rectified
+            else "'match --rectify CALIBRATION' corrects that with the stereo calibration of the cameras"
         )
-    elif points.size >= _ENOUGH:
+        found.append(
+            f"the pair is not rectified: {sparse.vertical.size} matched points lie {offset:.1f} rows apart in the median; {cure}"
+        )
+    elif points.size >= ENOUGH:
         outside = float(np.mean((points < search.minimum) | (points > search.maximum)))
         negative = float(np.mean(points < 0))
         ends = f"{math.floor(points[0])}:{math.ceil(points[-1])}"
         if negative > _EXCHANGED and (estimated or search.minimum >= 0):
             found.append(
                 f"the images look exchanged: {100 * negative:.0f} % of {points.size} matched points have a disparity below 0; "
-                "give the right image as the left one"
+                f"give the right image as the left one or, where that is meant, the range: --disparities={ends}, a little wider"
             )
         elif outside > _OUTSIDE:
             found.append(
                 f"the range is too narrow: {100 * outside:.0f} % of {points.size} matched points lie outside "
                 f"{search.minimum:g}:{search.maximum:g}; they have {ends}: try --disparities {ends}, a little wider"
             )
-    elif sparse.vertical.size < _ENOUGH:
+    elif sparse.vertical.size < ENOUGH:
         found.append(f"the images show little in common: {sparse.vertical.size} points are found in both; are they of one scene?")
     known = disparity[np.isfinite(disparity)] if disparity is not None else np.empty(0)
     if known.size and not found and not estimated:
-        low, high = np.percentile(known, [_TAIL, 100 - _TAIL])
+        low, high = np.percentile(known, [_ENDS, 100 - _ENDS])
         if high - low < _UNUSED * (search.maximum - search.minimum):
             found.append(
-                f"the range is wide: {100 - 2 * _TAIL:g} % of the map lie within {low:.0f}:{high:.0f} of {search.minimum:g}:{search.maximum:g}; "
+                f"the range is wide: {100 - 2 * _ENDS:g} % of the map lie within {low:.0f}:{high:.0f} of {search.minimum:g}:{search.maximum:g}; "
                 "a narrower one is faster and misleads less"
             )
     return found

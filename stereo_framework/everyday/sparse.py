@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.scene import Image
+from stereo_framework.scene import Image, Mask
 
 _FEATURES = 2000
 _LARGEST = 1000
@@ -16,6 +16,9 @@ _LARGEST = 1000
 
 _RATIO = 0.75
 """Largest distance of a descriptor to its match, as a share of that to the next best one (Lowe 2004, section 7.1, has 0.8)."""
+
+ENOUGH = 20
+"""Sparse matches from which something is concluded."""
 
 _SAME_ROW = 1.5
 """Pixels that rows of matched points may differ by at most in a rectified pair, at the size that they were found at."""
@@ -39,6 +42,11 @@ class SparseMatches:
     vertical: NDArray[np.float32]
     size: float
 
+    @property
+    def vertical_offset(self) -> float | None:
+        """Rows that the points lie apart in the median; None where there are too few of them to tell."""
+        return float(np.median(np.abs(self.vertical))) if self.vertical.size >= ENOUGH else None
+
     @cached_property
     def along_rows(self) -> NDArray[np.float32]:
         """Disparities of the points that lie in one row in both images and have company, pixels, ascending; chance matches have none."""
@@ -51,13 +59,19 @@ class SparseMatches:
         return found[company > 2]
 
 
-def sparse_matches(reference: Image, match: Image) -> SparseMatches:
+Valid = tuple[Mask | None, Mask | None]
+"""The pixels of the reference and of the match image that hold data; None where all do."""
+
+
+def sparse_matches(reference: Image, match: Image, valid: Valid = (None, None)) -> SparseMatches:
     """Match SIFT features of the images, each with the one that has it for its own best, clearly better than the next.
 
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
+    valid : (ndarray or None, ndarray or None), bool, (rows, columns)
+        Their pixels that hold data.
 
     Returns
     -------
@@ -69,10 +83,11 @@ def sparse_matches(reference: Image, match: Image) -> SparseMatches:
     size = max(1.0, max(reference.shape[:2]) / _LARGEST)
     sift = cv2.SIFT.create(nfeatures=_FEATURES)
     points, descriptors = [], []
-    for image in (reference, match):
-        grey = np.rint(image if image.ndim == 2 else image.mean(axis=2)).astype(np.uint8)
+    for image, known in zip((reference, match), valid, strict=True):
+        grey = np.rint(np.clip(image if image.ndim == 2 else image.mean(axis=2), 0, 255)).astype(np.uint8)
         small = grey if size == 1 else cv2.resize(grey, None, fx=1 / size, fy=1 / size, interpolation=cv2.INTER_AREA)
-        found, described = sift.detectAndCompute(small, None)
+        mask = None if known is None else cv2.resize(known.astype(np.uint8), small.shape[::-1], interpolation=cv2.INTER_NEAREST)
+        found, described = sift.detectAndCompute(small, mask)
         points.append(np.array([p.pt for p in found], np.float32).reshape(-1, 2))
         descriptors.append(described)
     nothing = np.empty(0, np.float32)

@@ -17,22 +17,28 @@ from stereo_framework.io._files import (
 )
 from stereo_framework.io.calibration import (
     CalibrationFile,
+    StereoCalibration,
     read_any_calibration,
     read_calibration,
     read_kitti_calibration,
     read_opencv_calibration,
+    read_stereo_calibration,
+    write_opencv_calibration,
 )
 from stereo_framework.io.disparity import grey_disparity, read_disparity, write_disparity
 from stereo_framework.io.images import read_alpha, read_grey, read_image, read_mask, write_image
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.io.points import write_points
+from stereo_framework.io.tiff import geo_tags
 
 __all__ = [
     "CalibrationFile",
     "PathLike",
+    "StereoCalibration",
     "check_file",
     "check_own",
     "file_stem",
+    "geo_tags",
     "grey_disparity",
     "is_own",
     "is_pipe",
@@ -51,9 +57,11 @@ __all__ = [
     "read_opencv_calibration",
     "read_pfm",
     "read_pipe",
+    "read_stereo_calibration",
     "write_bytes",
     "write_disparity",
     "write_image",
+    "write_opencv_calibration",
     "write_own",
     "write_pfm",
     "write_points",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework import limits
 from stereo_framework.errors import DataError
-from stereo_framework.io._files import PathLike, read_bytes
+from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.opencv_files import matrices as opencv_matrices
 from stereo_framework.scene import Calibration
@@ -22,6 +24,42 @@ _PEEK = 4096
 
 _LEVELS = range(2, 32768)
 """How many disparities a search can have."""
+
+
+_STEREO = {
+    "M1": ("M1", "K1", "cameraMatrix1"),
+    "D1": ("D1", "distCoeffs1"),
+    "M2": ("M2", "K2", "cameraMatrix2"),
+    "D2": ("D2", "distCoeffs2"),
+    "R": ("R",),
+    "T": ("T",),
+}
+"""Names of what `cv2.stereoCalibrate` finds: those of OpenCV's example, those of many textbooks, those of the function itself."""
+
+_DISTORTIONS = (4, 5, 8, 12, 14)
+"""Numbers of coefficients that OpenCV knows."""
+
+
+@dataclass(frozen=True, eq=False)
+class StereoCalibration:
+    """Two cameras as `cv2.stereoCalibrate` finds them, before rectification.
+
+    Parameters
+    ----------
+    left, right : ndarray, float64, (3, 3)
+        Camera matrices, pixels.
+    left_distortion, right_distortion : ndarray, float64, (n,)
+        Coefficients in OpenCV's order; n is 4, 5, 8, 12 or 14.
+    rotation, translation : ndarray, float64, (3, 3) and (3,)
+        They bring points of the left camera's system into that of the right one.
+    """
+
+    left: NDArray[np.float64]
+    left_distortion: NDArray[np.float64]
+    right: NDArray[np.float64]
+    right_distortion: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    translation: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -150,14 +188,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     DataError
         The file is missing or damaged, or holds neither.
     """
-    data = read_bytes(path, limits.TEXT)
-    if Path(path).suffix.lower() == ".npy":
-        found = {"Q": read_numpy(path).astype(float)}
-    else:
-        try:
-            found = opencv_matrices(data)
-        except DataError as error:
-            raise DataError(f"{path}: {error}") from None
+    found = {"Q": read_numpy(path).astype(float)} if Path(path).suffix.lower() == ".npy" else _matrices(path)
     shapes = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
     matrices = {name: m for name, m in found.items() if m.shape == shapes.get(name) and np.isfinite(m).all()}
     if "Q" in matrices and matrices["Q"][3, 2]:
@@ -169,6 +200,73 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
             path, left[0, 0], (left[0, 3] - right[0, 3]) / left[0, 0], right[0, 2] - left[0, 2], (left[0, 2], left[1, 2])
         )
     raise DataError(f"{path}: holds neither Q (4x4) nor P1 and P2 (3x4); write one of cv2.stereoRectify's results")
+
+
+def write_opencv_calibration(path: PathLike, calibration: Calibration, shape: tuple[int, ...]) -> None:
+    """Write the calibration of a rectified pair of images of a shape as OpenCV's YAML with `Q`, which `read_opencv_calibration` reads."""
+    column, row = calibration.center or ((shape[1] - 1) / 2, (shape[0] - 1) / 2)
+    f, b = calibration.focal_length, calibration.baseline
+    q = [1, 0, 0, -column, 0, 1, 0, -row, 0, 0, 0, f, 0, 0, 1 / b, calibration.doffs / b]
+    numbers = ", ".join(repr(float(number)) for number in q)
+    write_bytes(path, f"%YAML:1.0\n---\nQ: !!opencv-matrix\n   rows: 4\n   cols: 4\n   dt: d\n   data: [ {numbers} ]\n".encode())
+
+
+def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
+    """Read the calibration of a pair of cameras that is not rectified, as OpenCV's example ``stereo_calib`` writes it in two files.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        YAML, XML or JSON files of ``cv2.FileStorage``, which together hold the camera matrices `M1` and `M2`, the distortions `D1` and `D2`, and `R`
+        and `T` between the cameras; also under the names `K1`, `cameraMatrix1`, `distCoeffs1` and their like.
+
+    Raises
+    ------
+    DataError
+        A file is missing or damaged, something is in none of them, or is not what its name says.
+    """
+    said = " and ".join(map(str, paths))
+    found: dict[str, NDArray[np.float64]] = {}
+    for path in paths:
+        found |= _matrices(path)
+    named = {what: next((name for name in names if name in found), None) for what, names in _STEREO.items()}
+    missing = [_or(_STEREO[what]) for what, name in named.items() if name is None]
+    if missing:
+        more = "; where they are in two files, as of OpenCV's stereo_calib, name both" if len(paths) == 1 else ""
+        raise DataError(f"{said}: no {', no '.join(missing)}; expected a stereo calibration{more}")
+    values = {what: found[str(name)] for what, name in named.items()}
+
+    def refuse(what: str, expected: str) -> DataError:
+        return DataError(f"{said}: {named[what]} is {'x'.join(map(str, values[what].shape))}; expected {expected}")
+
+    for what in ("M1", "M2"):
+        matrix = values[what]
+        if matrix.shape != (3, 3) or min(matrix[0, 0], matrix[1, 1]) <= 0 or matrix[2].tolist() != [0, 0, 1]:
+            raise refuse(what, "a camera matrix, [f 0 cx; 0 f cy; 0 0 1] with f above 0")
+    for what in ("D1", "D2"):
+        if min(values[what].shape) != 1 or values[what].size not in _DISTORTIONS:
+            raise refuse(what, f"a row or column of {_or([str(n) for n in _DISTORTIONS])} coefficients")
+    rotation = values["R"]
+    # Written with six digits or more; a mirror is none.
+    if rotation.shape != (3, 3) or np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0:
+        raise refuse("R", "a rotation, 3x3")
+    if values["T"].size != 3 or not values["T"].any():
+        raise refuse("T", "a translation other than 0, 3x1")
+    return StereoCalibration(
+        values["M1"], values["D1"].ravel(), values["M2"], values["D2"].ravel(), rotation, values["T"].ravel()
+    )
+
+
+def _or(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _matrices(path: PathLike) -> dict[str, NDArray[np.float64]]:
+    data = read_bytes(path, limits.TEXT)
+    try:
+        return opencv_matrices(data)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibration, int | None]:

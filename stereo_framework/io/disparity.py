@@ -18,9 +18,10 @@ import numpy as np
 
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, write_bytes
-from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_float_tiff, write_image
+from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
+from stereo_framework.io.tiff import GeoTags, is_tiff, read_valid, write_float_tiff
 from stereo_framework.scene import Disparity
 
 KITTI_SCALE = 256.0
@@ -61,7 +62,7 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
         if values.ndim != 2:
             raise DataError(f"{path}: has shape {values.shape}; a disparity map is (rows, columns)")
         return np.where(np.isfinite(values), values, np.float32(np.nan))
-    return grey_disparity(path, read_grey(path), scale=scale, unknown=unknown, minimum=minimum)
+    return where_valid(path, grey_disparity(path, read_grey(path), scale=scale, unknown=unknown, minimum=minimum))
 
 
 def grey_disparity(
@@ -102,7 +103,13 @@ def grey_disparity(
     return disparity
 
 
-def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None) -> None:
+def where_valid(path: PathLike, disparity: Disparity) -> Disparity:
+    """The disparities of a picture, unknown where the nodata value or alpha channel of a TIFF says so."""
+    valid = read_valid(path) if is_tiff(path) else None
+    return disparity if valid is None else np.where(valid, disparity, np.float32(np.nan))
+
+
+def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()) -> None:
     """Write a disparity map that `read_disparity` with the same scale reads back.
 
     Parameters
@@ -114,6 +121,8 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
         Pixels, NaN = unknown.
     scale : float, optional
         Grey levels per pixel for 8 bits.
+    tags : sequence, optional
+        GeoTIFF tags of a ``.tif``, as of `geo_tags`.
 
     Raises
     ------
@@ -135,7 +144,7 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
         if suffix == ".pfm":
             write_pfm(path, np.where(known, disparity, np.inf))
         elif suffix.startswith(".tif"):
-            write_float_tiff(path, np.where(known, disparity, np.nan).astype(np.float32))
+            write_float_tiff(path, np.where(known, disparity, np.nan).astype(np.float32), tags)
         else:
             buffer = io.BytesIO()
             np.save(buffer, np.where(known, disparity, np.nan).astype(np.float32))

@@ -1,17 +1,12 @@
 """Images: PGM, PPM and PNG with 8 and 16 bits; JPEG, BMP and TIFF because users have them.
 
-Intensities are 0..255 throughout: 8-bit files stay uint8, 16-bit files are divided by 257 into float32.
+Intensities are 0..255 throughout: 8-bit files stay uint8, 16-bit files are divided by 257 into float32. Files of numbers, PFM, npy and TIFF of floats or
+signed integers, hold them as they stand.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
 import struct
-import tempfile
-import threading
-import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,26 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework import limits
-from stereo_framework.errors import DataError, DataWarning
+from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.netpbm import decode_netpbm
 from stereo_framework.io.numpy_files import read_numpy
+from stereo_framework.io.opencv_images import decode
 from stereo_framework.io.pfm import read_pfm
+from stereo_framework.io.tiff import holds_floats, is_tiff, read_tiff, read_valid
 from stereo_framework.scene import Image, Mask
 
 Samples = NDArray[Any]  # uint8 or uint16
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8"
-_TIFF = (b"II*\0", b"MM\0*")
-_WITH_ALPHA = (_PNG, *_TIFF)
-"""How files begin that may have an alpha channel: PNG and TIFF."""
 _GREY_AND_ALPHA = 4
 """A colour type of PNG files, which OpenCV decodes to colour and alpha."""
 _NUMBERS = (b"Pf", b"PF", b"\x93NUMPY", b"PK")
 """How PFM and numpy files begin."""
 _FORMATS = "PNG, PGM, PPM, JPEG, BMP or TIFF"
-_decoding = threading.Lock()
 
 
 def read_image(path: PathLike) -> Image:
@@ -50,7 +43,8 @@ def read_image(path: PathLike) -> Image:
     ----------
     path : path-like
         PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, an alpha channel is dropped (`read_alpha` reads
-        it), orientation tags and colour profiles are ignored. Or intensities 0..255 as numbers, PFM or npy, in which NaN = no data.
+        it), orientation tags and colour profiles are ignored. Or intensities 0..255 as numbers, PFM, npy or TIFF of floats or signed integers, in which
+        NaN, and in TIFF the value that GDAL's nodata tag says, = no data.
 
     Returns
     -------
@@ -63,6 +57,17 @@ def read_image(path: PathLike) -> Image:
     DataError
         The file is missing, unreadable, truncated, damaged or no image.
     """
+    return _image(path, mapped=False)
+
+
+def map_image(path: PathLike) -> Image:
+    """As `read_image`, but a TIFF file without compression stays in the file until it is looked at: for large images that nobody writes meanwhile."""
+    return _image(path, mapped=True)
+
+
+def _image(path: PathLike, *, mapped: bool) -> Image:
+    if is_tiff(path):
+        return _intensities(*read_tiff(path, mapped=mapped))
     data = read_bytes(path)
     if data.startswith(_NUMBERS):
         values = read_pfm(path) if data[:1] == b"P" and data[1:2] in b"fF" else read_numpy(path)
@@ -75,24 +80,41 @@ def read_image(path: PathLike) -> Image:
     return (samples / (largest / 255)).astype(np.float32)
 
 
+def _intensities(samples: NDArray[Any], valid: Mask | None) -> Image:
+    """Those of a TIFF file: 16 bits divided by 257, other numbers as they stand, with NaN where there is no data."""
+    if samples.dtype == np.uint8:
+        return samples
+    if samples.dtype == np.uint16:
+        # The same float32 numbers as those of a quotient in float64, in half the memory.
+        return np.divide(samples, np.float32(257), dtype=np.float32)
+    with np.errstate(over="ignore"):
+        numbers = samples.astype(np.float32, copy=False)
+    if valid is not None:
+        numbers = np.where(valid if numbers.ndim == 2 else valid[..., None], numbers, np.float32(np.nan))
+    return numbers
+
+
 def read_alpha(path: PathLike) -> Mask | None:
-    """The pixels of an image file that its alpha channel does not make fully transparent, bool ``(rows, columns)``.
+    """The pixels of an image file that its alpha channel does not make fully transparent, bool ``(rows, columns)``; of a TIFF, those that GDAL's
+    nodata tag does not mark either.
 
     Returns
     -------
     ndarray or None
-        None for a file without an alpha channel.
+        None for a file without an alpha channel and without that tag.
 
     Raises
     ------
     DataError
         As in `read_image`.
     """
+    if is_tiff(path):
+        return read_valid(path)
     data = read_bytes(path)
-    if not data.startswith(_WITH_ALPHA):
+    if not data.startswith(_PNG):
         return None
     _checked(data, path)
-    samples = _decode(data, path)
+    samples = decode(data, path)
     return samples[..., 3] > 0 if samples is not None and samples.ndim == 3 and samples.shape[2] == 4 else None
 
 
@@ -103,7 +125,7 @@ def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
     """
     if data[:1] == b"P" and data[1:2] in b"2356":
         return decode_netpbm(data, path)
-    samples = _decode(_checked(data, path), path)
+    samples = decode(_checked(data, path), path)
     if samples is None:
         raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}")
     if samples.dtype not in (np.uint8, np.uint16):
@@ -128,10 +150,15 @@ def read_grey(path: PathLike) -> Samples:
     DataError
         As in `read_image`, and for a picture in colour or a JPEG, whose compression changes values.
     """
-    data = read_bytes(path)
-    if data.startswith(_JPEG):
-        raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
-    samples, _ = _samples(data, path)
+    if is_tiff(path):
+        samples, _ = read_tiff(path)
+        if samples.dtype not in (np.uint8, np.uint16):
+            raise DataError(f"{path}: holds {samples.dtype} samples; expected 8 or 16 bits")
+    else:
+        data = read_bytes(path)
+        if data.startswith(_JPEG):
+            raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
+        samples, _ = _samples(data, path)
     if samples.ndim == 3:
         if (samples != samples[..., :1]).any():
             raise DataError(
@@ -175,25 +202,13 @@ def _checked(data: bytes, path: PathLike) -> bytes:
 
 
 def _sizes(data: bytes, path: PathLike) -> Iterator[tuple[int, int]]:
-    """Columns and rows that the header of a BMP, TIFF or WebP file says, for each thing that memory is taken for."""
+    """Columns and rows that the header of a BMP or WebP file says."""
     if data.startswith(b"BM"):
         columns, rows, _, bits, compression = struct.unpack_from("<iiHHI", data, 18)
         columns, rows = abs(columns), abs(rows)
         yield columns, rows
         if compression == 0 and columns * rows * bits > 8 * len(data):
             raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
-    elif data.startswith(_TIFF):
-        order = "<" if data[:1] == b"I" else ">"
-        (start,) = struct.unpack_from(f"{order}I", data, 4)
-        (count,) = struct.unpack_from(f"{order}H", data, start)
-        found = {}
-        for at in range(start + 2, start + 2 + 12 * count, 12):
-            tag, kind = struct.unpack_from(f"{order}HH", data, at)
-            # Where there are several values the first one's place stands here, which is as good as any number.
-            (found[tag],) = struct.unpack_from(f"{order}{'H' if kind == 3 else 'I'}", data, at + 8)
-        # Of the image, and of one of its tiles.
-        yield found.get(256, 0), found.get(257, 0)
-        yield found.get(322, 0), found.get(323, 0)
     elif data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         # https://developers.google.com/speed/webp/docs/riff_container
         if data[12:16] == b"VP8L":
@@ -254,68 +269,11 @@ def _check_jpeg(data: bytes, path: PathLike) -> None:
         at += 2 + size
 
 
-def _decode(data: bytes, path: PathLike) -> NDArray | None:
-    """What OpenCV makes of the bytes, in its BGR order; None where it can make nothing of them.
-
-    Where it fills up what is damaged, as in a JPEG, a `DataWarning` says so.
-    """
-    import cv2
-
-    logging: Any = cv2 if hasattr(cv2, "setLogLevel") else cv2.utils.logging  # OpenCV 4, 5
-    array: NDArray | None = None
-    with _decoding, _complaints() as said:
-        level = logging.setLogLevel(0)
-        try:
-            array = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-        except cv2.error:
-            pass
-        finally:
-            logging.setLogLevel(level)
-    damage = [line for line in said if _DAMAGE.search(line)]
-    if array is not None and damage:
-        warnings.warn(f"{path}: is damaged, parts of it are not as they were: {damage[0]}", DataWarning, stacklevel=2)
-    return array
-
-
-_COMPLAINT = re.compile(r"libpng|libjpeg|JPEG|JFIF|TIFF|WebP|Huffman|progression|SOS|OpenCV|imread|imdecode|cv::", re.IGNORECASE)
-"""What the lines of the libraries that decode images hold."""
-
-_DAMAGE = re.compile(r"Corrupt|Premature end|Invalid|Inconsistent|extraneous", re.IGNORECASE)
-"""What those of them hold that tell of damage."""
-
-
-@contextlib.contextmanager
-def _complaints() -> Iterator[list[str]]:
-    """What libraries of the image formats write to the error stream meanwhile, by line: they know no other way to tell it.
-
-    What others, in other threads, write there meanwhile is passed on.
-    """
-    said: list[str] = []
-    try:
-        stream, caught = os.dup(2), tempfile.TemporaryFile()  # noqa: SIM115  closed below
-    except OSError:  # no error stream, or no place for a temporary file
-        yield said
-        return
-    with caught:
-        os.dup2(caught.fileno(), 2)
-        try:
-            yield said
-        finally:
-            os.dup2(stream, 2)
-            caught.seek(0)
-            for line in caught.read().decode(errors="replace").splitlines(keepends=True):
-                if _COMPLAINT.search(line):
-                    said.append(line.strip())
-                else:
-                    os.write(2, line.encode())
-            os.close(stream)
-
-
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pfm", ".npy")
 """Of the files that images are looked for in, where a folder is given."""
 
 
-def write_image(path: PathLike, array: NDArray) -> None:
+def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> None:
     """Write an image in the format that the file name's ending says.
 
     Parameters
@@ -324,6 +282,8 @@ def write_image(path: PathLike, array: NDArray) -> None:
         ``.png``, ``.pgm`` (grey), ``.ppm`` (colour), ``.jpg``, ``.bmp`` or ``.tif``.
     array : ndarray, (rows, columns) or (rows, columns, 3) RGB
         uint8 or uint16 as is; bool as 0 and 255; floats 0..255 rounded and clipped to 8 bits.
+    valid : ndarray, bool, (rows, columns), optional
+        What holds data; the rest becomes transparent. PNG alone.
 
     Raises
     ------
@@ -342,6 +302,10 @@ def write_image(path: PathLike, array: NDArray) -> None:
         array = np.rint(np.clip(array, 0, 255)).astype(np.uint8)
     if array.dtype not in (np.uint8, np.uint16):
         raise DataError(f"{path}: samples are {array.dtype}; expected uint8, uint16, bool or floats 0..255")
+    if valid is not None:
+        if suffix != ".png":
+            raise DataError(f"{path}: {suffix} files without data in places; use .png")
+        array = np.dstack([array, valid * array.dtype.type(np.iinfo(array.dtype).max)])
     if suffix in (".pgm", ".ppm"):
         if (suffix == ".ppm") != (array.ndim == 3):
             raise DataError(f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm")
@@ -351,21 +315,14 @@ def write_image(path: PathLike, array: NDArray) -> None:
     elif suffix in (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
         if array.dtype == np.uint16 and suffix not in (".png", ".tif", ".tiff"):
             raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
-        write_bytes(path, _encode(suffix, array))
+        write_bytes(path, _encode_grey_and_alpha(array) if array.shape[2:] == (2,) else _encode(suffix, array))
     else:
         raise DataError(f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif")
 
 
-def write_float_tiff(path: PathLike, array: NDArray[np.float32]) -> None:
-    """Write a map, float32 ``(rows, columns)``, as a TIFF file of floats; NaN stays."""
-    write_bytes(path, _encode(".tif", array))
-
-
 def read_float_tiff(path: PathLike) -> NDArray[np.float32] | None:
-    """The map in a TIFF file of floats, float32 ``(rows, columns[, channels])``; None where the file holds something else."""
-    data = read_bytes(path)
-    array = _decode(_checked(data, path), path) if data.startswith(_TIFF) else None
-    return array.astype(np.float32) if array is not None and array.dtype in (np.float32, np.float64) else None
+    """The map in a TIFF file of floats, float32 ``(rows, columns[, channels])``, NaN where there is no data; None where the file holds something else."""
+    return _intensities(*read_tiff(path)) if is_tiff(path) and holds_floats(path) else None  # type: ignore[return-value]
 
 
 def encode_png(array: NDArray) -> bytes:
@@ -380,7 +337,21 @@ def encode_jpeg(array: NDArray) -> bytes:
     return _encode(".jpg", array, [cv2.IMWRITE_JPEG_QUALITY, 85])
 
 
+def _encode_grey_and_alpha(array: NDArray) -> bytes:
+    """A PNG file of a kind that OpenCV does not write; `array` is uint8 or uint16 (rows, columns, 2). https://www.w3.org/TR/png-3"""
+    rows, columns = array.shape[:2]
+    samples = array.astype(array.dtype.newbyteorder(">")).reshape(rows, -1).view(np.uint8)
+    unfiltered = np.zeros((rows, 1), np.uint8)
+    header = struct.pack(">IIBBBBB", columns, rows, 8 * array.itemsize, _GREY_AND_ALPHA, 0, 0, 0)
+    chunks = (b"IHDR", header), (b"IDAT", zlib.compress(np.hstack([unfiltered, samples]).tobytes())), (b"IEND", b"")
+    return _PNG + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+
+
 def _encode(suffix: str, array: NDArray, options: Sequence[int] = ()) -> bytes:
     import cv2
 
-    return cv2.imencode(suffix, array[..., ::-1] if array.ndim == 3 else array, options)[1].tobytes()
+    # In OpenCV's order.
+    turned = array[..., [2, 1, 0, 3][: array.shape[2]]] if array.ndim == 3 else array
+    return cv2.imencode(suffix, turned, options)[1].tobytes()

@@ -9,8 +9,9 @@ import numpy as np
 
 from stereo_framework.errors import DataError
 from stereo_framework.io._files import PathLike
-from stereo_framework.io.disparity import grey_disparity, read_disparity
-from stereo_framework.io.images import read_float_tiff, read_grey
+from stereo_framework.io.disparity import grey_disparity, read_disparity, where_valid
+from stereo_framework.io.images import read_grey
+from stereo_framework.io.tiff import holds_floats, is_tiff
 from stereo_framework.scene import Disparity, Scene
 
 SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
@@ -113,7 +114,7 @@ def read_map(
         The file is missing or damaged, or the scale is missing.
     """
     suffix = Path(path).suffix.lower()
-    if suffix in (".pfm", ".npy", ".npz") or (suffix.startswith(".tif") and read_float_tiff(path) is not None):
+    if suffix in (".pfm", ".npy", ".npz") or (suffix.startswith(".tif") and is_tiff(path) and holds_floats(path)):
         return read_disparity(path, scale=scale)
     samples = read_grey(path)
     eight_bits = samples.dtype == np.uint8
@@ -121,4 +122,4 @@ def read_map(
         scale = scene.grey_levels
     if unknown is None and not (eight_bits and (scene.protocol == "taxonomy2002" if zero_is_known is None else zero_is_known)):
         unknown = 0
-    return grey_disparity(path, samples, scale=scale, unknown=unknown)
+    return where_valid(path, grey_disparity(path, samples, scale=scale, unknown=unknown))

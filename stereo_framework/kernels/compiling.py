@@ -96,10 +96,13 @@ def start_numba() -> None:
     """Let numba load what it otherwise loads with the first kernel, where something else can be done meanwhile."""
     # Numba's own, which another version may not have.
     with contextlib.suppress(ImportError, AttributeError):
+        from numba.core.compiler_lock import global_compiler_lock
         from numba.core.registry import cpu_target
 
-        cpu_target.typing_context.refresh()
-        cpu_target.target_context.refresh()
+        # What another thread compiles meanwhile needs the same tables.
+        with global_compiler_lock:
+            cpu_target.typing_context.refresh()
+            cpu_target.target_context.refresh()
 
 
 @functools.cache

@@ -37,9 +37,10 @@ def _without_blas() -> None:
 
         asked, linalg.ensure_blas = linalg.ensure_blas, lambda: None
         try:
-            importlib.import_module("numba.np.arraymath")
+            arraymath = importlib.import_module("numba.np.arraymath")
         finally:
             linalg.ensure_blas = asked
+        vars(arraymath)["ensure_blas"] = asked
 
 
 _without_blas()

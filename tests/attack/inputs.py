@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import tifffile
 
 Content = str | bytes | Callable[[str], None]
 """Text, bytes, or what makes the file at a path."""
@@ -59,10 +60,28 @@ def bmp(columns: int, rows: int, size: int = 1100) -> bytes:
 
 
 def tiff(columns: int, rows: int, *more: tuple[int, int]) -> bytes:
-    """A TIFF file of grey that says it holds so many pixels, with further tags."""
-    tags = [(256, columns), (257, rows), (258, 8), (259, 1), (262, 1), (273, 8), (277, 1), (278, rows), (279, 64), *more]
-    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags))
+    """A TIFF file of grey that says it holds so many pixels, with further or other tags."""
+    tags = {256: columns, 257: rows, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: rows, 279: 64} | dict(more)
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
     return b"II*\0" + struct.pack("<I", 72) + bytes(64) + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def two_images(path: str) -> None:
+    """A TIFF file of two images of 32x24 pixels of grey."""
+    with tifffile.TiffWriter(path) as file:
+        for _ in range(2):
+            file.write(np.random.default_rng(0).integers(0, 255, (24, 32), np.uint8), photometric="minisblack", metadata=None)
+
+
+def stereo(center: float) -> str:
+    """A stereo calibration of OpenCV's whose images have their middle at a column and row."""
+    camera = [100, 0, center, 0, 100, center, 0, 0, 1]
+    matrices = {"M1": camera, "D1": [0] * 5, "M2": camera, "D2": [0] * 5, "R": [1, 0, 0, 0, 1, 0, 0, 0, 1], "T": [-1, 0, 0]}
+    sizes = {9: (3, 3), 5: (1, 5), 3: (3, 1)}
+    return "%YAML:1.0\n---\n" + "".join(
+        "{}: !!opencv-matrix\n   rows: {}\n   cols: {}\n   dt: d\n   data: {}\n".format(name, *sizes[len(m)], m)
+        for name, m in matrices.items()
+    )
 
 
 def webp(columns: int, rows: int) -> bytes:
@@ -261,6 +280,45 @@ CASES = [
         "match t.tif t.tif",
         "t.tif: .*30000x30000.*STEREO_MAX_PIXELS",
         {"t.tif": tiff(32, 32, (322, 30000), (323, 30000))},
+    ),
+    Case(
+        "TIFF of nothing but a beginning",
+        "match t.tif t.tif",
+        "t.tif: is damaged, truncated or no image",
+        {"t.tif": b"II*\0" + b"\xff" * 40},
+    ),
+    Case(
+        "TIFF that ends early",
+        "match t.tif t.tif",
+        "t.tif: is truncated: its pixels end at byte 9809, the file at 1",
+        {"t.tif": tiff(99, 99, (279, 9801))},
+    ),
+    Case(
+        "TIFF of 200 bands", "match t.tif t.tif", "t.tif: has 200 bands; expected grey or RGB", {"t.tif": tiff(8, 8, (277, 200))}
+    ),
+    Case("TIFF of 11 bits", "match t.tif t.tif", "t.tif: .*11 bits.*gdal_translate", {"t.tif": tiff(8, 8, (258, 11))}),
+    Case(
+        "TIFF of two images",
+        "run s.yaml --left t.tif --right t.tif --disparities 0:6",
+        "warning: .*t.tif: holds several images, of which the first is read",
+        {"t.tif": two_images, "s.yaml": METHOD},
+        status=0,
+        lines=2,
+    ),
+    *(
+        Case(f"--rectify with {name}", "match left.png right.png --disparities 0:6 --rectify c.yml", said, {"c.yml": content})
+        for name, said, content in (
+            ("no matrices", "c.yml: no M1, K1 or cameraMatrix1, no D1", "%YAML:1.0\n---\nQ: 3\n"),
+            ("something else", "c.yml: is no file of OpenCV's FileStorage", "cam0=[1 0 0]\n"),
+            ("a huge middle", "left.png: the calibration's principal point, column 1e\\+300", stereo(1e300)),
+            ("cameras of another size", "left.png: the calibration's principal point.*outside the image of 32x24", stereo(900)),
+        )
+    ),
+    Case(
+        "--rectify and --calibration",
+        "match left.png right.png --rectify c.yml --calibration c.yml",
+        "leave out the other",
+        {"c.yml": stereo(8)},
     ),
     Case("WebP of 16000x16000", "match w.webp w.webp", "w.webp: .*16000x16000", {"w.webp": webp(16000, 16000)}),
     Case(

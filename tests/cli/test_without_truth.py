@@ -1,6 +1,7 @@
 """The verbs where there is no ground truth."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from stereo_framework import load_scene
 from stereo_framework.cli.main import app
 from stereo_framework.io import read_disparity, write_disparity, write_image
 from stereo_framework.scene import Scene
@@ -98,7 +100,13 @@ def test_ones_own_reference(folder, tmp_path):
 
 
 def test_choose(tmp_path):
-    out = _call("choose", *SCENE, "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
+    out = _call("choose", *SCENE, "--stretch", "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
+    ends = [
+        float(end)
+        for end in re.search(r"stretched: the intensities (\S+) to (\S+) became 0 to 255; 'match --stretch", out).groups()
+    ]
+    scene = load_scene("synthetic/planes")
+    assert ends == pytest.approx(np.percentile([scene.reference, scene.match], [0.5, 99.5]), rel=1e-3)  # of 4 digits
     assert "chosen: sgbm" in out
     assert yaml.safe_load((tmp_path / "c/best.yaml").read_text())["name"] == "sgbm"
     assert read_disparity(tmp_path / "c/best.pfm").shape == (240, 320)
@@ -113,3 +121,17 @@ def test_choose(tmp_path):
         assert "expected FILE:POSITION" in _call("choose", *pair, "--third-frame", third, status=2).stderr
     for name, told in (("c", "(24, 31), of the pair (24, 32)"), ("d", "no such file")):
         assert told in _call("choose", *pair, "--third-frame", f"{tmp_path / name}.png:2", status=2).stderr
+
+
+def test_choose_tells_at_once_that_it_cannot(tmp_path):
+    scene = load_scene("synthetic/planes")
+    for name, image in (("l", scene.reference), ("r", scene.match)):
+        write_image(tmp_path / f"{name}.png", image)
+    exchanged = ["choose", "--left", tmp_path / "r.png", "--right", tmp_path / "l.png", "-o", tmp_path / "c"]
+    first, second, third = _call(*exchanged, status=1).stdout.splitlines()
+    assert first.endswith("nothing was matched")
+    assert second.startswith("cannot tell: the images look exchanged: ")
+    assert third.startswith("nothing is chosen, and nothing written")
+    found = json.loads(_call(*exchanged, "--json", status=1).stdout)
+    assert (found["chosen"], found["consistent"], found["standings"]) == (None, None, [])
+    assert not (tmp_path / "c").exists()

@@ -7,7 +7,9 @@ import pytest
 
 from stereo_framework import load_scene, run
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.everyday import choosing
 from stereo_framework.everyday.choosing import choose, is_kin, judge
+from stereo_framework.everyday.search_range import looked_at
 from stereo_framework.scene import Scene
 from stereo_framework.script import load
 from stereo_framework.sweep.reference import reference
@@ -48,9 +50,12 @@ def test_choose(chosen):
     assert not chosen.judged.kin
 
 
-def test_time_is_kept(scene):
+def test_time_is_kept(scene, monkeypatch):
+    looked = []
+    monkeypatch.setattr(choosing, "looked_at", lambda *given: looked.append(given) or looked_at(*given))
     found = choose(scene, ["window", "sgbm", "ssd"], seconds=0)
     assert found.left_out == ("ssd",)
+    assert len(looked) == 1
 
 
 def test_a_choice_needs_two(scene):
@@ -81,10 +86,22 @@ def test_no_ranking_of_a_doubtful_pair(scene, chosen, spoil, told):
     assert told in found.answer
 
 
-def test_exchanged_images_are_told_where_the_range_is_estimated_too(scene):
-    found = choose(Scene.from_images(scene.match, scene.reference), ["window", "sgbm"])
-    assert found.judged.scene.search.minimum < 0
-    assert "exchanged" in found.judged.answer
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda s: Scene.from_images(s.match, s.reference, (0, 31)), "exchanged"),
+        (lambda s: Scene.from_images(s.match, s.reference), "exchanged"),
+        (lambda s: Scene.from_images(s.reference, s.match, (0, 5)), "too narrow"),
+        (lambda s: Scene.from_images(s.reference, np.full_like(s.match, 9), (0, 31)), "little in common"),
+    ],
+)
+def test_what_is_doubtful_is_told_before_anything_is_matched(scene, spoil, told):
+    begun = []
+    found = choose(spoil(scene), ["window", "sgbm"], watch=begun.append)
+    assert found.judged.answer.startswith("cannot tell: ")
+    assert told in found.judged.answer
+    assert (found.maps, found.judged.best, found.judged.standings) == ({}, None, ())
+    assert not {"window", "sgbm"} & set(begun)
 
 
 def test_kin_are_not_called_better(scene, chosen):

@@ -109,6 +109,11 @@ def test_files_and_ranges(scene, tmp_path):
     calibration.rename(tmp_path / "calib.txt")
     beside = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
     assert (beside.search.maximum, beside.origin) == (32, "of the calibration")
+    # Whoever asks for an estimate gets one.
+    auto = stereo_framework.match(
+        tmp_path / "l.png", tmp_path / "r.png", "auto", calibration=tmp_path / "calib.txt", method="ssd"
+    )
+    assert (auto.search, auto.origin) == (estimated.search, estimated.origin)
     truth = scene.truth[np.isfinite(scene.truth)]
     assert np.mean((truth >= estimated.search.minimum) & (truth <= estimated.search.maximum)) > 0.99
 

@@ -40,6 +40,30 @@ def test_the_range_covers_the_truth_and_little_more(scene, sparse):
     assert high - low <= 1.3 * (truth.max() - truth.min())
 
 
+def test_near_things_at_the_border_belong_to_the_range(data):
+    # The nearest ground fills three rows at teddy's lower border: half a percent of the truth.
+    teddy = load_scene("middlebury2003/teddy", data=data)
+    low, high = estimate_range(teddy.reference, teddy.match, sparse_matches(teddy.reference, teddy.match))
+    truth = teddy.truth[np.isfinite(teddy.truth)]
+    assert np.mean((truth >= low) & (truth <= high)) >= 0.995
+    assert high - low <= 1.3 * (truth.max() - truth.min())
+
+
+def test_pixels_without_data_do_not_count(scene):
+    # Stripes that lie still in both images, as a border of one colour does, would be matched at 0.
+    bands = np.random.default_rng(3).integers(0, 255, (240, 80, 1), dtype=np.uint8)
+    images, mask = [image.copy() for image in (scene.reference, scene.match)], np.ones((240, 320), bool)
+    mask[:, :80] = False
+    for image in images:
+        image[:, :80] = bands
+    valid = mask, mask
+    seen = sparse_matches(*images, valid)
+    assert (np.abs(seen.along_rows) > 1).all()
+    assert not (np.abs(sparse_matches(*images).along_rows) > 1).all()
+    assert estimate_range(*images, seen, valid)[0] > 0
+    assert estimate_range(*images, seen)[0] <= 0
+
+
 def test_without_sparse_matches_a_wide_range_is_tried(scene):
     low, high = estimate_range(scene.reference, scene.match, made([]))
     truth = scene.truth[np.isfinite(scene.truth)]
@@ -59,7 +83,12 @@ def test_images_without_anything_in_common():
     ("points", "vertical", "search", "said"),
     [
         (range(1, 41), 0, (0, 50), None),
-        (range(1, 41), 2.5, (0, 50), "the pair is not rectified: 40 matched points lie 2.5 rows apart"),
+        (
+            range(1, 41),
+            2.5,
+            (0, 50),
+            "the pair is not rectified: 40 matched points lie 2.5 rows apart in the median; 'match --rectify",
+        ),
         (range(1, 41), 0, (0, 30), "the range is too narrow: 25 % of 40 matched points lie outside 0:30; they have 1:40"),
         (range(-40, 0), 0, (0, 50), "the images look exchanged: 100 % of 40 matched points have a disparity below 0"),
         (range(-40, 0), 0, (-50, 0), None),
@@ -70,6 +99,11 @@ def test_doubts(points, vertical, search, said):
     found = doubts(made(list(points), vertical), Search(*search))
     assert len(found) == (said is not None)
     assert all(text.startswith(said) for text in found)
+
+
+def test_a_rectified_pair_that_is_none():
+    [doubt] = doubts(made(list(range(1, 41)), 2.5), Search(0, 50), rectified=True)
+    assert doubt.endswith("the calibration given with --rectify is not that of these images, or they are exchanged")
 
 
 def test_an_estimated_range_below_zero_is_doubted():

@@ -1,19 +1,33 @@
 """What is fuzzed: readers of files, with honest files to begin with, and what may come of a file."""
 
 import io
+import json
 import struct
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
+import tifffile
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
 from stereo_framework.errors import StereoFrameworkError
-from stereo_framework.io import read_alpha, read_any_calibration, read_disparity, read_grey, read_image, read_mask
+from stereo_framework.everyday.rectify import rectified
+from stereo_framework.io import (
+    geo_tags,
+    read_alpha,
+    read_any_calibration,
+    read_disparity,
+    read_grey,
+    read_image,
+    read_mask,
+    read_stereo_calibration,
+)
+from stereo_framework.scene import Scene
 from stereo_framework.script import load
 from stereo_framework.script.legacy_file import convert
 from stereo_framework.tables.score_tables import read_scores
@@ -75,8 +89,29 @@ def _encoded(ending: str, array: np.ndarray) -> bytes:
     return cv2.imencode(ending, array)[1].tobytes()
 
 
+def _tiff(array: np.ndarray, **options: Any) -> bytes:
+    return _saved(lambda file, pixels: tifffile.imwrite(file, pixels, **options), array)
+
+
 _ALPHA = np.dstack([_GREY] * 4)
 _COLOUR = np.dstack([_GREY] * 3)
+_NODATA = (42113, 2, 0, "7", True)
+_TIFFS: list[tuple[str, np.ndarray, dict]] = [
+    ("d", _GREY.astype(np.uint16), {"extratags": [_NODATA]}),
+    ("e", _MAP, {"byteorder": ">", "extratags": [_NODATA]}),
+    ("f", _COLOUR, {"photometric": "rgb", "bigtiff": True}),
+    ("g", _GREY, {"tile": (16, 16)}),
+    ("h", _MAP, {"tile": (16, 16), "compression": "zlib"}),
+    ("i", np.stack([_GREY, _GREY]), {"metadata": None}),
+    ("j", _COLOUR.transpose(2, 0, 1), {"photometric": "rgb", "planarconfig": "separate", "rowsperstrip": 2}),
+    ("l", _GREY, {"compression": "zlib", "photometric": "miniswhite", "extratags": [_NODATA, (274, 3, 1, 6, True)]}),
+    ("m", _ALPHA, {"compression": "zlib", "photometric": "rgb", "extrasamples": ["unassalpha"]}),
+    (
+        "k",
+        _MAP,
+        {"extratags": [(33550, 12, 3, (0.5, 0.5, 0.0), True), (34735, 3, 4, (1, 1, 0, 0), True), (34737, 2, 0, "UTM|", True)]},
+    ),
+]
 _PICTURES = [
     ("a.png", _encoded(".png", _GREY)),
     ("b.png", _encoded(".png", _COLOUR)),
@@ -91,6 +126,7 @@ _PICTURES = [
     ("a.tif", _encoded(".tif", _GREY)),
     ("b.tif", _encoded(".tif", _ALPHA)),
     ("c.tif", _encoded(".tif", _MAP)),
+    *((f"{name}.tif", _tiff(array, **options)) for name, array, options in _TIFFS),
     ("a.webp", _encoded(".webp", _COLOUR)),
 ]
 _NUMBERS = [
@@ -118,6 +154,30 @@ _CALIBRATIONS = [
         b'{"Q": {"type_id": "opencv-matrix", "rows": 4, "cols": 4, "dt": "d", "data": [1.0,0.0,0.0,-3.0,0.0,1.0,0.0,-2.0,0.0,0.0,0.0,700.0,0.0,0.0,0.1,0.0]}}',
     ),
     ("q.npy", _saved(np.save, np.array([[1.0, 0, 0, -3], [0, 1, 0, -2], [0, 0, 0, 700], [0, 0, 0.1, 0]]))),
+]
+_CAMERAS = (
+    ("M1", 3, 3, [100.0, 0, 4, 0, 100, 3, 0, 0, 1]),
+    ("D1", 1, 5, [0.1, 0, 0, 0, 0]),
+    ("K2", 3, 3, [100.0, 0, 4, 0, 100, 3, 0, 0, 1]),
+    ("distCoeffs2", 1, 4, [0.1, 0, 0, 0]),
+    ("R", 3, 3, [1.0, 0, 0, 0, 1, 0, 0, 0, 1]),
+    ("T", 3, 1, [-1, 0.01, 0]),
+)
+_STEREO = [
+    (
+        "c.yml",
+        b"%YAML:1.0\n---\n"
+        + b"".join(
+            b"%s: !!opencv-matrix\n   rows: %d\n   cols: %d\n   dt: d\n   data: %s\n" % (n.encode(), r, c, str(d).encode())
+            for n, r, c, d in _CAMERAS
+        ),
+    ),
+    (
+        "c.json",
+        json.dumps(
+            {n: {"type_id": "opencv-matrix", "rows": r, "cols": c, "dt": "d", "data": d} for n, r, c, d in _CAMERAS}
+        ).encode(),
+    ),
 ]
 _SCENES = [
     (
@@ -204,12 +264,19 @@ def _scene(path: Path) -> object:
     return scene.reference, scene.match, scene.truth, scene.valid(0), scene.pair(scene.reference_index, scene.match_index)
 
 
+def _rectify(path: Path) -> object:
+    pair = Scene.from_images(_GREY, _COLOUR[..., 0])
+    found = rectified(pair, read_stereo_calibration([path]))
+    return found.reference, found.match
+
+
 READERS = {
-    "image": Reader(_every(read_image, read_alpha, read_grey, read_mask), [*_PICTURES, *_NUMBERS], _BINARY),
+    "image": Reader(_every(read_image, read_alpha, read_grey, read_mask, geo_tags), [*_PICTURES, *_NUMBERS], _BINARY),
     "map": Reader(
         lambda path: read_disparity(path, scale=None if path.suffix[1:3] in ("pf", "np") else 4), [*_NUMBERS, *_PICTURES], _BINARY
     ),
     "calibration": Reader(lambda path: read_any_calibration(path, colour=False), _CALIBRATIONS, _TEXT),
+    "stereo": Reader(_rectify, _STEREO, _TEXT),
     "scene": Reader(_scene, _SCENES, _YAML),
     "script": Reader(load, _SCRIPTS, _YAML),
     "scores": Reader(lambda path: read_scores([path], better={"*": "lower"}), _SCORES, _YAML + _TEXT),

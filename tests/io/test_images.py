@@ -133,12 +133,6 @@ def test_intensities_as_numbers_keep_what_is_unknown(tmp_path, shape):
         read_image(tmp_path / "b.npy")
 
 
-def test_float_samples_are_refused(tmp_path):
-    path = written(tmp_path / "a.tif", cv2.imencode(".tif", np.ones((3, 4), np.float32))[1].tobytes())
-    with pytest.raises(DataError, match="holds float32 samples; expected 8 or 16 bits"):
-        read_image(path)
-
-
 def encoded(ending, grey, colour):
     if ending == "pgm":
         return b"P5 13 11 255\n" + grey.tobytes()

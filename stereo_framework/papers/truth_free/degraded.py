@@ -28,7 +28,7 @@ def degraded(context: Context) -> Outcome:
                 told.append((f"{scene.name}, {what}, {among}: {'WRONG ' if wrong else ''}{found.answer}", not wrong))
                 numbers = [Cell.number(correlation(m, "reference", names), ".3f")]
                 numbers += [Cell.number(loss, ".2f", mark="a wrong answer" if wrong else "")]
-                smoothed = Cell("yes" if found.reference.smoothed else "")
+                smoothed = Cell("yes" if found.reference and found.reference.smoothed else "")
                 rows.append([Cell(scene.name), Cell(what), Cell(among), *numbers, smoothed, Cell(found.answer)])
     header = ["scene", "what is wrong", "maps", "rho", "regret", "smoothed", "answer"]
     table = PageTable("Ten maps of each pair, and the nine that are not kin", header, rows)

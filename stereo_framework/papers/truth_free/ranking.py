@@ -51,6 +51,7 @@ def _scene_table(scenes: Sequence[SceneMaps], judged: Mapping[str, Judged]) -> P
         found = judged[m.scene.name]
         undecided = {s.name for s in found.standings if s.undecided}
         told = [f(m, "reference", names) for names in (list(m.truth), m.weak("reference")) for f in (correlation, regret)]
+        assert found.reference is not None, "maps were judged"
         told = [len(m.truth), *told, found.reference.consistent, found.reference.floor, len(undecided)]
         forms = ("d", ".3f", ".2f", ".3f", ".2f", ".0f", ".1f", "d")
         name = m.scene.name + (" (kept)" if _kept(m) else "")

@@ -1,0 +1,301 @@
+"""TIFF files: images of 8 and 16 bits and of numbers, with GDAL's nodata value; float maps that keep GeoTIFF tags.
+
+tifffile reads what stands in a file, and its pixels where they are not compressed; compressed ones are OpenCV's, which takes no more memory for them
+than the image has. Where OpenCV would make something else of the samples than what is stored, the file is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import math
+import struct
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework import limits
+from stereo_framework.errors import DataError, DataWarning, StereoFrameworkError
+from stereo_framework.io._files import PathLike, check_file, read_bytes, write_bytes
+from stereo_framework.io.opencv_images import decode
+from stereo_framework.scene import Mask
+
+_BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+"""Of TIFF files and of those above 4 GB."""
+
+_GEOTIFF = (33550, 33922, 34264, 34735, 34736, 34737)
+"""Pixel scale, tie points, transformation, and the three parts of the keys (GeoTIFF 1.1, section 7.1)."""
+
+_NODATA = 42113
+"""GDAL's tag of the value that means no data, as text."""
+
+_NOT_COMPRESSED, _SEPARATE = 1, 2
+_WHITE, _GREY, _RGB, _PALETTE = 0, 1, 2, 3
+"""Photometric interpretations: 0 is white, 0 is black, colours, places in a palette."""
+
+_AS_STORED = (_WHITE, _GREY, _RGB)
+"""Those whose samples are intensities, but for the direction of the first."""
+
+_PHOTOMETRIC, _ORIENTATION, _EXTRA = 262, 274, 338
+"""Tags by which OpenCV changes samples and their places."""
+
+_SHORT = 3
+"""The type of these tags."""
+
+_WHOLE_BYTES = (8, 16, 32, 64)
+"""Bits of a sample."""
+
+_REDUCED, _MASK = 1, 4
+"""Bits in the kind of a page: a smaller version of another page, a mask of another page."""
+
+_ASSOCIATED, _UNASSOCIATED = 1, 2
+"""What an extra sample is called that holds transparency, by which colours are multiplied already or not."""
+
+_LOOKED_AT = 5
+"""Pages that are looked at to know whether there are several images."""
+
+GeoTags = Sequence[tuple[int, int, int, Any]]
+"""Code, type, count and value of tags."""
+
+# What tifffile complains of is in its errors.
+logging.getLogger("tifffile").addHandler(logging.NullHandler())
+
+
+def is_tiff(path: PathLike) -> bool:
+    """Whether a file begins as TIFF files do.
+
+    Raises
+    ------
+    DataError
+        It is no file.
+    """
+    check_file(path)
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) in _BEGINNINGS
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_tiff(path: PathLike, *, mapped: bool = False) -> tuple[NDArray[Any], Mask | None]:
+    """Read the first image of a TIFF file; a smaller version or a mask before it is none.
+
+    Parameters
+    ----------
+    path : path-like
+    mapped : bool
+        Whether what is not compressed is mapped from the file: it takes memory where it is looked at, which the system can take back, and may be
+        written to without changing the file. Whoever makes the file shorter meanwhile ends this program.
+
+    Returns
+    -------
+    samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
+        As stored, of any type of numbers; unsigned ones of which 0 is white are turned round.
+    valid : ndarray, bool, (rows, columns), or None
+        The pixels that neither an alpha channel nor GDAL's nodata value marks as holding nothing; None for a file with neither.
+
+    Raises
+    ------
+    DataError
+        The file is missing, damaged or truncated, its image larger than the limit, or neither grey nor RGB.
+    """
+    with _first_page(path) as page:
+        # Of smaller versions and masks there may be any number.
+        others = [other for other in page.parent.pages[:_LOOKED_AT] if other.index != page.index]
+        kinds = [other.subfiletype & (_REDUCED | _MASK) for other in others]
+        if 0 in kinds:
+            warnings.warn(f"{path}: holds several images, of which the first is read", DataWarning, stacklevel=2)
+        if _MASK in kinds:
+            warnings.warn(
+                f"{path}: holds a mask in a page of its own, which is not read; write it as an alpha channel or nodata value, or give it as a picture",
+                DataWarning,
+                stacklevel=2,
+            )
+        samples, nodata, alpha = _samples(page, path, mapped), _nodata(page, path), _has_alpha(page)
+        turned = page.photometric == _WHITE and samples.dtype.kind == "u"
+    valid = None
+    if alpha:
+        valid = samples[..., -1] > 0
+    if samples.ndim == 3:
+        samples = np.ascontiguousarray(samples[..., 0] if samples.shape[2] == 2 else samples[..., :3])
+    if nodata is not None:
+        with np.errstate(over="ignore"):  # rounded to float32, the lowest number may be -inf
+            known = samples != samples.dtype.type(nodata)
+        known = known if known.ndim == 2 else known.any(axis=2)
+        valid = known if valid is None else valid & known
+    if turned:
+        samples = np.iinfo(samples.dtype).max - samples
+    return samples, valid
+
+
+def holds_floats(path: PathLike) -> bool:
+    """Whether the samples of a TIFF file are floats; its pixels are not read."""
+    with _first_page(path) as page:
+        return page.dtype is not None and page.dtype.kind == "f"
+
+
+def read_valid(path: PathLike) -> Mask | None:
+    """The pixels of a TIFF file that hold data, as of `read_tiff`, read only where the file has an alpha channel or a nodata value."""
+    with _first_page(path) as page:
+        told = _has_alpha(page) or _nodata(page, path) is not None
+    return read_tiff(path)[1] if told else None
+
+
+def geo_tags(path: PathLike) -> GeoTags:
+    """The GeoTIFF tags of a file, which place its pixels on the ground; empty for a file of another kind."""
+    if not is_tiff(path):
+        return ()
+    with _first_page(path) as page:
+        found = [page.tags[code] for code in _GEOTIFF if code in page.tags]
+        return [
+            # Text of other alphabets is against the format, and is not written.
+            (tag.code, int(tag.dtype), 0, tag.value.encode("ascii", "replace").decode())
+            if isinstance(tag.value, str)
+            else (tag.code, int(tag.dtype), tag.count, tag.value)
+            for tag in found
+        ]
+
+
+def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags = ()) -> None:
+    """Write a map or image, float32 ``(rows, columns[, 3])``, as a TIFF file of floats with GeoTIFF tags; NaN stays, and is said to be the nodata value."""
+    import tifffile
+
+    file = io.BytesIO()
+    extra: list[Any] = [*((*tag, True) for tag in tags), (_NODATA, "s", 0, "nan", True)]
+    tifffile.imwrite(
+        file, array, photometric="rgb" if array.ndim == 3 else "minisblack", metadata=None, software=False, extratags=extra
+    )
+    write_bytes(path, file.getvalue())
+
+
+@contextlib.contextmanager
+def _first_page(path: PathLike) -> Iterator[Any]:
+    """The first page of a file that holds an image at full size, as tifffile knows it, of a size that may be read."""
+    import tifffile
+
+    check_file(path)
+    try:
+        with tifffile.TiffFile(path) as file:
+            pages: list[Any] = file.pages[:_LOOKED_AT]
+            page = next((page for page in pages if not page.subfiletype & (_REDUCED | _MASK)), file.pages[0])
+            _check(page, file.filehandle.size, path)
+            yield page
+    except (StereoFrameworkError, MemoryError, Warning):
+        raise
+    except Exception as error:  # whatever its parser raises on bytes that are no TIFF
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DataError(f"{path}: is damaged, truncated or no image: {reason}") from None
+
+
+def _check(page: Any, size: int, path: PathLike) -> None:
+    """Raise DataError for an image that is not read, before memory is taken for it."""
+    columns, rows, bands = page.imagewidth, page.imagelength, page.samplesperpixel
+    for wide, high in ((columns, rows), (page.tilewidth, page.tilelength)):
+        limits.check_pixels(wide, high, path)
+    if columns < 1 or rows < 1 or page.imagedepth != 1:
+        raise DataError(f"{path}: is damaged, truncated or no image: it says {columns}x{rows}x{page.imagedepth} pixels")
+    if bands not in (1, 2, 3, 4) or (bands == 4 and page.photometric == _GREY):
+        raise DataError(
+            f"{path}: has {bands} bands; expected grey or RGB, with or without alpha: write the bands that are meant into a file"
+        )
+    ends = [at + count for at, count in zip(page.dataoffsets, page.databytecounts, strict=True)]
+    parts = math.prod(page.chunked)
+    if len(ends) < parts:
+        raise DataError(f"{path}: is damaged: it says where {len(ends)} of the {parts} parts of its image are")
+    if not ends or max(ends) > size:
+        raise DataError(f"{path}: is truncated: its pixels end at byte {max(ends, default=0)}, the file at {size}")
+
+
+def _samples(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
+    """All samples, ``(rows, columns[, bands])``, colours in RGB order."""
+    if page.compression == _NOT_COMPRESSED and page.photometric in _AS_STORED and page.bitspersample in _WHOLE_BYTES:
+        if page.dtype is None or page.dtype.kind not in "uif":
+            raise DataError(f"{path}: holds {page.dtype or 'unknown'} samples; expected real numbers")
+        return _as_they_stand(page, path, mapped)
+    bands, bits = page.samplesperpixel, page.bitspersample
+    apart = page.planarconfig == _SEPARATE and bands > 1
+    # OpenCV reads the first page, and mixes separate bands of more than 8 bits up.
+    array = None if page.index or (apart and bits > 8) else decode(_without_changes(page, path), path)
+    if array is not None and array.shape[:2] != (page.imagelength, page.imagewidth):
+        raise DataError(
+            f"{path}: is damaged: of {page.imagewidth}x{page.imagelength} pixels {array.shape[1]}x{array.shape[0]} are there"
+        )
+    if array is not None and bits in _WHOLE_BYTES and page.dtype is not None:
+        if page.dtype.kind in "ui" and array.dtype.kind in "ui" and array.itemsize == page.dtype.itemsize:
+            array = array.view(page.dtype)  # OpenCV has not all of them with and without sign
+        # Where OpenCV cannot hold what is stored it makes one grey of several bands, or 8 bits of 16.
+        array = array if array.dtype == page.dtype else None
+    if array is None or (page.photometric != _PALETTE and array.shape[2:] != ((bands,) if bands > 1 else ())):
+        kinds = ", ".join(str(getattr(kind, "name", kind)) for kind in (page.compression, page.photometric))
+        kinds += f", {bands}{' separate' * apart} bands of {bits} bits" if bands > 1 else f", {bits} bits"
+        raise DataError(
+            f"{path}: is damaged, truncated or of a kind that is not read ({kinds}); "
+            "write it without compression, as 'gdal_translate -co COMPRESS=NONE -co NBITS=16' does"
+        )
+    return array if array.ndim == 2 else array[..., [2, 1, 0, 3][: array.shape[2]]]
+
+
+def _without_changes(page: Any, path: PathLike) -> bytearray:
+    """A file with tags by which OpenCV gives the samples as they are stored: it would turn images, turn greys round, and multiply colours by alpha."""
+    data = bytearray(read_bytes(path))
+    becomes = {_ORIENTATION: 1}
+    if page.photometric == _WHITE:
+        becomes[_PHOTOMETRIC] = _GREY
+    if _UNASSOCIATED in page.extrasamples:
+        becomes[_EXTRA] = _ASSOCIATED
+    for code, value in becomes.items():
+        tag = page.tags.get(code)
+        if tag is None:
+            continue
+        if int(tag.dtype) != _SHORT or tag.count != 1:
+            raise DataError(f"{path}: is damaged: tag {code} is not one number of 16 bits")
+        struct.pack_into(page.parent.byteorder + "H", data, tag.valueoffset, value)
+    return data
+
+
+def _as_they_stand(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
+    import tifffile
+
+    if mapped and page.is_memmappable:
+        # Writing changes the memory alone.
+        array = np.asarray(tifffile.memmap(path, page=page.index, mode="c"))
+    else:
+        array = page.asarray(maxworkers=1)
+    array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    bands = page.samplesperpixel
+    array = array.reshape(-1, page.imagelength, page.imagewidth) if page.planarconfig == _SEPARATE else array
+    if page.planarconfig == _SEPARATE:
+        return array[0] if bands == 1 else np.moveaxis(array, 0, -1)
+    return array.reshape(page.imagelength, page.imagewidth, *([bands] if bands > 1 else []))
+
+
+def _has_alpha(page: Any) -> bool:
+    """Whether the last band is transparency. Files of four bands that do not say what the fourth is are taken for RGBA, as OpenCV writes them."""
+    if page.photometric not in _AS_STORED or page.samplesperpixel not in (2, 4):
+        return False
+    return not page.extrasamples or int(page.extrasamples[0]) in (_ASSOCIATED, _UNASSOCIATED)
+
+
+def _nodata(page: Any, path: PathLike) -> float | None:
+    """The value that GDAL's tag says, where samples can have it."""
+    tag = page.tags.get(_NODATA)
+    try:
+        value = float(str(tag.value).strip("\0 ")) if tag is not None else np.nan
+    except ValueError:
+        return None
+    if page.dtype is None or np.isnan(value):  # NaN needs no telling
+        return None
+    if page.dtype.kind in "ui":
+        limit = np.iinfo(page.dtype)
+        if not value.is_integer() or not limit.min <= value <= limit.max:
+            return None
+    if page.photometric not in _AS_STORED or page.bitspersample not in _WHOLE_BYTES:
+        raise DataError(
+            f"{path}: has a nodata value, {value:g}, which is lost where {getattr(page.photometric, 'name', page.photometric)} of {page.bitspersample} bits "
+            "becomes intensities; write it as grey or RGB of 8, 16 or 32 bits"
+        )
+    return value

@@ -1,0 +1,339 @@
+"""TIFF files of the satellites' and mapping world, written by tifffile and OpenCV; what is written is read by Pillow."""
+
+import mmap
+import struct
+import warnings
+
+import cv2
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from stereo_framework.datasets import pair_scene
+from stereo_framework.errors import DataError, DataWarning, ParameterError
+from stereo_framework.io import geo_tags, read_alpha, read_disparity, read_grey, read_image, write_disparity
+from stereo_framework.io.images import map_image
+from stereo_framework.io.map_files import read_map
+from stereo_framework.limits import pixels
+
+RANDOM = np.random.default_rng(5)
+NODATA = 42113
+GEO = [
+    (33550, 12, 3, (0.5, 0.5, 0.0), True),
+    (33922, 12, 6, (0.0, 0.0, 0.0, 350000.0, 5600000.0, 0.0), True),
+    (34735, 3, 8, (1, 1, 0, 1, 3072, 0, 1, 32633), True),
+    (34736, 12, 1, (6378137.0,), True),
+    (34737, 2, 0, "UTM 33N|", True),
+]
+
+
+def made(dtype, *bands):
+    return RANDOM.integers(0, 250, (17, 33, *bands)).astype(dtype)
+
+
+def written(path, array, **options):
+    tifffile.imwrite(path, array, metadata=None, **{"photometric": "rgb" if array.ndim == 3 else "minisblack", **options})
+    return path
+
+
+def told(value):
+    return [(NODATA, 2, 0, str(value), True)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"byteorder": ">"},
+        {"bigtiff": True},
+        {"rowsperstrip": 5},
+        {"tile": (16, 16)},
+        {"compression": "zlib"},
+        {"compression": "zlib", "tile": (16, 16)},
+    ],
+)
+@pytest.mark.parametrize("dtype", ["u1", "u2", "i2", "f4", "f8"])
+def test_every_way_to_store_an_image_gives_the_same(tmp_path, options, dtype):
+    samples = made(dtype)
+    image = read_image(written(tmp_path / "a.tif", samples, **options))
+    assert image.dtype == (np.uint8 if dtype == "u1" else np.float32)
+    np.testing.assert_array_equal(image, (samples / 257).astype(np.float32) if dtype == "u2" else samples)
+
+
+@pytest.mark.parametrize("options", [{}, {"planarconfig": "separate"}, {"compression": "zlib"}])
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+def test_colours(tmp_path, options, dtype):
+    samples = made(dtype, 3)
+    stored = samples.transpose(2, 0, 1) if "planarconfig" in options else samples
+    np.testing.assert_array_equal(read_image(written(tmp_path / "a.tif", stored, photometric="rgb", **options)), samples)
+
+
+def test_alpha_channels(tmp_path):
+    samples = made("u1", 4)
+    samples[..., 3] = np.where(samples[..., 3] % 2, 255, 0)
+    path = written(tmp_path / "a.tif", samples, extrasamples=["unassalpha"])
+    np.testing.assert_array_equal(read_image(path), samples[..., :3])
+    np.testing.assert_array_equal(read_alpha(path), samples[..., 3] > 0)
+    # A fourth band that is something else, as near infrared, is left out.
+    path = written(tmp_path / "b.tif", samples, extrasamples=["unspecified"])
+    assert read_alpha(path) is None
+    np.testing.assert_array_equal(read_image(path), samples[..., :3])
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "i2", "f4"])
+def test_the_nodata_value_marks_pixels_without_data(tmp_path, dtype):
+    samples = made(dtype)
+    samples[2:5, 7:9] = 251
+    path = written(tmp_path / "a.tif", samples, extratags=told(251))
+    scene = pair_scene(path, written(tmp_path / "b.tif", made(dtype)), None)
+    np.testing.assert_array_equal(scene.valid(0), samples != 251)
+    assert scene.valid(1) is None
+    # What holds nothing is filled from its row.
+    assert np.isfinite(scene.reference).all()
+    assert scene.reference.max() < 251
+
+
+def test_nodata_of_all_channels(tmp_path):
+    samples = made("u1", 3)
+    samples[1, 2], samples[3, 4, :2] = 0, 0
+    samples[3, 4, 2] = 9
+    valid = read_alpha(written(tmp_path / "a.tif", samples, extratags=told(0)))
+    assert not valid[1, 2]
+    assert valid[3, 4]
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("u1", -9999), ("u1", "nan"), ("u1", "none"), ("u2", 0.5), ("f4", "nan")])
+def test_nodata_that_no_sample_can_have(tmp_path, dtype, value):
+    assert read_alpha(written(tmp_path / "a.tif", made(dtype), extratags=told(value))) is None
+
+
+def test_the_lowest_float_as_gdal_writes_it(tmp_path):
+    samples = made("f4")
+    samples[0, 0] = np.finfo(np.float32).min
+    image = read_image(written(tmp_path / "a.tif", samples, extratags=told("-3.40282346638529e+38")))
+    assert np.argwhere(np.isnan(image)).tolist() == [[0, 0]]
+
+
+def is_mapped(image):
+    while isinstance(image, np.ndarray):
+        image = image.base
+    return isinstance(image, mmap.mmap)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+def test_images_of_pairs_are_mapped_from_files(tmp_path, dtype):
+    samples = made(dtype)
+    path = written(tmp_path / "a.tif", samples)
+    image = map_image(path)
+    assert is_mapped(image)
+    assert is_mapped(pair_scene(path, path, None).frames[0].load())
+    image[:] = 7
+    np.testing.assert_array_equal(map_image(path), samples)
+
+
+def test_an_image_outlives_its_file(tmp_path):
+    # Looking at what was mapped of a file that became shorter would end the interpreter.
+    image = read_image(written(tmp_path / "a.tif", made("u1")))
+    assert not is_mapped(image)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("orientation", [2, 6])
+def test_orientation_tags_are_ignored(tmp_path, options, dtype, orientation):
+    samples = made(dtype)
+    path = written(tmp_path / "a.tif", samples, extratags=[(274, 3, 1, orientation, True)], **options)
+    np.testing.assert_array_equal(read_image(path), (samples / 257).astype(np.float32) if dtype == "u2" else samples)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
+@pytest.mark.parametrize("extra", ["assocalpha", "unassalpha"])
+def test_colours_are_not_multiplied_by_alpha(tmp_path, options, extra):
+    samples = made("u1", 4)
+    path = written(tmp_path / "a.tif", samples, extrasamples=[extra], **options)
+    np.testing.assert_array_equal(read_image(path), samples[..., :3])
+    np.testing.assert_array_equal(read_alpha(path), samples[..., 3] > 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}])
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+def test_samples_of_which_none_is_white(tmp_path, options, dtype):
+    samples = made(dtype)
+    largest = np.iinfo(dtype).max
+    path = written(tmp_path / "a.tif", largest - samples, photometric="miniswhite", extratags=told(largest - 3), **options)
+    np.testing.assert_array_equal(read_image(path), (samples / 257).astype(np.float32) if dtype == "u2" else samples)
+    np.testing.assert_array_equal(read_alpha(path), samples != 3)
+
+
+def test_one_bit(tmp_path):
+    white = made("u1") > 99
+    for photometric in ("minisblack", "miniswhite"):
+        path = written(tmp_path / "a.tif", white if photometric == "minisblack" else ~white, photometric=photometric)
+        np.testing.assert_array_equal(read_image(path), white * np.uint8(255))
+
+
+def test_nodata_of_a_palette_is_refused(tmp_path):
+    colours = np.tile(np.arange(256, dtype=np.uint16) * 257, (3, 1))
+    path = written(tmp_path / "a.tif", made("u1"), photometric="palette", colormap=colours, extratags=told(3))
+    with pytest.raises(
+        DataError, match=r"a\.tif: has a nodata value, 3, which is lost where PALETTE of 8 bits becomes intensities; write"
+    ):
+        read_image(path)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "i2", "f4"])
+@pytest.mark.parametrize("bands", [2, 3])
+@pytest.mark.parametrize("planes", ["contig", "separate"])
+def test_several_compressed_bands_are_right_or_refused(tmp_path, dtype, bands, planes):
+    samples = made(dtype, bands)
+    for photometric in ["minisblack", "rgb"][: bands - 1]:
+        options = {"extrasamples": ["unassalpha"]} if bands == 2 else {}
+        stored = samples if planes == "contig" else samples.transpose(2, 0, 1)
+        path = written(tmp_path / "a.tif", stored, photometric=photometric, planarconfig=planes, compression="zlib", **options)
+        # What OpenCV reads as it is.
+        if bands == 3 and (
+            (photometric == "rgb" and (planes == "contig" or dtype == "u1")) or (planes, dtype) == ("contig", "f4")
+        ):
+            np.testing.assert_array_equal(read_image(path), (samples / 257).astype(np.float32) if dtype == "u2" else samples)
+            continue
+        with pytest.raises(
+            DataError,
+            match=rf"not read \(ADOBE_DEFLATE, {photometric.upper()}, {bands} (separate )?bands of [0-9]+ bits\); write it",
+        ):
+            read_image(path)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
+def test_grey_and_alpha(tmp_path, dtype):
+    samples = made(dtype, 2)
+    path = written(tmp_path / "a.tif", samples, photometric="minisblack", planarconfig="contig", extrasamples=["unassalpha"])
+    np.testing.assert_array_equal(read_alpha(path), samples[..., 1] > 0)
+
+
+def test_other_pages(tmp_path):
+    path, image = tmp_path / "a.tif", made("u1")
+    with tifffile.TiffWriter(path) as file:
+        file.write(image[::2, ::2], photometric="minisblack", metadata=None, subfiletype=1)
+        file.write(image, photometric="minisblack", metadata=None)
+    np.testing.assert_array_equal(read_image(path), image)
+    np.testing.assert_array_equal(map_image(path), image)
+    with tifffile.TiffWriter(path) as file:
+        file.write(image, photometric="minisblack", metadata=None)
+        file.write(image > 99, photometric="miniswhite", metadata=None, subfiletype=4)
+    with pytest.warns(
+        DataWarning, match=r"a\.tif: holds a mask in a page of its own, which is not read; write it as an alpha channel"
+    ):
+        np.testing.assert_array_equal(read_image(path), image)
+
+
+def test_strips_that_are_nowhere(tmp_path):
+    path = written(tmp_path / "a.tif", made("u1"), rowsperstrip=5)
+    data = path.read_bytes()
+    with tifffile.TiffFile(path) as file:
+        at = file.pages[0].tags["ImageLength"].valueoffset
+    path.write_bytes(data[:at] + struct.pack("<H", 21) + data[at + 2 :])
+    with pytest.raises(DataError, match=r"a\.tif: is damaged: it says where 4 of the 5 parts of its image are"):
+        read_image(path)
+
+
+def test_a_wrong_limit_is_no_damaged_file(tmp_path, monkeypatch):
+    path = written(tmp_path / "a.tif", made("u1"))
+    monkeypatch.setenv("STEREO_MAX_PIXELS", "abc")
+    with pytest.raises(ParameterError, match="STEREO_MAX_PIXELS: 'abc' is not a whole number"):
+        read_image(path)
+
+
+def test_text_that_is_against_the_format(tmp_path):
+    path = written(tmp_path / "a.tif", made("u1"), extratags=[(34737, 7, 5, b"n\xe9e |", True)])
+    data = path.read_bytes()
+    at = data.index(struct.pack("<HH", 34737, 7))
+    path.write_bytes(data[: at + 2] + struct.pack("<H", 2) + data[at + 4 :])
+    write_disparity(tmp_path / "d.tif", made("f4"), tags=geo_tags(path))
+    assert [tag[3] for tag in geo_tags(tmp_path / "d.tif")] == ["n?e |"]
+
+
+def test_several_images(tmp_path):
+    path, first = tmp_path / "a.tif", made("u1")
+    with tifffile.TiffWriter(path) as file:
+        file.write(first, photometric="minisblack", metadata=None)
+        file.write(first[::2, ::2], photometric="minisblack", metadata=None, subfiletype=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(read_image(path), first)  # a smaller version of it is no other image
+    with tifffile.TiffWriter(path, append=True) as file:
+        file.write(first + 1, photometric="minisblack", metadata=None)
+    with pytest.warns(DataWarning, match=r"a\.tif: holds several images, of which the first is read"):
+        np.testing.assert_array_equal(read_image(path), first)
+
+
+@pytest.mark.parametrize(
+    ("array", "options", "said"),
+    [
+        (
+            np.zeros((6, 8, 5), np.uint8),
+            {"photometric": "minisblack", "planarconfig": "contig"},
+            "has 5 bands; expected grey or RGB",
+        ),
+        (
+            np.zeros((6, 8, 4), np.uint8),
+            {"photometric": "minisblack", "planarconfig": "contig"},
+            "has 4 bands; expected grey or RGB",
+        ),
+        (np.zeros((6, 8), np.complex64), {}, "holds complex64 samples; expected real numbers"),
+        (np.zeros((60, 80), np.uint8), {}, "says 80x60 pixels; at most 1000 are read"),
+        (np.zeros((6, 8), np.uint8), {"tile": (64, 64)}, "says 64x64 pixels; at most 1000 are read"),
+    ],
+)
+def test_images_that_are_not_read(tmp_path, array, options, said):
+    path = written(tmp_path / "a.tif", array, **options)
+    with pixels(1000), pytest.raises(DataError, match=said):
+        read_image(path)
+
+
+def test_a_compression_that_nobody_here_knows(tmp_path):
+    path = written(tmp_path / "a.tif", made("u1"), compression="zlib")
+    data = path.read_bytes()
+    with tifffile.TiffFile(path) as file:
+        at = file.pages[0].tags["Compression"].valueoffset
+    path.write_bytes(data[:at] + (50001).to_bytes(2, "little") + data[at + 2 :])
+    with pytest.raises(
+        DataError, match=r"not read \(WEBP, MINISBLACK, 8 bits\); write it without compression, as 'gdal_translate"
+    ):
+        read_image(path)
+
+
+def test_maps_keep_the_place_on_the_ground(tmp_path):
+    image = written(tmp_path / "image.tif", made("u2"), extratags=GEO)
+    disparity = made("f4") - 100
+    disparity[3, 4] = np.nan
+    write_disparity(tmp_path / "d.tif", disparity, tags=geo_tags(image))
+    with Image.open(tmp_path / "d.tif") as read:
+        np.testing.assert_array_equal(np.asarray(read), disparity)
+        found = dict(read.tag_v2)
+    for code, _, _, value, _ in GEO:
+        assert found[code] == (value[0] if code == 34736 else value)
+    assert found[NODATA] == "nan"
+    np.testing.assert_array_equal(read_disparity(tmp_path / "d.tif"), disparity)
+    assert geo_tags(written(tmp_path / "b.tif", made("u1"))) == []
+    cv2.imwrite(str(tmp_path / "c.png"), made("u1"))
+    assert geo_tags(tmp_path / "c.png") == ()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+def test_maps_of_whole_numbers_with_nodata(tmp_path, dtype):
+    grey = made(dtype) + 1
+    grey[2] = np.iinfo(dtype).max
+    path = written(tmp_path / "d.tif", grey.astype(dtype), extratags=told(np.iinfo(dtype).max))
+    wanted = np.where(np.arange(17)[:, None] == 2, np.nan, grey / 4).astype(np.float32)
+    np.testing.assert_array_equal(read_disparity(path, scale=4), wanted)
+    np.testing.assert_array_equal(read_map(path, pair_scene(path, path, None), scale=4), wanted)
+
+
+def test_maps_and_masks(tmp_path):
+    disparity = made("f4")
+    disparity[2] = -9999
+    read = read_disparity(written(tmp_path / "d.tif", disparity, extratags=told(-9999)))
+    np.testing.assert_array_equal(read, np.where(disparity == -9999, np.nan, disparity))
+    with pytest.raises(DataError, match="holds int16 samples; expected 8 or 16 bits"):
+        read_grey(written(tmp_path / "g.tif", made("i2")))
