@@ -97,13 +97,14 @@ def print_results(
     errors: bool = True,
     protocol: bool = False,
     data: Path | None = None,
-    most: int | None = None,
+    part: slice = slice(None),
     averaged: bool = True,
 ) -> list[Result]:
     """Print results, one table for each protocol and what it is, in short or whole, under it, then warnings and, if wanted, errors.
 
-    A table over several scenes ends with the average that the protocol prescribes, over all results, also where just the first `most` of each
-    protocol are printed. Those that are printed are returned.
+    Where just a `part` of each protocol's rows is printed, the columns and what is best are those of all of its results, and protocols
+    without rows there are left out. A table over several scenes ends with all averages that the protocol prescribes, over all results.
+    The results that are printed are returned.
     """
     from stereo_framework.tables.averages import averages
     from stereo_framework.tables.tables import listing
@@ -113,8 +114,10 @@ def print_results(
     printed: list[Result] = []
     for text in dict.fromkeys(r.protocol_text for r in results):
         same, own = ([r for r in these if r.protocol_text == text] for these in (results, means))
-        table = listing([*same[:most], *own], columns)
-        printed += same[:most]
+        if not same[part]:
+            continue
+        table = listing([*same, *own], columns).rows_of([*range(len(same))[part], *range(len(same), len(same) + len(own))])
+        printed += same[part]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text, protocol))
     warned: dict[tuple[str, str], list[str]] = {}

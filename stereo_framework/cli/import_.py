@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, short
 
 
 def import_(
@@ -25,10 +26,20 @@ def import_(
     """
     import yaml
 
+    from stereo_framework import limits
     from stereo_framework.io import file_stem, write_own
     from stereo_framework.script.legacy_file import convert
 
-    scripts = convert(old, lambda line: print(f"note: {line}", file=sys.stderr))
+    told = itertools.count(1)
+
+    def tell(line: str) -> None:
+        # A file that is no script at all has something wrong in each of its lines, and anything in them.
+        if (number := next(told)) <= limits.FAULTS:
+            print(f"note: {short(line if line.isprintable() else repr(line), 300)}", file=sys.stderr)
+        elif number == limits.FAULTS + 1:
+            print("note: further lines cannot be carried over either", file=sys.stderr)
+
+    scripts = convert(old, tell)
     if out is None and len(scripts) > 1:
         raise ParameterError(f"{old} becomes {len(scripts)} scripts ({', '.join(scripts)}); give --out DIR for a file each")
     for scene, script in scripts.items():

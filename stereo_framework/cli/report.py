@@ -14,6 +14,7 @@ def report(
     folder: Path,
     out: Path | None = None,
     limit: Annotated[int, typer.Option(min=0)] = 1000,
+    page: Annotated[int, typer.Option(min=1)] = 1,
     single_file: SingleFile = False,
     data: Data = None,
 ) -> int:
@@ -29,10 +30,14 @@ def report(
         The page to write; default: report.html in the folder. Its pictures lie beside it, in the folder assets.
     limit
         Most results in a table or list of the page; 0: all. The summary is of all in any case.
+    page
+        Which results these are, where there are more: 2 shows the next --limit of them.
     """
     from stereo_framework.page.run_page import run_page
+    from stereo_framework.sweep.store import uncollected
 
     path = out or folder / "report.html"
-    run_page(folder, data=data, limit=limit).write(path, single_file=single_file)
+    with uncollected():
+        run_page(folder, data=data, limit=limit, page=page).write(path, single_file=single_file)
     print(f"page: {path}")
     return 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +36,7 @@ def results(
     best: Annotated[str | None, typer.Option(metavar="STATISTIC")] = None,
     top: Annotated[int | None, typer.Option(min=1)] = None,
     limit: Annotated[int, typer.Option(min=0)] = 200,
+    page: Annotated[int, typer.Option(min=1)] = 1,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str | None = None,
     output: Path | None = None,
@@ -70,6 +72,8 @@ def results(
         How many of the best to list; default 1.
     limit
         Most rows of a printed table; 0: all. Files and formats for machines hold all rows.
+    page
+        Which rows of a longer one: 2 shows the next --limit of them.
     every
         Results of earlier scripts in this folder too.
     format
@@ -84,6 +88,7 @@ def results(
         Save what can be read of damaged results to this new folder, and do nothing else.
     """
     from stereo_framework.sweep import Store
+    from stereo_framework.sweep.store import uncollected
     from stereo_framework.tables.results import Results
 
     if salvage is not None:
@@ -97,27 +102,49 @@ def results(
             raise ParameterError("--plots goes with --where and --all only; what is drawn stands in the script's 'report'")
         _write_plots(found, folder)
     else:
-        table = _summary(found, group, rows, columns, value, best, top, sort)
-        count = len(found if table is None else table.rows)
-        most = limit if limit and kind == "table" and output is None else count
+        with uncollected():
+            table = _summary(found, group, rows, columns, value, best, top, sort)
+        whole = kind != "table" or output is not None or not limit
+        if whole and page > 1:
+            raise ParameterError("--page: goes with printed tables and a --limit; files and formats for machines hold all rows")
+        # Each protocol has a table of its own.
+        counts = Counter(r.protocol_text for r in found) if table is None else {"": len(table.rows)}
+        part, told = _page(page, 0 if whole else limit, counts)
         with _target(None if kind == "parquet" else output):
             if table is None:
-                count, most = (
-                    len(found),
-                    print_all(found.sort(*_names(sort)), _names(columns), kind, output, protocol=protocol, most=limit),
-                )
+                print_all(found.sort(*_names(sort)), _names(columns), kind, output, protocol=protocol, part=part)
                 if kind == "table":
                     print(f"{len(found)} results")
             else:
-                shown = table if most >= count else table.first(most)
-                _print_table(shown, kind, output, {r.protocol_text for r in found}, protocol)
-        if most < count:
-            print(f"the first {most} of {count} rows; --limit 0 shows all")
+                _print_table(
+                    table.rows_of(range(len(table.rows))[part]), kind, output, {r.protocol_text for r in found}, protocol
+                )
+        if told:
+            print(told)
         if output is not None:
             print(f"{len(found)} results in {output}")
     if lacking:
         print(lacking, file=sys.stderr)
     return 0
+
+
+def _page(page: int, limit: int, counts: Mapping[str, int]) -> tuple[slice, str]:
+    """The rows of a page of tables, and what is told of the others; all where there is no limit, or none is longer."""
+    count = max(counts.values(), default=0)
+    if not limit or (page == 1 and count <= limit):
+        return slice(None), ""
+    pages = max(1, -(-count // limit))
+    if page > pages:
+        raise ParameterError(f"--page {page}: there {'is 1 page' if pages == 1 else f'are {pages} pages'} of up to {limit} rows")
+    first, last = (page - 1) * limit, page * limit
+    # Those of fewer pages have no rows on this one.
+    which = []
+    for text, n in counts.items():
+        if n > first:
+            rows = f"the first {min(last, n)} of {n} rows" if page == 1 else f"rows {first + 1} to {min(last, n)} of {n}"
+            which.append(rows + f" of {text.partition(':')[0]}" * (len(counts) > 1))
+    more = f"--page {page + 1} shows the next, --limit 0 all" if page < pages else "--limit 0 shows all"
+    return slice(first, last), f"{', '.join(which)}; {more}"
 
 
 def _salvaged(folder: Path, new: Path) -> int:
@@ -201,9 +228,9 @@ def print_all(
     *,
     protocol: bool = False,
     data: Path | None = None,
-    most: int | None = None,
-) -> int:
-    """Results: all they hold for machines; for people a table a protocol, of its first `most` rows if any, with its average over the scenes. How many were printed."""
+    part: slice = slice(None),
+) -> None:
+    """Results: all they hold for machines; for people a table a protocol, of a `part` of its rows, with its average over the scenes."""
     from stereo_framework.tables.averages import averages
     from stereo_framework.tables.formats import to_text, write_parquet
     from stereo_framework.tables.tables import listing, tidy, to_csv
@@ -215,13 +242,12 @@ def print_all(
     elif kind == "json":
         _output.print_json([r.record() for r in found])
     elif kind == "table":
-        return len(_output.print_results(found, columns, protocol=protocol, data=data, most=None if output else most or None))
+        _output.print_results(found, columns, protocol=protocol, data=data, part=part)
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
         every = [*found, *averages(found, data)]
         tables = (listing([r for r in every if r.protocol_text == text], columns) for text in protocols)
         print("\n".join(to_text(table, kind) for table in tables), end="")
-    return len(found)
 
 
 def _print_table(table: Table, kind: str, output: Path | None, texts: Collection[str], protocol: bool) -> None:

@@ -143,15 +143,17 @@ def run(
         _output.print_json([r.record() for r in results])
     else:
         wanted = columns.split(",") if columns else _output.measured(results, measure or [])
-        most, whole = None if out is None else _MOST_ROWS, len(results) == len(found)
+        part, whole = slice(None if out is None else _MOST_ROWS), len(results) == len(found)
         printed = _output.print_results(
-            results, wanted, errors=not hopeless, protocol=protocol, data=data, most=most, averaged=whole
+            results, wanted, errors=not hopeless, protocol=protocol, data=data, part=part, averaged=whole
         )
         if out is not None:
             if not whole:
                 print(f"averages over scenes are left out; stereo-framework results {out} tells them")
             if len(printed) < len(found):
-                print(f"the first {len(printed)} of {len(found)} rows; stereo-framework results {out} --limit 0 shows all")
+                print(
+                    f"the first {len(printed)} of {len(found)} rows; stereo-framework results {out} --page 2 shows more, --limit 0 all"
+                )
             kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
             print(f"{', '.join(kinds)} in {out}")
     if report and out is not None:

@@ -7,12 +7,13 @@ scenes are called ``FOLDER/name``. To add one, write the module and list it in `
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3, ready_made, scene_file
 from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
@@ -97,12 +98,21 @@ def scene_names(data: PathLike | None = None) -> tuple[str, ...]:
     data : path-like, optional
         As in `data_roots`.
     """
-    found = [f"{s.FOLDER}/{name}" for s, root in _places(data) for name in s.scene_names(root)]
+    return _full_names(_places(data))
+
+
+_Places: TypeAlias = list[tuple[DataSet, Path, Mapping[str, None]]]
+"""Data sets, the root where each lies, and its scenes there in their order."""
+
+
+def _places(data: PathLike | None) -> _Places:
+    there = ((s, root) for s in DATA_SETS for root in data_roots(data) if (root / s.FOLDER).is_dir())
+    return [(data_set, root, dict.fromkeys(data_set.scene_names(root))) for data_set, root in there]
+
+
+def _full_names(places: _Places) -> tuple[str, ...]:
+    found = (f"{data_set.FOLDER}/{name}" for data_set, _, names in places for name in names)
     return (*ready_made.scene_names(), *dict.fromkeys(found))
-
-
-def _places(data: PathLike | None) -> Iterator[tuple[DataSet, Path]]:
-    return ((data_set, root) for data_set in DATA_SETS for root in data_roots(data) if (root / data_set.FOLDER).is_dir())
 
 
 def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
@@ -132,15 +142,46 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
     >>> load_scene("synthetic/planes").reference.shape
     (240, 320, 3)
     """
+    return _loaded(name, data, functools.cache(lambda: _listed(data)))
+
+
+def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) -> list[Scene]:
+    """All scenes that names, data sets and patterns stand for, each once; the folders of data are looked through once.
+
+    Parameters
+    ----------
+    wanted : iterable of str or Scene
+        Names as `find_scenes` takes them; scenes stay as they are.
+    data : path-like, optional
+        As in `data_roots`.
+
+    Raises
+    ------
+    DataError
+        No scene of a name, or none fits a pattern.
+    """
+    listed = functools.cache(lambda: _listed(data))
+    found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, listed()[1])))
+    return [one if isinstance(one, Scene) else _loaded(one, data, listed) for one in found]
+
+
+def _listed(data: PathLike | None) -> tuple[_Places, tuple[str, ...]]:
+    places = _places(data)
+    return places, _full_names(places)
+
+
+def _loaded(name: PathLike, data: PathLike | None, listed: Callable[[], tuple[_Places, tuple[str, ...]]]) -> Scene:
+    """A scene by its name or file; data roots are `listed` for names alone."""
     if not str(name):
         raise DataError("the name of the scene is empty")
     if isinstance(name, str) and not name.endswith((".yaml", ".yml")):
-        full = _full_name(name, scene_names(data))
+        places, known = listed()
+        full = _full_name(name, known)
         if ready_made.is_built_in(full):
             return ready_made.load(full)
-        for data_set, root in _places(data):
+        for data_set, root, names in places:
             short = full.removeprefix(f"{data_set.FOLDER}/")
-            if full.startswith(f"{data_set.FOLDER}/") and short in data_set.scene_names(root):
+            if full.startswith(f"{data_set.FOLDER}/") and short in names:
                 return data_set.load(root, short)
     path = _expanded(name)
     try:
@@ -172,8 +213,11 @@ def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
     DataError
         No scene fits a pattern.
     """
+    return _found(name, scene_names(data))
+
+
+def _found(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     # Nobody means the large one by a folder or a pattern.
-    names = scene_names(data)
     usual = tuple(n for n in names if n != ready_made.LARGE)
     if set("*?[") & set(name):
         parts = name.split("/")

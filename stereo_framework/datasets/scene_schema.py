@@ -104,7 +104,8 @@ def _record(kind: type, value: Any, place: str, found: dict[str, str]) -> Any:
             made[key] = _record(part, item, f"{where}.", found) if part and item is not None else item
     wrong = parameter_faults(kind, made)
     for key in wrong:
-        where = f"{place}{key}"
+        # A fault is one line, whatever the key.
+        where = f"{place}{key if key.isprintable() else repr(key)}"
         if key not in legal:
             found[where] = f"unknown key; {nearest(key, legal, kind='keys')}"
         elif key not in value:

@@ -182,12 +182,8 @@ class Pipeline(Shown):
 
     def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
         """Files from outside that decide what stages do, by address, as of `Bound.files`."""
-        return {address: bound.files(scene) for address, bound in self._outside}
-
-    @functools.cached_property
-    def _outside(self) -> tuple[tuple[str, Bound], ...]:
         bounds = ((address, b.bound if isinstance(b, Weighted) else b) for address, b in self.stages())
-        return tuple((address, bound) for address, bound in bounds if bound.stage.files)
+        return {address: bound.files(scene) for address, bound in bounds if bound.stage.files}
 
     @functools.cached_property
     def compact(self) -> bool:
@@ -200,20 +196,15 @@ class Pipeline(Shown):
             if b.stage.slot in _OF_VOLUMES or {"volume", "raw"} & {*b.stage.data, *b.stage.other_needs}
         )
 
+    @functools.cached_property
+    def _schemed(self) -> tuple[Bound, Pipeline]:
+        """The first scheme and the method that it runs; the same object each time, as a sweep tells steps apart by what they run."""
+        return self.scheme[0], replace(self, scheme=self.scheme[1:])
+
     def links(self, *, both: bool = False) -> list[Link]:
         """The steps in running order, for one view or for both; see `running_order`."""
-        return self._links(both=True) if both else self._usual_links
-
-    @functools.cached_property
-    def _usual_links(self) -> list[Link]:
-        # A sweep asks for them again and again.
-        return self._links(both=False)
-
-    def _links(self, *, both: bool) -> list[Link]:
         if self.scheme:
-            inner = replace(self, scheme=self.scheme[1:])
-            work = (self.scheme[0], inner)
-            return [Link(f"scheme.{self.scheme[0].stage.name}", work, BOTH if both else REFERENCE)]
+            return [Link(f"scheme.{self.scheme[0].stage.name}", self._schemed, BOTH if both else REFERENCE)]
         steps: list[tuple[str, Any]] = [("alternatives", self.alternatives)] if self.alternatives else []
         stages = [(address, b) for address, b in self.own_stages() if b.stage.slot != "matching_cost"]
         for i, (address, bound) in enumerate(stages):

@@ -62,6 +62,11 @@ class Cell:
         known = value is not None and not math.isnan(value)
         return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)
 
+    def classes(self, key: bool) -> str:
+        """What the page's styles tell cells by; `key`: it tells what its row is about."""
+        mark = self.mark and ("best" if self.mark == "best" else "bad")
+        return " ".join(filter(None, ("key" * key, mark, "long" * (len(self.text) > 40), "none" * (self.text == "-"))))
+
 
 @dataclass(frozen=True)
 class PageTable:

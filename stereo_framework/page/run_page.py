@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -42,7 +41,7 @@ MOST_RESULTS = 1000
 """Rows of a table of results, unless asked otherwise: more make a page that takes seconds to open."""
 
 
-def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOST_RESULTS) -> Page:
+def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOST_RESULTS, page: int = 1) -> Page:
     """The page of an output folder.
 
     Parameters
@@ -53,16 +52,26 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         Data root, for truth and images of the maps; default: as of `load_scene`. Scenes that are in no data set were copied by the run.
     limit : int
         Most results in a table or list; 0: all.
+    page : int
+        Which results these are, where there are more: 2 shows the next `limit` of them.
 
     Raises
     ------
     DataError
         No results there.
+    ParameterError
+        There are not that many pages.
     """
     folder = Path(folder)
     with Store(folder) as store:
         results, lacking = store.results(), store.lacking()
-    names, most = setting_names(results), limit or len(results)
+    names, most = setting_names(results), limit or max(1, len(results))
+    pages = max(1, -(-len(results) // most))
+    if not 1 <= page <= pages:
+        raise ParameterError(
+            f"page {page}: there {'is 1 page' if pages == 1 else f'are {pages} pages'} of up to {_count(most, 'result')}"
+        )
+    part = slice((page - 1) * most, page * most)
     protocols = [[r for r in results if r.protocol_text == text] for text in dict.fromkeys(r.protocol_text for r in results)]
     order: list[str] = []
     summary: list[Block] = []
@@ -84,15 +93,19 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
-        Section("All results", [_listing(same, averages(same, data), most) for same in protocols]),
-        Section("Times", [_times(results[:most], names[:most])]),
-        Section("Behind the numbers", _details(folder, results[:most])),
+        Section("All results", [_listing(same, averages(same, data), results[part]) for same in protocols]),
+        Section("Times", [_times(results[part], names[part])]),
+        Section("Behind the numbers", _details(folder, results[part])),
     ]
     scenes, methods = (len(set(of)) for of in ([r.scene for r in results], names))
     counts = [_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))]
     lead = f"{', '.join(counts)}{f'; {lacking}' if lacking else ''}."
     if most < len(results):
-        lead += f" The best of all stand in the summary; tables of single results show the first {most}: 'report {folder} --limit 0' shows all."
+        which = f"{part.start + 1} to {min(part.stop, len(results))}" if part.start else f"the first {most}"
+        # Under a name of its own, so that it does not take the place of this one.
+        following = f"report {folder} --limit {most} --page {page + 1} --out {folder / f'report_{page + 1}.html'}"
+        more = f"'{following}' shows the next, " * (page < pages)
+        lead += f" The best of all stand in the summary; tables of single results show {which}: {more}'report {folder} --limit 0' shows all."
     return Page(f"Run: {folder.resolve().name}", lead, sections)
 
 
@@ -122,7 +135,8 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
         found = standings(results, measures, names)
-        tables = [_by_scene(results, names, found, k) for k in range(len(measures))]
+        seconds = _seconds(results, names)
+        tables = [_by_scene(found, k, seconds) for k in range(len(measures))]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, order), *others = tables
@@ -135,22 +149,27 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
 
 
-def _by_scene(results: Sequence[Result], names: Sequence[str], found: Standings, k: int) -> tuple[PageTable, list[str]]:
-    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first."""
+def _seconds(results: Sequence[Result], names: Sequence[str]) -> dict[str, float]:
+    """The mean time of matching of each method."""
+    found: dict[str, list[float]] = {}
+    for r, name in zip(results, names, strict=True):
+        if (seconds := r.matching_seconds) is not None:
+            found.setdefault(name, []).append(seconds)
+    return {name: fmean(taken) for name, taken in found.items()}
+
+
+def _by_scene(found: Standings, k: int, seconds: Mapping[str, float]) -> tuple[PageTable, list[str]]:
+    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first; `seconds` by method."""
     measure, direction = found.measures[k], better(found.measures[k])
     sign = -1 if direction == "higher" else 1
     mean, rank = found.means[:, k].tolist(), found.ranks[:, k].tolist()
     several = len(found.scenes) > 1
     order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
     kept = order[:_MOST_METHODS]
-    seconds: dict[str, list[float]] = {}
-    for r, name in zip(results, names, strict=True):
-        if r.matching_seconds is not None:
-            seconds.setdefault(name, []).append(r.matching_seconds)
     rows = []
     for i in kept:
-        taken = seconds.get(found.methods[i])
-        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, fmean(taken) if taken else math.nan]
+        taken = seconds.get(found.methods[i], math.nan)
+        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, taken]
         rows.append([v if math.isfinite(v) else None for v in numbers])
     short, scenes = short_names(found.scenes), len(found.scenes)
     header = ["method", *(short[s] for s in found.scenes), *["mean", "mean rank"] * several, "seconds"]
@@ -167,19 +186,20 @@ def _by_scene(results: Sequence[Result], names: Sequence[str], found: Standings,
     return PageTable(caption, header, cells, note), [found.methods[i] for i in order]
 
 
-def _listing(results: Sequence[Result], means: Sequence[Result], most: int) -> Block:
-    table = listing([*results, *means])
-    kept = [*range(min(most, len(results))), *range(len(results), len(results) + min(most, len(means)))]
-    texts = replace(table, rows=tuple(table.rows[i] for i in kept)).texts()
+def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence[Result]) -> Block:
+    """The table of those results of a protocol that are `shown`, the best of all marked, and of all means."""
+    there = set(map(id, shown))
+    own = [i for i, r in enumerate(results) if id(r) in there]
+    table = listing([*results, *means]).rows_of([*own, *range(len(results), len(results) + len(means))])
     cells = [
         [
-            Cell(shown, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
-            for j, (item, shown) in enumerate(zip(table.rows[i], row, strict=True))
+            Cell(text, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")
+            for j, (item, text) in enumerate(zip(table.rows[i], row, strict=True))
         ]
-        for i, row in zip(kept, texts, strict=True)
+        for i, row in enumerate(table.texts())
     ]
     found = PageTable("", list(table.header), cells, keys=2)
-    first = f"the first {most} of " * (most < len(results))
+    first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
 
 

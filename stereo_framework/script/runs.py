@@ -186,6 +186,8 @@ class _Builder:
             slot: [g for g, group in enumerate(method.groups) if any(slot_of(axis.name) == slot for axis in group)]
             for slot in (home + slot for home in method.homes for slot in SLOTS)
         }
+        # Where every axis changes some slot no pipeline comes twice, and none needs be kept for it.
+        self.all_differ = set().union(*self.relevant.values()) == set(range(len(method.groups)))
 
     def pipeline(
         self, choice: tuple[float, ...], seed: int, values: dict[str, Any], home: str = ""
@@ -201,6 +203,8 @@ class _Builder:
                 self.slots[key] = self._slot(home + slot, choice, seed)
             chosen[slot], shown, seeded[slot] = self.slots[key]
             values.update(shown)
+        if not home and self.all_differ:
+            return self._made(home, chosen, seeded, others)
         # There are as many keys as pipelines, and few different slots.
         stands = ((*map(id, bounds), seeded[slot]) for slot, bounds in chosen.items())
         key = (
@@ -209,13 +213,22 @@ class _Builder:
             *(self.numbers.setdefault(s, len(self.numbers)) for s in stands),
         )
         if key not in self.pipelines:
-            stages = {slot: self._whole(slot, bounds) for slot, bounds in chosen.items()}
-            pipeline = Pipeline(**stages, alternatives={name: other for name, (other, _) in others.items()})
-            by_seed = [i in seeded[slot] for slot, bounds in chosen.items() for i in range(len(bounds))]
-            own = [home + address for (address, _), its in zip(pipeline.own_stages(), by_seed, strict=True) if its]
-            below = [address for _, addresses in others.values() for address in addresses]
-            self.pipelines[key] = pipeline, (*below, *own)
+            self.pipelines[key] = self._made(home, chosen, seeded, others)
         return self.pipelines[key]
+
+    def _made(
+        self,
+        home: str,
+        chosen: Mapping[str, tuple[Work, ...]],
+        seeded: Mapping[str, tuple[int, ...]],
+        others: Mapping[str, tuple[Pipeline, tuple[str, ...]]],
+    ) -> tuple[Pipeline, tuple[str, ...]]:
+        stages = {slot: self._whole(slot, bounds) for slot, bounds in chosen.items()}
+        pipeline = Pipeline(**stages, alternatives={name: other for name, (other, _) in others.items()})
+        by_seed = [i in seeded[slot] for slot, bounds in chosen.items() for i in range(len(bounds))]
+        own = [home + address for (address, _), its in zip(pipeline.own_stages(), by_seed, strict=True) if its]
+        below = [address for _, addresses in others.values() for address in addresses]
+        return pipeline, (*below, *own)
 
     def _whole(self, slot: str, bounds: tuple[Work, ...]) -> Any:
         """A slot as a pipeline takes it."""

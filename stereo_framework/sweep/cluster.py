@@ -44,10 +44,16 @@ def dask_client(address: str) -> Any:
     """
     try:
         from distributed import Client
+        from distributed.comm import get_address_host_port
     except ImportError:
         raise MissingExtraError(
             "--dask needs dask.distributed; install it with: pip install 'stereo-framework[cluster]'"
         ) from None
+    try:
+        # A client that was half made complains, seconds later, that it cannot be closed.
+        get_address_host_port(address)
+    except ValueError as error:
+        raise DataError(f"--dask {address}: is no address, such as tcp://scheduler:8786: {error}") from None
     _quiet()
     answer: Future[Any] = Future()
 

@@ -201,7 +201,10 @@ class WorkersGone(StereoFrameworkError):
 
 
 class ExecutorTeam(Team):
-    """Workers of an executor that the caller made and will end; what they compute is sent to them and, a unit at a time, back."""
+    """Workers of an executor that the caller made and will end; what they compute is sent to them and, a unit at a time, back.
+
+    Nobody knows which worker takes a unit and what lies there already, so that each unit brings its scene with it.
+    """
 
     def __init__(self, options: Options, executor: Executor):
         self.options, self.executor, self.sending = options, executor, Sending(options.data)

@@ -27,7 +27,7 @@ _LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
 """Rough costs, in passes over a volume: of a local stage, of one that sees the whole, of one iteration, of measuring a map."""
 
 _UNITS_PER_WORKER = 4
-"""Units that each worker gets, so that they end at about the same time."""
+"""So many units for each worker what is left would make, when the next one is cut off: the last ones are small, so that all workers end together."""
 
 _SMALLEST, _LARGEST = 50.0, 500.0
 """Bounds of a unit's cost: less is not worth handing out, and what is computed elsewhere comes back a unit at a time."""
@@ -207,7 +207,7 @@ class _Branch:
     own: float
     total: float
     tasks: list[tuple[int, Task]]
-    branches: list[_Branch]
+    branches: Sequence[_Branch]
 
 
 def units(tasks: Sequence[tuple[int, Task]], workers: int) -> Iterator[Unit]:
@@ -225,10 +225,25 @@ def units(tasks: Sequence[tuple[int, Task]], workers: int) -> Iterator[Unit]:
     for item in tasks:
         groups.setdefault((id(item[1].scene), item[1].search), []).append(item)
     roots = [_branch([(item, kinds.path(item[1])) for item in group], 0, kinds) for group in groups.values()]
-    share = sum(root.total for root in roots) / (_UNITS_PER_WORKER * workers) if workers > 1 else _LARGEST
-    target = min(max(share, _SMALLEST), _LARGEST)
+    shares = _Shares(sum(root.total for root in roots), workers)
     for root in roots:
-        yield from map(Unit, _split(root, 0.0, target))
+        yield from map(Unit, _split(root, 0.0, shares))
+
+
+class _Shares:
+    """What the next unit is to cost, a share of what is left."""
+
+    def __init__(self, total: float, workers: int):
+        self._left, self._units = total, _UNITS_PER_WORKER * workers if workers > 1 else 0
+
+    @property
+    def next(self) -> float:
+        """What the next unit is to cost."""
+        return min(max(self._left / self._units, _SMALLEST), _LARGEST) if self._units else _LARGEST
+
+    def cut(self, cost: float) -> None:
+        """A unit was cut off."""
+        self._left -= cost
 
 
 class _Kinds:
@@ -274,35 +289,38 @@ def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], d
         parting.setdefault(item[1][end] if end < len(item[1]) else None, []).append(item)
     finished = _EVALUATION * len(parting.get(None, ()))
     if set(parting) == {None}:
-        return _Branch(own, own + finished, tasks, [])
+        return _Branch(own, own + finished, tasks, ())
     alike: dict[int | None, list[_Branch]] = {}
     for step, group in parting.items():
-        below = _branch(group, end, kinds) if step else _Branch(0.0, finished, [task for task, _ in group], [])
+        below = _branch(group, end, kinds) if step else _Branch(0.0, finished, [task for task, _ in group], ())
         alike.setdefault(step and step[0], []).append(below)
     branches = [
-        group[0] if len(group) == 1 else _Branch(0.0, sum(b.total for b in group), [t for b in group for t in b.tasks], [])
+        group[0] if len(group) == 1 else _Branch(0.0, sum(b.total for b in group), [t for b in group for t in b.tasks], ())
         for group in alike.values()
     ]
     return _Branch(own, own + sum(b.total for b in branches), tasks, branches)
 
 
-def _split(branch: _Branch, before: float, target: float) -> Iterator[list[tuple[int, Task]]]:
-    """Tasks of units that cost about `target`; `before` is what all of the branch's tasks need besides."""
-    if before + branch.total <= target or not branch.branches:
+def _split(branch: _Branch, before: float, shares: _Shares) -> Iterator[list[tuple[int, Task]]]:
+    """Tasks of units that cost about their shares; `before` is what all of the branch's tasks need besides."""
+    if before + branch.total <= shares.next or not branch.branches:
+        shares.cut(branch.total)
         yield branch.tasks
         return
     shared = before + branch.own
-    enough = max(target - shared, _WORTH * shared)
     waiting: list[tuple[int, Task]] = []
     cost = 0.0
     for child in branch.branches:
+        enough = max(shares.next - shared, _WORTH * shared)
         if child.total > enough and child.branches:
-            yield from _split(child, shared, target)
+            yield from _split(child, shared, shares)
             continue
         waiting += child.tasks
         cost += child.total
         if cost >= enough:
+            shares.cut(cost)
             yield waiting
             waiting, cost = [], 0.0
     if waiting:
+        shares.cut(cost)
         yield waiting

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import yaml
 
 from stereo_framework import limits
-from stereo_framework.datasets import find_scenes, load_scene
+from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.kept_parts import parts_of
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
@@ -142,10 +142,7 @@ def scenes_of(script: Script, scenes: Sequence[str | Scene] | str | Scene | None
         raise DataError(
             f"{script.name}: no scene to run on; name some under 'scenes:' or with --scene (synthetic/planes needs no data)"
         )
-    found: dict[str | Scene, None] = {}
-    for one in wanted:
-        found |= dict.fromkeys([one] if isinstance(one, Scene) else find_scenes(one, data=data))
-    return [s if isinstance(s, Scene) else load_scene(s, data=data) for s in found]
+    return load_scenes(wanted, data=data)
 
 
 def execute(

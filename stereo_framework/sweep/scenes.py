@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
@@ -15,6 +16,9 @@ from stereo_framework.sweep.identity import scene_digest
 
 _HERE: dict[str, Scene] = {}
 """Scenes that this process was sent last, by digest."""
+
+_HELD = threading.Lock()
+"""Held by the thread that looks into them or changes them: a worker of a cluster has several."""
 
 _KEPT = 4
 """So many of them are kept: units come scene by scene."""
@@ -58,17 +62,18 @@ class SentScene:
         DataError
             It is not there, or not the same as where it was sent from.
         """
-        if self.digest not in _HERE:
-            scene = load_scene(self.name, data=self.data) if self.pickled is None else pickle.loads(self.pickled)
-            if scene_digest(scene) != self.digest:
-                raise DataError(f"scene {self.name}: another one than where the sweep was started; are the data the same?")
-        else:
-            scene = _HERE.pop(self.digest)
-        # The one that was asked for last stands last.
-        _HERE[self.digest] = scene
-        for digest in list(_HERE)[:-_KEPT]:
-            _HERE.pop(digest, None)
-        return scene
+        # Threads that want the same one wait for the first of them to load it.
+        with _HELD:
+            scene = _HERE.pop(self.digest, None)
+            if scene is None:
+                scene = load_scene(self.name, data=self.data) if self.pickled is None else pickle.loads(self.pickled)
+                if scene_digest(scene) != self.digest:
+                    raise DataError(f"scene {self.name}: another one than where the sweep was started; are the data the same?")
+            # The one that was asked for last stands last.
+            _HERE[self.digest] = scene
+            for digest in list(_HERE)[:-_KEPT]:
+                del _HERE[digest]
+            return scene
 
 
 def send(scene: Scene, data: str | os.PathLike[str] | None) -> SentScene:

@@ -7,6 +7,7 @@ import functools
 import gc
 import json
 import math
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -88,7 +89,8 @@ class Store(contextlib.ExitStack):
                     self._db = self.enter_context(opened_to_read(self._path))
                 usable = self._prepare(create=create)
             except (OSError, sqlite3.Error) as error:
-                raise DataError(f"{self._path}: cannot be used as a results store: {error}{_save_it(folder)}") from error
+                hint = "; the folder cannot be written to" if create and not os.access(folder, os.W_OK) else _save_it(folder)
+                raise DataError(f"{self._path}: cannot be used as a results store: {error}{hint}") from error
             if not usable:
                 raise nothing
             undo.pop_all()
@@ -243,15 +245,8 @@ class Store(contextlib.ExitStack):
         if not every:
             query = f"""SELECT {self._columns} FROM items JOIN results USING (key) JOIN plans USING (plan)
                 WHERE plan = {LATEST} OR {_IS_BESIDE} ORDER BY {_IS_BESIDE}, position"""
-        collecting = gc.isenabled()
-        # Thousands of results without a cycle among them: to look for some again and again would take a third of the time.
-        gc.disable()
-        try:
-            with self._reading():
-                return [self._result(row) for row in self._db.execute(query)]
-        finally:
-            if collecting:
-                gc.enable()
+        with uncollected(), self._reading():
+            return [self._result(row) for row in self._db.execute(query)]
 
     def missing(self) -> int:
         """How many results of the latest plan are not there yet."""
@@ -300,6 +295,18 @@ class Store(contextlib.ExitStack):
             raise ValueError(f"statistics: {str(values['statistics'])[:40]!r}... are no numbers")
         values["map"] = _map(self.folder, values["map"])
         return Result(**values)
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no cycles of objects meanwhile: among thousands of results there are none, and to look again and again takes a third of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 COLUMNS = (

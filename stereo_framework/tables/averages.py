@@ -73,11 +73,14 @@ def averages(results: Sequence[Result], data: PathLike | None = None) -> list[Re
 
 def protocol_of(results: Sequence[Result]) -> Protocol | None:
     """The protocol of results that have one in common: a preset, or as a script of theirs writes it."""
-    specs: list[Any] = list(PRESETS)
+    text = results[0].protocol_text
+    if (preset := next((p for p in map(resolve, PRESETS) if str(p) == text), None)) is not None:
+        return preset
+    specs: list[Any] = []
     for r in results:
         own = (r.script.get("evaluation") or {}).get("protocol") or []
         specs += [spec for spec in (own if isinstance(own, list) else [own]) if spec not in specs]
-    return next((p for p in map(resolve, specs) if str(p) == results[0].protocol_text), None)
+    return next((p for p in map(resolve, specs) if str(p) == text), None)
 
 
 def _weights(scenes: Iterable[str], data: PathLike | None) -> dict[str, float] | None:

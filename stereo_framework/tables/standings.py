@@ -229,10 +229,13 @@ def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str])
     Of fragmentation that would mean structures that were missed; what has no estimate there, porosity tells.
     """
     protocol = protocol_of(list(table.values()))
-    missing = "" if protocol is None else protocol.missing
+    apart = protocol is not None and protocol.missing in ("apart", "skip")
+    partial = [
+        name for name in measures if name != "hci_fragmentation" and (apart or name.startswith("hci_") or name == "error_rate")
+    ]
     least: dict[str, float] = {}
-    for (method, _), result in table.items():
-        shares = [_coverage(result, name, missing) for name in measures if name != "hci_fragmentation"]
+    for (method, _), result in table.items() if partial else ():
+        shares = [_coverage(result, name) for name in partial]
         known = [share for share in shares if share < _COVERED]
         if known:
             least[method] = min([*known, least.get(method, 1.0)])
@@ -240,14 +243,14 @@ def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str])
     return [f"measured on a part of the pixels alone, those with an estimate: {few(told, 3)}"] if told else []
 
 
-def _coverage(result: Result, name: str, missing: str) -> float:
-    """The share of its pixels that a measure was taken on, NaN where missing estimates count in it; `missing`: how the protocol treats them."""
+def _coverage(result: Result, name: str) -> float:
+    """The share of its pixels that a measure was taken on, NaN where missing estimates count in it, under a protocol that leaves them out elsewhere."""
     if name.startswith("hci_"):
         return result.statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan)
     if name == "error_rate":
         return 1 - result.statistics.get("sparsity_rate", np.nan)
     region = name.rpartition("_")[2]
-    if missing not in ("apart", "skip") or name.startswith(("invalid_pixels", "density", "total_bad")):
+    if name.startswith(("invalid_pixels", "density", "total_bad")):
         return np.nan
     statistics = result.statistics
     return statistics.get(f"density_{region}", 100 - statistics.get(f"invalid_pixels_{region}", np.nan)) / 100

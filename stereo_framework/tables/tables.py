@@ -17,6 +17,7 @@ from stereo_framework.tables.values import (
     is_number,
     one_protocol,
     show,
+    shown_alike,
     sort_rows,
     value,
     word,
@@ -78,9 +79,10 @@ class Table:
         """The rows as tables print them."""
         return [[word(v) if i < self.keys else show(v) for i, v in enumerate(row)] for row in self.rows]
 
-    def first(self, count: int) -> Table:
-        """The table with its first `count` rows only."""
-        return replace(self, rows=self.rows[:count], best=frozenset((i, j) for i, j in self.best if i < count))
+    def rows_of(self, kept: Sequence[int]) -> Table:
+        """The table with some of its rows only, by their numbers; the best of them are the best of all."""
+        best = frozenset((n, j) for n, i in enumerate(kept) for j in range(len(self.header)) if (i, j) in self.best)
+        return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
 
 def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
@@ -108,7 +110,8 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
         failed = ["failed" if result.error and v is None else v for v in measured]
         rows.append((result.scene, result.method, *(result.axes.get(name, NOT_APPLICABLE) for name in axes), *failed))
     first = 2 + len(axes)
-    best = best_cells(rows, lambda i, j: (better(header[j]) if first <= j < first + len(shown) else "", (results[i].scene, j)))
+    directions = [better(name) if first <= j < first + len(shown) else "" for j, name in enumerate(header)]
+    best = best_cells(rows, lambda i, j: (directions[j], (results[i].scene, j)))
     return Table(header, tuple(rows), first, notes=(protocol,), best=best)
 
 
@@ -142,14 +145,16 @@ def best_cells(rows: Sequence[Sequence[Any]], contest: Callable[[int, int], tupl
     groups: dict[tuple[str, Hashable], list[tuple[int, int]]] = {}
     for i, row in enumerate(rows):
         for j, item in enumerate(row):
-            if is_number(item):
-                groups.setdefault(contest(i, j), []).append((i, j))
+            if is_number(item) and (about := contest(i, j))[0]:
+                groups.setdefault(about, []).append((i, j))
     best: set[tuple[int, int]] = set()
     for (direction, _), cells in groups.items():
-        wanted = show((min if direction == "lower" else max)(rows[i][j] for i, j in cells))
-        chosen = [(i, j) for i, j in cells if show(rows[i][j]) == wanted]
+        first = (min if direction == "lower" else max)(rows[i][j] for i, j in cells)
+        text, width = show(first), shown_alike(first)
+        near = [(i, j) for i, j in cells if rows[i][j] == first or abs(rows[i][j] - first) <= width]
+        chosen = [(i, j) for i, j in near if show(rows[i][j]) == text]
         # Where all are equal none is best.
-        best |= set(chosen) if direction and len(chosen) < len(cells) else set()
+        best |= set(chosen) if len(chosen) < len(cells) else set()
     return frozenset(best)
 
 

@@ -90,13 +90,16 @@ def value(result: Result, name: str) -> Any:
 
 def setting(result: Result, name: str) -> Any:
     """What a result has under a name, where null and nothing differ: None stands for null, `NOT_APPLICABLE` for a parameter that there is not."""
+    # First what thousands of results are asked for.
+    if name in result.statistics:
+        return result.statistics[name]
     if name in ("scene", "method", "protocol", "energy"):
         return getattr(result, name)
     if name == "seconds":
         return result.matching_seconds
     if name.startswith("seconds."):
         return result.seconds.get(name.removeprefix("seconds."))
-    for values in (result.statistics, result.axes, result.parameters):
+    for values in (result.axes, result.parameters):
         if name in values:
             return values[name]
     return result.parameters.get(f"{name}.use", NOT_APPLICABLE)
@@ -127,6 +130,12 @@ def show(item: Any) -> str:
             return "-"
         return f"{item:.0f}" if abs(item) >= 10_000 else f"{item:.2g}" if 0 < abs(item) < 0.1 else f"{item:.2f}"
     return str(item)
+
+
+def shown_alike(number: float) -> float:
+    """No number that `show` writes like this one lies further from it: of thousands only those within need be written to be compared."""
+    size = abs(number)
+    return 1 if size >= 10_000 else 0.011 if size >= 0.1 else size / 8
 
 
 def word(item: Any) -> str:

@@ -337,6 +337,20 @@ CASES = [
         r"c.txt: is 1099511627776 bytes long",
         {"c.txt": sparse},
     ),
+    Case(
+        "an old script that is none",
+        "import s.txt",
+        "further lines cannot be carried over either",
+        # All else that is told: that no scene is named.
+        {"s.txt": "no\x1b[2J line\n" * 9000},
+        lines=202,
+    ),
+    Case(
+        "a key with ends of lines",
+        "scenes s.yaml",
+        r"s.yaml: '0\\n\\nx': unknown key",
+        {"s.yaml": SCENE + '"0\\n\\nx": 1\n'},
+    ),
     Case("an old script of 1 TB", "import s.txt", r"s.txt: is 1099511627776 bytes long", {"s.txt": sparse}),
     Case(
         "/dev/zero as an image",

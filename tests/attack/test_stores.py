@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
 from stereo_framework.errors import DataError, StereoFrameworkError
-from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep import Result, Store, store
 from stereo_framework.sweep.salvage import salvage
 
 SCRIPT = {"name": "window", "scenes": ["synthetic/planes"], "include": "window", "search": {"maximum": 3}}
@@ -253,6 +253,19 @@ def test_reading_needs_no_writing(tmp_path):
     assert (tmp_path / "killed" / "results.sqlite-wal").stat().st_size > 0
     found = on_a_read_only_disk(tmp_path / "killed", *VERB, "results", tmp_path / "killed", "--csv")
     assert (found.returncode, len(found.stdout.splitlines())) == (0, COUNT + 2), found.stderr
+
+
+def test_a_disk_that_cannot_be_written_to_is_not_called_damaged(tmp_path, monkeypatch):
+    """As on a read-only disk, where SQLite says no more than this; the superuser's folders can always be written to."""
+
+    def locked(path):
+        raise sqlite3.OperationalError("unable to open database file")
+
+    filled(tmp_path / "out")
+    monkeypatch.setattr(store, "_locked", locked)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(DataError, match=r"unable to open database file; the folder cannot be written to$"):
+        Store(tmp_path / "out", create=True)
 
 
 def test_reading_leaves_nothing_behind(tmp_path):

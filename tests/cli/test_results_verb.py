@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from made_results import SCENES, result, sweep
 from typer.testing import CliRunner
 
 from stereo_framework import results
 from stereo_framework.cli import _output
 from stereo_framework.cli.main import app
+from stereo_framework.evaluation import resolve
+from stereo_framework.sweep import Store
 
 BOX, TRUNCATION, BAD = "aggregation.box.size", "matching_cost.truncation", "bad_pixels_nonocc"
 SCRIPT = {
@@ -208,14 +211,97 @@ def test_long_tables_are_cut_unless_asked_for(folder, tmp_path):
         lines = _call("results", folder, *options).stdout.splitlines()
         return sum("synthetic/" in line for line in lines), lines[-1]
 
-    assert rows("--limit", 3) == (3, "the first 3 of 8 rows; --limit 0 shows all")
+    assert rows("--limit", 3) == (3, "the first 3 of 8 rows; --page 2 shows the next, --limit 0 all")
     assert rows("--limit", 0) == rows() == rows("--limit", 8) == (8, "8 results")
-    assert rows("--limit", 3, "--group", f"scene,{BOX}") == (3, "the first 3 of 4 rows; --limit 0 shows all")
+    by_size = ("--group", f"scene,{BOX}")
+    assert rows("--limit", 3, *by_size) == (3, "the first 3 of 4 rows; --page 2 shows the next, --limit 0 all")
+    assert rows("--limit", 3, *by_size, "--page", 2) == (1, "rows 4 to 4 of 4; --limit 0 shows all")
     # What machines read is whole.
     assert len(json.loads(_call("results", folder, "--limit", 3, "--json").stdout)) == 8
     assert len(_call("results", folder, "--limit", 3, "--csv").stdout.splitlines()) == 9
     _call("results", folder, "--limit", 3, "--output", tmp_path / "all.txt")
     assert (tmp_path / "all.txt").read_text().count("synthetic/") == 8
+
+
+def test_the_pages_of_a_long_table_are_all_of_it(folder):
+    def table(*options):
+        return [line for line in _call("results", folder, *options).stdout.splitlines() if line.startswith("synthetic/")]
+
+    pages = [table("--limit", 3, "--page", page, "--sort", f"-{BOX}") for page in (1, 2, 3)]
+    assert [len(page) for page in pages] == [3, 3, 2]
+    assert [line for page in pages for line in page] == table("--sort", f"-{BOX}")
+    for options, said in (
+        (("--limit", 3, "--page", 4), "--page 4: there are 3 pages of up to 3 rows"),
+        (("--page", 2), "--page 2: there is 1 page of up to 200 rows"),
+        (("--page", 2, "--json"), "--page: goes with printed tables and a --limit"),
+        (("--page", 2, "--limit", 0), "--page: goes with printed tables and a --limit"),
+    ):
+        refused = _call("results", folder, *options)
+        assert refused.exit_code == 2
+        assert said in refused.stderr
+
+
+def _stored(folder, *found):
+    with Store(folder, create=True) as store:
+        store.plan([str(i) for i in range(len(found))], [{}])
+        for i, one in enumerate(found):
+            store.add(str(i), one)
+
+
+def test_a_page_has_the_columns_and_the_best_of_all(tmp_path, monkeypatch):
+    """Also where all of its own results failed."""
+    sizes = range(1, 6)
+    good = [result(SCENES[0], {BOX: n}, {BAD: 10.0 - n}) for n in sizes]
+    _stored(tmp_path, *good, *(result(SCENES[1], {BOX: n}, {}, error="broken") for n in sizes))
+    for options in ((), ("--columns", BAD)):
+        shown = _call("results", tmp_path, "--limit", 5, "--page", 2, *options)
+        assert shown.exit_code == 0, shown.stderr
+        header, *rows = (line.split("\t") for line in shown.stdout.splitlines() if "\t" in line)
+        assert header[:4] == ["scene", "method", BOX, BAD]
+        assert [row[2:4] for row in rows if row[0] == SCENES[1]] == [[str(n), "failed"] for n in sizes]
+    # The fifth one is the best of its scene, the third one only of the first page.
+    bests = []
+    monkeypatch.setattr(_output, "print_table", lambda header, rows, *, best, **_: bests.append(best))
+    for page in (1, 2):
+        _call("results", tmp_path, "--where", f"scene={SCENES[0]}", "--limit", 3, "--page", page)
+    assert bests == [frozenset(), {(1, 3)}]
+
+
+def test_pages_of_protocols_of_unequal_length(tmp_path):
+    p, q = (
+        sweep(
+            {BOX: [*range(1, count + 1)]},
+            lambda s, n: {BAD: float(n)},
+            scenes=SCENES[:1],
+            protocol=name,
+            protocol_text=f"{name}: x",
+        )
+        for name, count in (("p", 8), ("q", 4))
+    )
+    _stored(tmp_path, *p, *q)
+    for page, tables, said in (
+        (1, 2, "the first 3 of 8 rows of p, the first 3 of 4 rows of q; --page 2 shows the next, --limit 0 all"),
+        (2, 2, "rows 4 to 6 of 8 of p, rows 4 to 4 of 4 of q; --page 3 shows the next, --limit 0 all"),
+        (3, 1, "rows 7 to 8 of 8 of p; --limit 0 shows all"),
+    ):
+        lines = _call("results", tmp_path, "--limit", 3, "--page", page).stdout.splitlines()
+        assert (sum(line.startswith("scene\t") for line in lines), lines[-1]) == (tables, said)
+
+
+def test_all_averages_stand_below_each_page(tmp_path):
+    """Those of two settings, over both scenes: 1.5 and 3, half of their sums."""
+    _stored(
+        tmp_path,
+        *sweep(
+            {BOX: [1, 2]},
+            lambda s, n: {BAD: n * (1.0 + (s == SCENES[1]))},
+            protocol="taxonomy2002",
+            protocol_text=str(resolve("taxonomy2002")),
+        ),
+    )
+    for page in (1, 2, 3, 4):
+        lines = _call("results", tmp_path, "--limit", 1, "--page", page).stdout.splitlines()
+        assert [line.split("\t")[2:4] for line in lines if line.startswith("average of 2")] == [["1", "1.50"], ["2", "3.00"]]
 
 
 def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
@@ -225,7 +311,10 @@ def test_a_run_prints_the_first_of_many_results(tmp_path, monkeypatch):
         said = _call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out")
         assert said.exit_code == 0, said.output
         assert said.stdout.count("synthetic/planes") == 3
-        assert f"the first 3 of 8 rows; stereo-framework results {tmp_path / 'out'} --limit 0 shows all" in said.stdout
+        assert (
+            f"the first 3 of 8 rows; stereo-framework results {tmp_path / 'out'} --page 2 shows more, --limit 0 all"
+            in said.stdout
+        )
     whole = json.loads(_call("run", tmp_path / "sizes.yaml", "--out", tmp_path / "out", "--json").stdout)
     assert whole == json.loads(_call("results", tmp_path / "out", "--json").stdout)
     # Failures are counted wherever they stand, and without a folder all is printed.

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereo_framework.datasets import data_roots, load_scene, registry, scene_names
+from stereo_framework.datasets import data_roots, load_scene, load_scenes, registry, scene_names
 from stereo_framework.errors import DataError
 from stereo_framework.io import write_image
 
@@ -159,3 +159,32 @@ def test_names_and_folders(nothing):
     assert load_scene("./planes").reference.shape == load_scene(Path("planes")).reference.shape == (2, 3)
     shutil.move("mine/scene.yaml", "mine/low.yml")
     assert load_scene("mine/low.yml").name == "mine/low"
+
+
+def test_files_are_loaded_and_scenes_taken_without_a_look_at_the_data(nothing, monkeypatch):
+    """A root of data that cannot be read stops nobody who needs none."""
+    load_scene("synthetic/planes")
+    write_image("left.png", np.zeros((2, 3), np.uint8))
+    Path("scene.yaml").write_text("frames: [left.png, left.png]")
+
+    def refused(data):
+        raise DataError("nobody may look here")
+
+    monkeypatch.setattr(registry, "_places", refused)
+    mine = load_scene("scene.yaml")
+    assert load_scene(Path()).reference.shape == mine.reference.shape == (2, 3)
+    assert load_scenes([mine]) == [mine]
+    with pytest.raises(DataError, match="nobody may look here"):
+        load_scene("teddy")
+
+
+def test_many_scenes_are_looked_for_once(nothing, monkeypatch):
+    looked, usual = [], registry._places
+    monkeypatch.setattr(registry, "_places", lambda data: looked.append(data) or usual(data))
+    mine = load_scene("synthetic/planes")
+    looked.clear()
+    found = load_scenes(["synthetic/slits", mine, "synthetic/*", "synthetic/slits"])
+    # Each once, in the order of the names; a pattern does not mean the large one. A scene is another one than that of its name.
+    assert [scene.name for scene in found] == ["synthetic/slits", "synthetic/planes", *SYNTHETIC[:4]]
+    assert found[1] is mine
+    assert len(looked) == 1

@@ -5,6 +5,7 @@ import pytest
 from made_results import SCENES, result, sweep
 
 from stereo_framework import run
+from stereo_framework.errors import ParameterError
 from stereo_framework.page.page import Details, Folded, PageTable, Text
 from stereo_framework.page.pictures import Scenes
 from stereo_framework.page.run_page import run_page
@@ -48,6 +49,31 @@ def test_the_summary_has_methods_by_scenes_the_best_first(tmp_path):
     assert isinstance(others, Folded)
     assert [one.caption.split()[0] for one in others.blocks] == ["rms_error_all"]
     assert protocol == Details("How it was measured: protocol p", "as one likes")
+
+
+def test_the_pages_of_a_large_run_are_all_of_it(tmp_path):
+    """Results of two protocols, cut where they stand; what is best is the best of all."""
+    statistics = {5: 2.0, 20: 1.0, None: 3.0}
+    _stored(
+        tmp_path,
+        [
+            r
+            for name in "pq"
+            for r in sweep(
+                {TRUNCATION: [5, 20, None]}, lambda s, t: {"bad_pixels_nonocc": statistics[t]}, protocol=name, protocol_text=name
+            )
+        ],
+    )
+    seen = {"p": [], "q": []}
+    for page in (1, 2, 3):
+        shown = run_page(tmp_path, limit=5, page=page)
+        following = f"'report {tmp_path} --limit 5 --page {page + 1} --out {tmp_path / f'report_{page + 1}.html'}' shows the next"
+        assert (following in shown.lead, "--page" in shown.lead, "--limit 0" in shown.lead) == (page < 3, page < 3, True)
+        for name, folded in zip("pq", next(s for s in shown.sections if s.title == "All results").blocks, strict=True):
+            seen[name] += [(row[2].text, row[3].mark) for row in folded.blocks[0].rows if not row[0].text.startswith("average")]
+    assert seen["p"] == seen["q"] == [("5", ""), ("20", "best"), ("none", "")] * 2
+    with pytest.raises(ParameterError, match="page 4: there are 3 pages of up to 5 results"):
+        run_page(tmp_path, limit=5, page=4)
 
 
 def test_all_results_are_listed_with_the_best_of_each_scene_marked(tmp_path):

@@ -6,12 +6,14 @@ import importlib.util
 import multiprocessing
 import multiprocessing.connection
 import os
+import pickle
 import re
 import socket
 import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +26,8 @@ from stereo_framework.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store, crew, scenes
-from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.executors import ExecutorTeam, Options
+from stereo_framework.sweep.plan import Unit, plan
 from stereo_framework.sweep.runs import execute
 from stereo_framework.sweep.scenes import SentScene, send
 
@@ -223,6 +226,15 @@ def waiting(tmp_path):
 
 
 @dask
+@pytest.mark.parametrize("address", ["scheduler", "nothing://scheduler:8786", "tcp://"])
+def test_what_is_no_address_is_not_connected_to(address, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    monkeypatch.setattr(distributed, "Client", None)
+    with pytest.raises(DataError, match=f"--dask {address}: is no address, such as tcp://scheduler:8786: "):
+        swept(dask=address)
+
+
+@dask
 @pytest.mark.parametrize("kind", ["process", "dask"])
 def test_results_come_while_others_of_their_unit_are_computed(kind, tmp_path, registry, request):
     who = {"executor": "process"} if kind == "process" else {"dask": request.getfixturevalue("cluster")}
@@ -259,6 +271,25 @@ def test_the_arrays_of_a_scene_are_sent_once_a_process(monkeypatch, registry):
     assert not any(about.pickled for _, _, about in units)
 
 
+class Busy(concurrent.futures.Executor):
+    """Begins nothing."""
+
+    def __init__(self):
+        self.futures = []
+
+    def submit(self, function, *arguments):
+        self.futures.append(concurrent.futures.Future())
+        return self.futures[-1]
+
+
+def test_what_an_executor_has_not_begun_can_be_taken_back(registry):
+    executor = Busy()
+    team = ExecutorTeam(Options(workers=2, memory=None, keep=False), executor)
+    found = [team.submit(Unit([item]), lambda found: None) for item in enumerate(plan(load(SWEEP), [own_scene()])[:2])]
+    assert all(future.cancel() for future in found)
+    assert [future.cancelled() for future in executor.futures] == [True, True]
+
+
 @dask
 def test_the_arrays_of_a_scene_are_sent_once_to_a_cluster(monkeypatch, registry, cluster):
     import distributed
@@ -283,6 +314,22 @@ def test_few_scenes_are_kept():
         assert sent.load() is loaded
         assert not sent.without_arrays.is_lacking
     assert len(scenes._HERE) <= 4
+
+
+def test_threads_of_a_worker_load_a_scene_once(monkeypatch):
+    sent, loading = send(own_scene(), None), []
+
+    def slowly(pickled):
+        loading.append(1)
+        time.sleep(0.05)
+        return pickle.loads(pickled)
+
+    monkeypatch.setattr(scenes, "_HERE", {})
+    monkeypatch.setattr(scenes, "pickle", SimpleNamespace(loads=slowly))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: sent.load(), range(4)))
+    assert len(loading) == 1
+    assert all(scene is found[0] for scene in found)
 
 
 @pytest.mark.slow

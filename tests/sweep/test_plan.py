@@ -1,11 +1,13 @@
 """Units of work: every task once, beginnings kept together where that pays, apart where workers would wait."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
-from stereo_framework.sweep.plan import plan, units
+from stereo_framework.sweep.plan import _Kinds, plan, units
 
 WINDOW = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optimization": "winner_take_all"}
 CUT = {"matching_cost": "absolute_difference", "smoothness": {"use": "potts", "weight": 5}, "optimization": "graph_cut"}
@@ -49,3 +51,40 @@ def test_iterations_that_continue_each_other_stay_together():
 def test_scenes_and_search_ranges_share_nothing():
     found = bundles(WINDOW, {"search.maximum": [2, 3]}, 1, [scene("a"), scene("b")])
     assert [len(unit) for unit in found] == [1] * 4
+
+
+def test_a_setting_that_is_planned_takes_little_memory():
+    """Until it is computed, a setting is a few small objects: 200,000 of them, the most that a script may have, fit into 300 MB."""
+
+    def planned(count):
+        grid = {"matching_cost.truncation": list(range(1, 11)), "aggregation.box.size": {"range": [1, 2 * count // 10 - 1, 2]}}
+        tracemalloc.start()
+        tasks = plan(load(WINDOW | {"sweep": {"grid": grid}}), [scene()])
+        coming = units(list(enumerate(tasks)), 2)
+        next(coming)
+        used, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(tasks) == count
+        return used
+
+    # What is read and compiled once is not counted. They take 1.1 kB each.
+    planned(20)
+    assert (planned(400) - planned(100)) / 300 < 1500
+
+
+def test_a_step_of_a_method_with_a_scheme_is_looked_at_once(monkeypatch):
+    """A sweep of five settings over three scenes has five steps, whose descriptions are long: to compare them took most of the time."""
+    looked, real = [], _Kinds._of
+    monkeypatch.setattr(_Kinds, "_of", lambda kinds, link: looked.append(link) or real(kinds, link))
+    script = WINDOW | {"scheme": [{"use": "tiles", "rows": 2, "columns": 2}]}
+    found = bundles(script, {"matching_cost.truncation": [1, 2, 3, 4, 5]}, 2, [scene(name) for name in "abc"])
+    assert sum(map(len, found)) == 15
+    assert len(looked) == 5
+
+
+def test_the_last_units_are_small_so_that_workers_end_together():
+    grid = {"matching_cost.truncation": {"range": [1, 100, 1]}, "aggregation.box.size": [3, 5, 7, 9, 11, 13, 15]}
+    sizes = [len(bundle) for bundle in bundles(WINDOW, grid, 2)]
+    assert sizes[0] >= 60  # an eighth of 700 runs; with as large a unit last, a worker might wait for 12 % of all
+    assert max(sizes[-4:]) <= 21
+    assert len(sizes) < 40
