@@ -59,7 +59,7 @@ def peak_memory(
         for steps, in_slabs, outlive in groups([one.step for one in chain], keep):
             after = volume * len(outlive[-1])
             if in_slabs:
-                rows = min(shape[0], slab_rows(shape[1], levels) + 2 * sum(step.halo or 0 for step in steps))
+                rows = min(shape[0], slab_rows(shape[1], levels, steps) + 2 * sum(step.halo or 0 for step in steps))
                 working = _SLAB_VOLUMES * volume * rows // shape[0] + (after if rows < shape[0] else 0)
             else:
                 working = _working(steps[0], shape, levels, search, whole)

@@ -106,8 +106,11 @@ def _drop(state: State, view: int, needed: Collection[Name]) -> None:
             state.pop(name, None)
 
 
-def slab_rows(columns: int, levels: int) -> int:
-    """Rows of a slab, without its halo."""
+def slab_rows(columns: int, levels: int, steps: Sequence[Step]) -> int:
+    """Rows of a slab of these steps, without its halo."""
+    if len(steps) == 1 and steps[0].link.slot == "matching_cost":
+        # No further step reads the costs while they are in the cache: the fewer slabs, the less is computed twice and copied.
+        return max(1, SLAB_ROWS // 2, min(4 * SLAB_ROWS, _SLAB_BYTES // (4 * columns * levels)))
     return max(1, SLAB_ROWS // 2) if 4 * SLAB_ROWS * columns * levels > _SLAB_BYTES else SLAB_ROWS
 
 
@@ -115,7 +118,7 @@ def _in_slabs(steps: Sequence[Step], outlive: Sequence[frozenset[Name]], state: 
     """Run local steps slab by slab and put their results, whole, into `state`."""
     rows, columns = state["reference"].shape[:2]
     halos = [step.halo or 0 for step in steps]
-    height = slab_rows(columns, state["search"].levels)
+    height = slab_rows(columns, state["search"].levels, steps)
     done: State = {}
     for number in counted(math.ceil(rows / height), "slab"):
         start = number * height

@@ -14,7 +14,9 @@ from stereo_framework.aggregation import box, min_filter
 from stereo_framework.engine import slabs
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
+from stereo_framework.pair import Pair
 from stereo_framework.refinement import parabola
+from stereo_framework.search import Search
 from stereo_framework.stage import stage
 
 filters = st.one_of(
@@ -130,3 +132,31 @@ def test_global_optimizers_report_what_they_know(registry):
     assert (result.labels == 0).all()
     plain = Pipeline(absolute_difference, winner_take_all)(textured())
     assert (plain.trace, plain.lower_bound, plain.objective) == ((), None, None)
+
+
+def test_costs_alone_take_as_many_rows_as_a_slab_may_hold(registry, monkeypatch):
+    heights = []
+
+    @stage("matching_cost", **local)
+    def noted(reference, match, search):
+        heights.append(len(reference))
+        return absolute_difference(reference, match, search)
+
+    @stage("optimization", **not_local)
+    def decide(energy):
+        return winner_take_all(energy)
+
+    rows, columns, levels = 3 * slabs.SLAB_ROWS, 4, 4
+    pair = Pair(*[np.zeros((rows, columns), np.uint8) for _ in range(2)], Search(0, levels - 1))
+    a_row = 4 * columns * levels
+    for room, last, expected in (
+        (rows * a_row, decide, [rows]),
+        (rows * a_row, winner_take_all, 3 * [slabs.SLAB_ROWS]),
+        ((rows - 1) * a_row, decide, [rows - 1, 1]),
+        # Large images have 64 rows at least.
+        (0, decide, 6 * [slabs.SLAB_ROWS // 2]),
+    ):
+        heights.clear()
+        monkeypatch.setattr(slabs, "_SLAB_BYTES", room)
+        Pipeline(noted, last)(pair)
+        assert heights == expected
