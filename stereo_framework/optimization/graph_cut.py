@@ -1,4 +1,4 @@
-"""Graph cuts: a minimum of the energy that no swap, or no expansion, of labels can lower."""
+"""Graph cuts: swaps or expansions of labels, until a round of all of them lowers the energy no more."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def graph_cut(
     -----
     Boykov, Veksler & Zabih 2001: swaps need a semi-metric, expansions a metric, and for the Potts model expansions end within twice
     the lowest energy. The start, the cycles and the side of undecided pixels are those of the original test bed of Scharstein &
-    Szeliski 2002, which knows swaps under the Potts model only. A move is left out when nothing that it depends on has changed
+    Szeliski 2002, which knows swaps under the Potts model only. So is the end: swaps of the last cycle that cost the same still give pixels their lower level, after
+    which, rarely, one more swap would lower the energy. A move is left out when nothing that it depends on has changed
     since it was last made, which does not change the result. Cuts are computed in float64.
 
     Examples
