@@ -68,7 +68,7 @@ def choose(
     """
     from stereo_framework.cli._without_truth import with_reference
     from stereo_framework.everyday.choosing import choose as choose_method
-    from stereo_framework.everyday.intensities import intensity_doubt, stretched
+    from stereo_framework.everyday.intensities import intensity_doubt, stretch_told, stretched
 
     [known] = with_reference([_scene(left, right, disparity_range, scene, third_frame, data)], reference)
     known, ends = stretched(known) if stretch else (known, None)
@@ -90,11 +90,7 @@ def choose(
         _output.print_json({**record(chosen.judged), **told, "seconds": dict(chosen.seconds), "stretched": ends, **further})
     else:
         if ends is not None:
-            print(
-                "stretched: the intensities {:.4g} to {:.4g} became 0 to 255; 'match --stretch --method' applies a script to them".format(
-                    *ends
-                )
-            )
+            print(f"{stretch_told(ends)}; 'match --stretch --method' applies a script to them")
         _print(chosen, folder, further)
     return 1 if chosen.judged.doubts else 0
 

@@ -186,7 +186,9 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
         f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
     )
     if matched.stretched is not None:
-        _output.say("stretched: the intensities {:.4g} to {:.4g} became 0 to 255".format(*matched.stretched))
+        from stereo_framework.everyday.intensities import stretch_told
+
+        _output.say(stretch_told(matched.stretched))
     calibration = matched.scene.calibration
     if matched.rectified and calibration is not None:
         offset = "too few points to tell how well"

@@ -58,6 +58,11 @@ def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
     return replace(scene, frames=frames), (float(low), float(high))
 
 
+def stretch_told(ends: tuple[float, float]) -> str:
+    """What is said of images that were stretched."""
+    return "stretched: the intensities {:.4g} to {:.4g} became 0 to 255".format(*ends)
+
+
 def _spread(load: Callable[[], Image], low: float, high: float) -> Image:
     spread = (load() - np.float32(low)) * np.float32(255 / (high - low))
     return np.clip(spread, 0, 255, out=spread)

@@ -42,17 +42,9 @@ def _step_slowly(
     penalties of a change by one level and by more, and both again for those levels whose ``edges[edge : edge + len(costs)]`` is not 0.
     This body runs where the JIT is off.
     """
-    highest = HIGHEST[costs.dtype]
-    wide = np.int64 if costs.dtype == np.uint16 else np.float32
-    before = paths[at : at + len(costs)].astype(wide)
-    marked = np.zeros(len(costs), bool) if edges is None else edges[edge : edge + len(costs)] != 0
-    small, large = (np.where(marked, penalties[row, i + 2], penalties[row, i]).astype(wide) for i in (0, 1))
-    beside = np.minimum(np.append(wide(highest), before[:-1]), np.append(before[1:], wide(highest)))
-    best = np.minimum(np.minimum(before, beside + small), wide(least) + large)
-    path = np.minimum(costs + (np.minimum(best, highest) - wide(least)), highest)
-    paths[at : at + len(costs)] = path
-    totals[:] = np.minimum(totals + path, highest)
-    return costs.dtype.type(path.min())
+    before, highest = paths[at : at + len(costs)], np.array([HIGHEST[costs.dtype]], costs.dtype)
+    below, above = np.concatenate([highest, before[:-1]]), np.concatenate([before[1:], highest])
+    return _onwards((below, before, above), costs, paths, at, least, penalties, row, edges, edge, totals)
 
 
 def _step_apart_slowly(
@@ -71,9 +63,26 @@ def _step_apart_slowly(
 
     The new ones are written to ``paths[at : at + len(costs)]``, which those do not reach into. This body runs where the JIT is off.
     """
+    below, before, above = (paths[source + i : source + i + len(costs)] for i in (-1, 0, 1))
+    return _onwards((below, before, above), costs, paths, at, least, penalties, row, edges, edge, totals)
+
+
+def _onwards(
+    around: tuple[NDArray, NDArray, NDArray],
+    costs: NDArray,
+    paths: NDArray,
+    at: int,
+    least: Any,
+    penalties: NDArray,
+    row: int,
+    edges: NDArray[np.uint8] | None,
+    edge: int,
+    totals: NDArray,
+) -> Any:
+    """What both have in common, from the previous pixel's path costs one level below, at the same and one above."""
     highest = HIGHEST[costs.dtype]
     wide = np.int64 if costs.dtype == np.uint16 else np.float32
-    below, before, above = (paths[source + i : source + i + len(costs)].astype(wide) for i in (-1, 0, 1))
+    below, before, above = (level.astype(wide) for level in around)
     marked = np.zeros(len(costs), bool) if edges is None else edges[edge : edge + len(costs)] != 0
     small, large = (np.where(marked, penalties[row, i + 2], penalties[row, i]).astype(wide) for i in (0, 1))
     best = np.minimum(np.minimum(before, np.minimum(below, above) + small), wide(least) + large)

@@ -7,16 +7,14 @@ comes from the lowest path cost, whatever its level, always serves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._path_lanes import BYTES, HIGHEST, step_apart
-from stereo_framework.optimization._semi_global_paths import CLOSED, CLOSED_FLOAT, Course, Found, Prices, Scratch
+from stereo_framework.optimization._semi_global_paths import CLOSED, CLOSED_FLOAT, Course, Found, Prices, Scratch, in_two_passes
 from stereo_framework.optimization._semi_global_penalties import START, STEPS, Penalties, edge_lines
 from stereo_framework.optimization._winners import chosen_costs, float_bits, winners
 from stereo_framework.scene import Search
@@ -52,20 +50,12 @@ def compact_path_sums(
         )
         for _ in range(2)
     ]
-    # As of whole volumes: each pass first does the half that it starts at, and then adds to what the other has left.
-    bounds = [0, rows // 2, rows], [0, rows - rows // 2, rows]
+    own = Prices(penalties.classes, prices, starts)
 
-    def half(second: int) -> Callable[[int, int], None]:
-        def run(start: int, stop: int) -> None:
-            for i in range(start, stop):
-                course = Course(i == 1, bounds[i][second], bounds[i][second + 1], second == 1, closes)
-                own = Prices(penalties.classes, prices, starts)
-                _pass(costs, first, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
+    def run(i: int, course: Course) -> None:
+        _pass(costs, first, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
 
-        return run
-
-    for second in range(2):
-        over_rows(half(second), 2, costs.size)
+    in_two_passes(run, rows, closes, costs.size)
     return sums, found.labels, found.chosen
 
 
@@ -103,6 +93,7 @@ def _pass(
             x = columns - 1 - j if upwards else j
             first = int(firsts[y, x])
             cell = np.uint64((y * columns + x) * held)
+            # As in the pass of whole volumes; a kernel that both called would take half as much time again.
             if closes:
                 for k in range(held):
                     cost = all_costs[cell + np.uint64(k)]

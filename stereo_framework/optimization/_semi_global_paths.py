@@ -101,21 +101,31 @@ def path_sums(
         )
         for _ in range(2)
     ]
-    # Each pass first does the half of the rows that it starts at, and then adds to the other half what the other pass left there.
+    own = Prices(penalties.classes, prices, starts)
+
+    def run(i: int, course: Course) -> None:
+        _pass(costs, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
+
+    in_two_passes(run, rows, closes, costs.size)
+    return sums, found.labels, found.chosen
+
+
+def in_two_passes(run: Callable[[int, Course], None], rows: int, closes: bool, cells: int) -> None:
+    """Let pass 0, down the image, and pass 1, up, run side by side.
+
+    Each first does the half of the rows that it starts at, and then adds to the other half what the other pass left there.
+    """
     bounds = [0, rows // 2, rows], [0, rows - rows // 2, rows]
 
-    def half(second: int) -> Callable[[int, int], None]:
-        def run(start: int, stop: int) -> None:
+    def half(adds: bool) -> Callable[[int, int], None]:
+        def some(start: int, stop: int) -> None:
             for i in range(start, stop):
-                course = Course(i == 1, bounds[i][second], bounds[i][second + 1], second == 1, closes)
-                own = Prices(penalties.classes, prices, starts)
-                _pass(costs, own, None if edges is None else edges[i].reshape(-1), course, scratch[i], found, bits)
+                run(i, Course(i == 1, bounds[i][adds], bounds[i][adds + 1], adds, closes))
 
-        return run
+        return some
 
-    for second in range(2):
-        over_rows(half(second), 2, costs.size)
-    return sums, found.labels, found.chosen
+    for adds in (False, True):
+        over_rows(half(adds), 2, cells)
 
 
 _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
