@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, short
@@ -34,6 +34,7 @@ from stereo_framework.parameters import (
     with_defaults,
 )
 from stereo_framework.slots import SLOTS, VOLUME_SLOTS, Slot
+from stereo_framework.stage_data import check_data
 
 __all__ = [
     "SLOTS",
@@ -120,7 +121,7 @@ def stage(
     compact: bool = False,
     widest: Callable[..., int] | None = None,
 ) -> Callable[[F], F]:
-    """Register a function as a stage of `slot`; the function is returned unchanged.
+    """Register a function as a stage of `slot`; the function is returned, with a check of its data in front (`check_data`).
 
     Parameters
     ----------
@@ -168,10 +169,17 @@ def stage(
         # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
         named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
         needs = frozenset(named if other_needs is None else other_needs)
+        name = function.__name__
+
+        @functools.wraps(function)
+        def checked(*given: Any, **named: Any) -> Any:
+            check_data(name, dict(zip(data, given, strict=False)) | {key: named[key] for key in data if key in named})
+            return function(*given, **named)
+
         found = Stage(
-            function.__name__,
+            name,
             slot,
-            function,
+            checked,
             source,
             halo,
             data,
@@ -184,8 +192,8 @@ def stage(
             compact,
             widest,
         )
-        _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = found
-        return function
+        _REGISTRY[slot][name] = _BY_FUNCTION[checked] = _BY_FUNCTION[function] = found
+        return cast(F, checked)
 
     if slot not in SLOTS:
         raise StereoFrameworkError(f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}")
@@ -232,7 +240,7 @@ def _origin(function: Callable[..., Any]) -> tuple[str, str]:
     """File and name of a function: the same after its module was loaded again, or the cell of a notebook, which has another file each time."""
     if function.__module__ == "__main__":
         return "__main__", function.__qualname__
-    return inspect.getsourcefile(function) or function.__module__, function.__qualname__
+    return inspect.getsourcefile(inspect.unwrap(function)) or function.__module__, function.__qualname__
 
 
 def typed_stages() -> tuple[str, ...]:
@@ -243,7 +251,7 @@ def typed_stages() -> tuple[str, ...]:
             try:
                 found.append(inspect.getsource(registered.function))
             except (OSError, TypeError):  # typed at a prompt
-                code = getattr(registered.function, "__code__", None)
+                code = getattr(inspect.unwrap(registered.function), "__code__", None)
                 found.append(repr(code and (code.co_code, code.co_consts, code.co_names)))
     return tuple(found)
 

@@ -61,7 +61,7 @@ def semi_global(
     Raises
     ------
     ParameterError
-        A parameter out of its range, `p2` below `p1`, or images of another size than the volume.
+        A parameter out of its range, or `p2` below `p1`.
 
     Notes
     -----
@@ -98,9 +98,6 @@ def semi_global(
         raise ParameterError(f"semi_global.p2: {p2:g} is below p1, {p1:g}")
     volume, steps = energy.volume, paths // 2
     shape = volume.costs.shape[:2]
-    for name, image in (("reference", reference), ("match", match)):
-        if image.shape[:2] != shape:
-            raise ParameterError(f"semi_global: {name} has shape {image.shape}; {shape} fits the volume")
     if penalties == "constant":
         found = constant(shape, steps, p1, p2)
     elif penalties == "gradient":
