@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.pair import Pair
+from stereo_framework.parameters import check_kind
 from stereo_framework.scene import Search
 from stereo_framework.view import View
 from stereo_framework.volume import INTEGERS, CostVolume, Domain, Energy, Span
@@ -44,8 +45,7 @@ def check_data(stage: str, data: Mapping[str, Any]) -> None:
         if value is None or name not in _KINDS:
             continue
         kind, expected, arrays = _KINDS[name]
-        if not isinstance(value, kind):
-            raise ParameterError(f"{stage}: {name} is {_told(value)}; expected {expected}")
+        check_kind(stage, name, value, kind, expected)
         for part, array in arrays(stage, name, value):
             if size is None:
                 size, first = array.shape[:2], _WORDS.get(name, name)
@@ -53,13 +53,6 @@ def check_data(stage: str, data: Mapping[str, Any]) -> None:
                 raise DataError(f"{stage}: {part} has shape {array.shape}; {size} fits the {first}")
         if isinstance(value, CostVolume) and search is not None and value.search != search:
             raise ParameterError(f"{stage}: {name} is of the range {value.search}, search is {search}; both must be the same")
-
-
-def _told(value: Any) -> str:
-    """What somebody gave, in a few words."""
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} {value.shape}"
-    return repr(value) if isinstance(value, str | int | float | tuple) and len(repr(value)) < 40 else f"a {type(value).__name__}"
 
 
 def _none(stage: str, name: str, value: Any) -> Arrays:

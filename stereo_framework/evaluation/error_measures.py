@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.disparity_error import bad_pixels, fraction_matched, rms_error
 from stereo_framework.scene import Disparity, Mask
 
@@ -172,6 +173,7 @@ def invalid_pixels(disparity: Disparity, mask: Mask) -> float:
 
 def _absolute_errors(disparity: Disparity, truth: Disparity, mask: Mask) -> NDArray[np.float32]:
     """Of the estimated pixels of a region, in any order."""
+    check_sizes("errors", disparity=disparity, truth=truth, mask=mask)
     estimated = mask & np.isfinite(disparity)
     return np.abs(disparity[estimated] - truth[estimated])
 

@@ -83,6 +83,19 @@ def test_stages_in_a_wrong_slot_are_refused(arguments, message):
         Pipeline(**{"matching_cost": absolute_difference, "optimization": winner_take_all, **arguments})
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("synthetic/planes",), r"^Pipeline: scene is 'synthetic/planes'; expected a Scene or a Pair, such as Pair\(left,"),
+        ((np.zeros((2, 3)), np.zeros((2, 3))), r"^Pipeline: scene is an array of float64 \(2, 3\); expected a Scene or a Pair"),
+        ((textured(), (0, 3)), r"^Pipeline: search is \(0, 3\); expected a Search, such as Search\(0, 63\)$"),
+    ],
+)
+def test_what_is_no_scene_or_search_is_told(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        Pipeline(absolute_difference, winner_take_all)(*arguments)
+
+
 def test_pipelines_print_compare_and_list_their_stages():
     method = Pipeline(
         absolute_difference, winner_take_all, aggregation=[box, min_filter, Bound(box, {"size": 3})], refinement=parabola
