@@ -76,6 +76,8 @@ class Stage:
     largest: Callable[..., tuple[int, int]] | None = None
     compact: bool = False
     widest: Callable[..., int] | None = None
+    together: Callable[..., str | None] | None = None
+    needs_smoothness: bool = False
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -92,6 +94,20 @@ class Stage:
         ('grey levels', '')
         """
         return unit(self.parameters[parameter].annotation)
+
+    def misfit(self, parameters: Mapping[str, Any]) -> str:
+        """Why legal values of parameters cannot stand together, or nothing.
+
+        Examples
+        --------
+        >>> from stereo_framework.optimization import semi_global
+        >>> of(semi_global).misfit({"p1": 8.0, "p2": 5.0})
+        'p2 is 5, below p1, 8'
+        """
+        if self.together is None:
+            return ""
+        wanted = inspect.signature(self.together).parameters
+        return self.together(**{k: v for k, v in parameters.items() if k in wanted}) or ""
 
     def defaults(self, data: str) -> bool:
         """Whether the stage does without some data that it names."""
@@ -120,6 +136,8 @@ def stage(
     largest: Callable[..., tuple[int, int]] | None = None,
     compact: bool = False,
     widest: Callable[..., int] | None = None,
+    together: Callable[..., str | None] | None = None,
+    needs_smoothness: bool = False,
 ) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned, with a check of its data in front (`check_data`).
 
@@ -157,6 +175,11 @@ def stage(
     widest : callable, optional
         Of a scheme: takes how many levels the search has, and the stage's parameters, and returns how many of them compact volumes of the pairs that it makes hold at most;
         for the estimate of memory. Default: all.
+    together : callable, optional
+        Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
+        every call of the stage.
+    needs_smoothness : bool
+        Of an optimizer: it refuses an energy without a smoothness term.
 
     Raises
     ------
@@ -173,7 +196,14 @@ def stage(
 
         @functools.wraps(function)
         def checked(*given: Any, **named: Any) -> Any:
-            check_data(name, dict(zip(data, given, strict=False)) | {key: named[key] for key in data if key in named})
+            handed = dict(zip(data, given, strict=False)) | {key: named[key] for key in data if key in named}
+            check_data(name, handed)
+            if needs_smoothness and handed["energy"].smoothness is None:
+                raise ParameterError(f"{name}: {NO_SMOOTHNESS}")
+            if together is not None:
+                values = with_defaults(function, {key: value for key, value in named.items() if key not in data})
+                if misfit := found.misfit(values):
+                    raise ParameterError(f"{name}: {misfit}")
             return function(*given, **named)
 
         found = Stage(
@@ -191,6 +221,8 @@ def stage(
             largest,
             compact,
             widest,
+            together,
+            needs_smoothness,
         )
         _REGISTRY[slot][name] = _BY_FUNCTION[checked] = _BY_FUNCTION[function] = found
         return cast(F, checked)
@@ -201,6 +233,10 @@ def stage(
 
 
 _VOLUMES = frozenset({"volume", "raw"})
+NO_SMOOTHNESS = (
+    "the energy has no smoothness term, so every pixel would stand alone; "
+    "give one (smoothness: potts, linear or truncated_linear) or use winner_take_all"
+)
 
 
 def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ def test_smoothness_is_not_used():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"p1": 8, "p2": 5}, r"^semi_global.p2: 5 is below p1, 8$"),
+        ({"p1": 8, "p2": 5}, r"^semi_global: p2 is 5, below p1, 8$"),
         ({"paths": 5}, r"^semi_global.paths: 5 is not one of 4, 8$"),
         ({"p1": -1}, r"^semi_global.p1: -1 is not a number >= 0$"),
         ({"penalties": "edge"}, r"^semi_global.penalties: 'edge' is not one of .*did you mean 'edges'\?$"),
