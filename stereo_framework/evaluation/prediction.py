@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.rendering import render
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.notebooks import brief
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
 EMPTY = (255, 192, 255)
@@ -27,6 +28,7 @@ _PLACES = {"near": (-0.5, -1.0), "middle": (0.5,), "match": (1.0,), "far": (1.5,
 """Shifts, in the direction of the match frame, of the frames that statistics are named after."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Prediction:
     """A predicted image.
