@@ -116,7 +116,7 @@ def print_results(
         same, own = ([r for r in these if r.protocol_text == text] for these in (results, means))
         if not same[part]:
             continue
-        table = listing([*same, *own], columns).rows_of([*range(len(same))[part], *range(len(same), len(same) + len(own))])
+        table = listing([*same, *own], columns, [*range(len(same))[part], *range(len(same), len(same) + len(own))])
         printed += same[part]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text, protocol))

@@ -222,7 +222,7 @@ class Store(contextlib.ExitStack):
             for row in rows:
                 with contextlib.suppress(ValueError, RecursionError):
                     self._result([*(row[name] for name in _WITH_KEY), row.get("sum")])
-                    _mapping(row["script"])
+                    _mappings(row[name] for name in _UNREAD)
                     self._insert(row)
                     kept.append(row["key"])
         return kept
@@ -250,7 +250,7 @@ class Store(contextlib.ExitStack):
 
     def missing(self) -> int:
         """How many results of the latest plan are not there yet."""
-        query = f"SELECT count(*) FROM items LEFT JOIN results USING (key) WHERE plan = {LATEST} AND id IS NULL"
+        query = f"SELECT count(*) FROM items LEFT JOIN results USING (key) WHERE plan = {LATEST} AND results.key IS NULL"
         with self._reading():
             return int(self._db.execute(query).fetchone()[0])
 
@@ -280,13 +280,13 @@ class Store(contextlib.ExitStack):
         if stored is not None and stored != _sum((*fields, key)):
             raise ValueError(f"the result {str(key)[:40]!r} is not what was written")
         values: dict[str, Any] = dict(zip(COLUMNS, fields, strict=True))
-        for name in ("id", "scene", "method", "protocol", "protocol_text"):
-            if not isinstance(values[name], str):
-                raise ValueError(f"{name}: {values[name]!r} is no text")
+        for name, text in zip(_TEXTS, fields, strict=False):
+            if not isinstance(text, str):
+                raise ValueError(f"{name}: {text!r} is no text")
         values |= zip(_MAPPINGS, _mappings(values[name] for name in _MAPPINGS), strict=True)
         # Many results have the same ones.
         values["warnings"], values["environment"] = _texts(values["warnings"]), _shared_mapping(values["environment"])
-        values["script"] = _Unread(values["script"], self._path)
+        values |= {name: _Unread(values[name], self._path) for name in _UNREAD}
         kinds = set(map(type, values["statistics"].values()))
         if type(None) in kinds:
             # JSON has no NaN; an undefined statistic is stored as null.
@@ -309,29 +309,34 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+_TEXTS = ("id", "scene", "method", "protocol", "protocol_text")
 COLUMNS = (
-    *("id", "scene", "method", "protocol", "protocol_text", "parameters", "axes", "statistics", "energy", "seconds", "warnings"),
+    *_TEXTS,
+    *("parameters", "axes", "statistics", "energy", "seconds", "warnings"),
     *("error", "script", "map", "environment"),
 )
 _WITH_KEY = (*COLUMNS, "key")
 _SHOWN = ", ".join(f"results.{name}" for name in _WITH_KEY)
-_MAPPINGS = ("parameters", "axes", "statistics", "seconds")
+_MAPPINGS = ("axes", "statistics")
+_UNREAD = ("parameters", "seconds", "script")
 _JSON = ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment")
 
 
 class _Unread(Mapping[str, Any]):
-    """A stored mapping that is read when it is asked for: of thousands of results hardly one is asked for its script."""
+    """A stored mapping that is read when it is first asked for: of thousands of results hardly one is asked for its script."""
 
     __slots__ = ("_path", "_text")
 
-    def __init__(self, text: str, path: Path):
+    def __init__(self, text: Any, path: Path):
         self._text, self._path = text, path
 
     def _read(self) -> dict[str, Any]:
-        try:
-            return _mapping(self._text)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{self._path}: the script of a result cannot be read: {error}") from error
+        if not isinstance(self._text, dict):
+            try:
+                self._text = _mapping(self._text)
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"{self._path}: a result cannot be read: {error}{_save_it(self._path.parent)}") from error
+        return self._text
 
     def __getitem__(self, key: str) -> Any:
         return self._read()[key]
@@ -341,6 +346,9 @@ class _Unread(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._read())
+
+    def __repr__(self) -> str:
+        return repr(self._read())
 
 
 def _mapping(text: Any) -> dict[str, Any]:
@@ -453,6 +461,6 @@ def _locked(path: Path) -> sqlite3.Connection:
 
 
 def _dump(value: Any) -> str:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         value = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in value.items()}
     return json.dumps(value, default=str)
