@@ -90,6 +90,7 @@ class Store(contextlib.ExitStack):
                 usable = self._prepare(create=create)
             except (OSError, sqlite3.Error) as error:
                 hint = "; the folder cannot be written to" if create and not os.access(folder, os.W_OK) else _save_it(folder)
+                hint = "; choose another folder" if not folder.is_dir() else hint
                 raise DataError(f"{self._path}: cannot be used as a results store: {error}{hint}") from error
             if not usable:
                 raise nothing
