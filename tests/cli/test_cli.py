@@ -129,6 +129,13 @@ def test_help_imports_nothing_heavy():
     assert "Example: stereo-framework run ssd" in done.stdout
 
 
+@pytest.mark.slow
+def test_who_reads_results_loads_no_stages():
+    program = "import sys, stereo_framework.page.run_page; print('stereo_framework.optimization' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 @pytest.fixture
 def benchmark(tmp_path):
     """A data root with one scene of Middlebury 2003 and its masks, and a method's folder of maps."""
