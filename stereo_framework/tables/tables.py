@@ -85,7 +85,7 @@ class Table:
         return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
 
-def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
+def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequence[int] | None = None) -> Table:
     """A row for each result: what distinguishes them, then statistics, then the time; the best of each scene marked.
 
     Parameters
@@ -93,6 +93,8 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     results : sequence of Result
     columns : sequence of str
         Statistics or dotted parameters to show instead of the usual ones.
+    kept : sequence of int, optional
+        Rows only of these; the columns, and what is best, are those of all results.
 
     Raises
     ------
@@ -104,15 +106,18 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     shown = shown_statistics(results, columns)
     timed = "seconds" not in shown and any(r.matching_seconds is not None for r in results)
     header = ("scene", "method", *axes, *shown, *(["seconds"] if timed else []))
+    first = 2 + len(axes)
+    places: dict[int, int] = {i: n for n, i in enumerate(range(len(results)) if kept is None else kept)}
     rows = []
-    for result in results:
-        measured = [value(result, name) for name in header[2 + len(axes) :]]
+    for result in map(results.__getitem__, places):
+        measured = [value(result, name) for name in header[first:]]
         failed = ["failed" if result.error and v is None else v for v in measured]
         rows.append((result.scene, result.method, *(result.axes.get(name, NOT_APPLICABLE) for name in axes), *failed))
-    first = 2 + len(axes)
-    directions = [better(name) if first <= j < first + len(shown) else "" for j, name in enumerate(header)]
-    best = best_cells(rows, lambda i, j: (directions[j], (results[i].scene, j)))
-    return Table(header, tuple(rows), first, notes=(protocol,), best=best)
+    judged = [(first + j, name, better(name)) for j, name in enumerate(shown) if better(name)]
+    numbers = [[value(r, name) for _, name, _ in judged] for r in results]
+    best = best_cells(numbers, lambda i, k: (judged[k][2], (results[i].scene, k)))
+    marked = frozenset((places[i], judged[k][0]) for i, k in best if i in places)
+    return Table(header, tuple(rows), first, notes=(protocol,), best=marked)
 
 
 def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:

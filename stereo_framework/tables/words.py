@@ -59,13 +59,12 @@ def setting_names(results: Sequence[Result]) -> list[str]:
     Where that does not tell settings apart, or two axes are called alike, names are those of `setting_name`.
     """
     axes = dict.fromkeys(name for r in results for name in r.axes)
-    varying = [name for name in axes if len({word(r.axes.get(name, NOT_APPLICABLE)) for r in results}) > 1]
+    parts = {name: [part(name, r.axes.get(name, NOT_APPLICABLE)) for r in results] for name in axes}
+    varying = [name for name, own in parts.items() if len(set(own)) > 1]
     several = len({r.method for r in results}) > 1 or not varying
     full = [setting_name(r) for r in results]
-    short = [
-        ", ".join(filter(None, (r.method * several, *(part(name, r.axes.get(name, NOT_APPLICABLE)) for name in varying))))
-        for r in results
-    ]
+    heads = [r.method * several for r in results]
+    short = [", ".join(filter(None, told)) for told in zip(heads, *map(parts.__getitem__, varying), strict=True)]
     alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)
     pairs = set(zip(full, short, strict=True))
     ambiguous = alike or "" in short or not len({f for f, _ in pairs}) == len({s for _, s in pairs}) == len(pairs)

@@ -482,7 +482,12 @@ CASES = [
     Case("a scene file of 300 letters", f"scenes {'a' * 300}.yaml", "too long|unknown"),
     Case("an image of 300 letters", f"match {'a' * 300}.png right.png", "too long|no such"),
     Case("an output folder of 300 letters", f"run s.yaml {PAIR} --out {'a' * 300}", "too long", {"s.yaml": METHOD}),
-    Case("an output folder that is a file", f"run s.yaml {PAIR} --out left.png", "left.png", {"s.yaml": METHOD}),
+    Case(
+        "an output folder that is a file",
+        f"run s.yaml {PAIR} --out left.png",
+        "'left.png'; choose another folder",
+        {"s.yaml": METHOD},
+    ),
     Case("maps that is a file", f"run s.yaml {PAIR} --out o", "o/maps", {"s.yaml": METHOD, "o": folder, "o/maps": "x"}),
     Case("a map of 300 letters", f"evaluate {'a' * 300}.pfm --scene ./scene.yaml", "too long|no such", {"scene.yaml": SCENE}),
     Case("results of 300 letters", f"results {'a' * 300}", "too long|no results"),
