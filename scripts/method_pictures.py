@@ -13,7 +13,7 @@ import yaml
 from PIL import Image
 
 from stereo_framework import load_scene, run
-from stereo_framework.figures.result_pictures import write_comparison
+from stereo_framework.figures.picture_files import write_comparison
 from stereo_framework.parameters import spelled
 from stereo_framework.sweep.result import Result
 

@@ -20,14 +20,16 @@ from typing import Any, Literal
 import numpy as np
 
 from stereo_framework.evaluation.depth_error import sigma_z_error
-from stereo_framework.evaluation.disparity_error import bad_pixels, fraction_matched, rms_error
-from stereo_framework.evaluation.error_measures import (
+from stereo_framework.evaluation.disparity_error import (
+    bad_pixels,
     density,
     error_quantile,
+    fraction_matched,
     invalid_pixels,
     mean_absolute_error,
     mean_absolute_percentage_error,
     mean_squared_error,
+    rms_error,
 )
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.prediction import Prediction, prediction_error

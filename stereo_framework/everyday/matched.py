@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.engine.match import Match
 from stereo_framework.errors import DataError
-from stereo_framework.everyday.picture import picture
+from stereo_framework.everyday.match_picture import picture
 from stereo_framework.figures._drawing import eight_bits
 from stereo_framework.io import geo_tags, write_disparity, write_image, write_opencv_calibration, write_pfm, write_points
 from stereo_framework.io.disparity import KITTI_SCALE
@@ -174,7 +174,7 @@ class Matched:
 
     def plot(self) -> Figure:
         """The reference image beside the map, as a matplotlib figure."""
-        from stereo_framework.figures.pictures import overview_figure
+        from stereo_framework.figures.disparity_figures import overview_figure
 
         return overview_figure(self.scene.reference, self.disparity, self._shown, None, self._title)
 

@@ -17,10 +17,10 @@ from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image, eight_bits
-from stereo_framework.figures.layers import disparity_colours
-from stereo_framework.figures.pictures import overview_figure
+from stereo_framework.figures.colours import disparity_colours
+from stereo_framework.figures.disparity_figures import overview_figure
+from stereo_framework.figures.picture_files import shown_range
 from stereo_framework.figures.plots import plot_figure
-from stereo_framework.figures.result_pictures import shown_range
 from stereo_framework.io.images import encode_jpeg, encode_png
 from stereo_framework.parameters import describe, spelled
 from stereo_framework.scene import Disparity, Scene

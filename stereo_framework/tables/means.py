@@ -1,20 +1,21 @@
-"""Means over what is not asked for: scenes, seeds, other parameters.
+"""Means of statistics over everything that a table or chart does not ask for: scenes, seeds and other parameters.
 
-Which results make a mean over scenes is decided here, for every table, chart and page. A scene on which no method has a value is left out for all
-methods. A method that lacks a value on any of the remaining scenes gets no mean: it would be over fewer scenes than its neighbours'. The sums themselves stand in `evaluation.averages`, as does the average that a benchmark publishes of the scenes of one submission, with
-weights or over pixels.
+Which results make up a mean over scenes is decided here, for every table, chart and page. A scene on which no method has a value is left out for all
+methods. A method that lacks a value on one of the remaining scenes gets no mean, since it would cover fewer scenes than the means beside it.
+
+The average that a benchmark publishes, with weights or over pixels, is another matter: see `evaluation.protocol_average`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics as _statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.errors import ParameterError, few
-from stereo_framework.evaluation.averages import mean
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.values import check_name, is_number, one_protocol, setting, value
 from stereo_framework.tables.words import part, short_names
@@ -40,7 +41,7 @@ class Mean:
     @property
     def value(self) -> float | None:
         """The mean; None where values are missing."""
-        return mean(self.values) if self.complete else None
+        return math.fsum(self.values) / len(self.values) if self.complete else None
 
     def spread(self, kind: str) -> tuple[float, float] | None:
         """Ends of an error bar: ``deviation``, the mean minus and plus the standard deviation, or ``range``; None where there is none."""

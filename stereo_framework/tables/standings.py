@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, few, nearest
-from stereo_framework.evaluation.averages import over_scenes
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.script.report import spelled_weights
-from stereo_framework.tables.averages import protocol_of
+from stereo_framework.tables.average_rows import protocol_of
 from stereo_framework.tables.ranking import competition_ranks, r_squared
 from stereo_framework.tables.values import better, check_name, is_number, one_protocol, value
 from stereo_framework.tables.words import setting_names, short_names
@@ -73,7 +72,7 @@ class Standings:
     @functools.cached_property
     def means(self) -> NDArray[np.float64]:
         """Mean scores over the scenes, each in its unit: float64, (methods, measures). NaN where one is missing that another method has."""
-        return over_scenes(self.scores, self.scored)
+        return _over_scenes(self.scores, self.scored)
 
     @functools.cached_property
     def ends(self) -> NDArray[np.float64]:
@@ -97,7 +96,7 @@ class Standings:
         """Ranks averaged over the scenes: float64, (methods, measures), 1 = best; missing scores share the rank after all others."""
         signs = np.array([-1.0 if better(name) == "higher" else 1.0 for name in self.measures])
         lower = np.where(np.isfinite(self.scores), self.scores * signs, np.inf)
-        return over_scenes(competition_ranks(lower.reshape(len(lower), -1)).reshape(lower.shape), self.scored)
+        return _over_scenes(competition_ranks(lower.reshape(len(lower), -1)).reshape(lower.shape), self.scored)
 
     @functools.cached_property
     def correlations(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -196,6 +195,24 @@ def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> 
     if not sum(found):
         raise ParameterError("all weights are 0: nothing decides; give one above 0")
     return found
+
+
+def _over_scenes(values: NDArray, scored: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Means over the scenes on which somebody has a score.
+
+    Parameters
+    ----------
+    values : ndarray, (methods, scenes, measures)
+        NaN = no score.
+    scored : ndarray, bool, (scenes, measures)
+        Where some method has a score.
+
+    Returns
+    -------
+    ndarray, float64, (methods, measures)
+        NaN where a method lacks a score that another one has.
+    """
+    return np.stack([values[:, there, j].mean(axis=1) for j, there in enumerate(scored.T)], axis=1)
 
 
 def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[str], scores: NDArray[np.float64]) -> list[str]:

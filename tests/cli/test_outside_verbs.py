@@ -20,7 +20,7 @@ def cli(monkeypatch, tmp_path):
     monkeypatch.delenv("STEREO_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     # Drawing them takes longer than all the rest; others test it.
-    monkeypatch.setattr("stereo_framework.figures.result_pictures.write_pictures", lambda *_: None)
+    monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
 
     def call(*arguments, status=0):
         result = CliRunner().invoke(app, [str(a) for a in arguments])

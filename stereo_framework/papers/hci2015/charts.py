@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stereo_framework.page.choosing import choosing_blocks
+from stereo_framework.page.choosing_charts import choosing_blocks
 from stereo_framework.page.page import Charts
 from stereo_framework.papers.hci2015.runs import dense, results
 from stereo_framework.papers.paper import Context, Outcome

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from stereo_framework.evaluation import evaluate
-from stereo_framework.figures.layers import disparity_colours
+from stereo_framework.figures.colours import disparity_colours
 from stereo_framework.page.page import Block, Cell, PageTable, Text
-from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores

@@ -21,7 +21,7 @@ from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
-from stereo_framework.page.pictures import Scenes, scene_row, stored_map
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Cases, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.taxonomy2002.readings import told

@@ -13,7 +13,7 @@ from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures._drawing import eight_bits
-from stereo_framework.figures.pictures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
+from stereo_framework.figures.disparity_figures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.figures.side_by_side import side_by_side_figure

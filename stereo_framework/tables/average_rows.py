@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation import Protocol, resolve
-from stereo_framework.evaluation.averages import average
+from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import PathLike
 from stereo_framework.tables.words import setting_name
@@ -32,7 +32,7 @@ def is_average(scene: str) -> bool:
     return _AVERAGE.fullmatch(scene) is not None
 
 
-def averages(results: Sequence[Result], data: PathLike | None = None) -> list[Result]:
+def average_rows(results: Sequence[Result], data: PathLike | None = None) -> list[Result]:
     """The average over the scenes of each method and setting, as their protocol prescribes it.
 
     Parameters
