@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.ranks import add_rank_shares
 from stereo_framework.scene import Disparity
+from stereo_framework.shipped import shipped_yaml
 from stereo_framework.stage import stage
 
 
@@ -72,8 +71,7 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
 @functools.cache
 def coefficients() -> dict[str, Any]:
     """What was learned: weights by measure and the intercept, and of what."""
-    text = (resources.files("stereo_framework.confidence") / "learned.yaml").read_text("utf-8")
-    found: dict[str, Any] = yaml.safe_load(text)
+    found: dict[str, Any] = shipped_yaml("confidence/learned.yaml")
     return found
 
 

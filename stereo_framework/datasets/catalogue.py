@@ -8,13 +8,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import PurePosixPath
 from typing import Any
 
-import yaml
-
 from stereo_framework.errors import DataError, nearest
+from stereo_framework.shipped import shipped_yaml
 
 
 @dataclass(frozen=True)
@@ -79,9 +77,8 @@ class PublicSet:
 @functools.cache
 def public_sets() -> tuple[PublicSet, ...]:
     """All of them, in the order of the list."""
-    text = (resources.files("stereo_framework.datasets") / "catalogue.yaml").read_text("utf-8")
     found = []
-    for name, entry in yaml.safe_load(text).items():
+    for name, entry in shipped_yaml("datasets/catalogue.yaml").items():
         files = tuple(_files(name, entry.pop("files", {}), entry.pop("archives", ())))
         found.append(PublicSet(name, files=files, **{"megabytes": None, "register": None} | entry))
     return tuple(found)

@@ -9,14 +9,12 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from stereo_framework.io import read_disparity, read_image, read_mask
 from stereo_framework.scene import Calibration, Frame, Mask, Scene, Search
+from stereo_framework.shipped import shipped_yaml
 
 MASKS = "middlebury-v2/masks"
 """Folder of the masks of the Middlebury benchmark, version 2. A mask pixel counts only when it is 255."""
@@ -24,7 +22,7 @@ MASKS = "middlebury-v2/masks"
 
 @functools.cache
 def _listed() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    found: dict[str, Any] = yaml.safe_load((resources.files("stereo_framework.datasets") / "listed.yaml").read_text("utf-8"))
+    found: dict[str, Any] = shipped_yaml("datasets/listed.yaml")
     return found
 
 

@@ -11,16 +11,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import resources
 from typing import Any
-
-import yaml
 
 from stereo_framework.datasets.planes import Outline, Plane, ellipse, rectangle, slanted
 from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture
 from stereo_framework.datasets.town import town
 from stereo_framework.scene import Scene, Search
+from stereo_framework.shipped import shipped_yaml
 
 ROWS, COLUMNS = 240, 320
 
@@ -57,8 +55,7 @@ def load(name: str) -> Scene:
 
 def _listed(name: str) -> list[Plane]:
     """The planes that ``ready_made.yaml`` lists for a scene."""
-    text = (resources.files("stereo_framework.datasets") / "ready_made.yaml").read_text("utf-8")
-    return [_plane(**entry) for entry in yaml.safe_load(text)[name]]
+    return [_plane(**entry) for entry in shipped_yaml("datasets/ready_made.yaml")[name]]
 
 
 def _plane(

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask
@@ -49,9 +50,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
     >>> left_right_difference(np.float32([[0, 1, 1, 2.5]]), np.float32([[1, 3, 0, 0]]), 1)
     array([[1. , 0. , 2. , 1.5]], dtype=float32)
     """
-    if disparity.shape != match_disparity.shape:
-        a, b = (" x ".join(map(str, m.shape[::-1])) for m in (disparity, match_disparity))
-        raise DataError(f"the map of the reference frame is {a}, that of the match frame {b}; expected one size")
+    check_one_size("the map of the reference frame is", disparity.shape, "that of the match frame", match_disparity.shape)
     if direction not in (1, -1):
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
     difference = np.empty(disparity.shape, np.float32)

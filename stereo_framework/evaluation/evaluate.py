@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, sparsified
@@ -148,9 +148,7 @@ def _orders(
     factor = whole.given.shape[1] // shape[1]
     found = {}
     for name, values in confidence.items():
-        if values.shape != shape:
-            a, b = (" x ".join(map(str, size[::-1])) for size in (values.shape, shape))
-            raise DataError(f"confidence {name}: is {a}, the map {b}; expected one size")
+        check_one_size(f"confidence {name}: is", values.shape, "the map", shape)
         # A map that is enlarged has its pixels repeated.
         large = values.repeat(factor, axis=0).repeat(factor, axis=1) if factor > 1 else values
         found[name] = sparsified(whole, large, protocol.thresholds[0], protocol.relative_threshold)

@@ -9,10 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from typing import Any
-
-import yaml
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, value_faults
@@ -20,12 +17,11 @@ from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import shortest
 from stereo_framework.parameters import parameters_of, spelled
 from stereo_framework.scene import Scene
+from stereo_framework.shipped import shipped_yaml
 
 __all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "resolve", "shortest"]
 
-_LIST = (resources.files("stereo_framework.evaluation") / "presets.yaml").read_text("utf-8")
-# Every start reads it: by libyaml where it is there, ten times as fast.
-_GIVEN = yaml.load(_LIST, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+_GIVEN: Mapping[str, Mapping[str, Any]] = shipped_yaml("evaluation/presets.yaml")
 
 
 class _Presets(Mapping[str, Protocol]):

@@ -57,8 +57,6 @@ def standings(
     reference: Disparity,
     *,
     floor: float = 0.0,
-    threshold: float = THRESHOLD,
-    seed: int = 0,
 ) -> tuple[Standing, ...]:
     """Rank maps of one pair by their distance to a reference map.
 
@@ -70,10 +68,6 @@ def standings(
         Pixels, NaN = not to be relied upon.
     floor : float
         Percent: the distance of a second reference to the first.
-    threshold : float
-        Pixels.
-    seed : int
-        Of the drawing of blocks.
 
     Returns
     -------
@@ -106,9 +100,9 @@ def standings(
     if not known.any():
         raise DataError("the reference map has no pixel that both views agree about")
     pixels = _block_sums(known)
-    far = np.stack([_block_sums(known & ~(np.abs(d - reference) <= np.float32(threshold))) for d in maps.values()])
+    far = np.stack([_block_sums(known & ~(np.abs(d - reference) <= np.float32(THRESHOLD))) for d in maps.values()])
     distances = 100 * far.sum(axis=1) / pixels.sum()
-    chance = np.random.default_rng(seed).multinomial(pixels.size, np.full(pixels.size, 1 / pixels.size), _DRAWS).astype(float)
+    chance = np.random.default_rng(0).multinomial(pixels.size, np.full(pixels.size, 1 / pixels.size), _DRAWS).astype(float)
     drawn = 100 * (far @ chance.T) / np.maximum(chance @ pixels, 1)
     best = int(distances.argmin())
     undecided = (np.mean(drawn <= drawn[best], axis=1) > _CHANCE) | (distances < _FLOORS * floor)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.figures._drawing import eight_bits, panel_size
+from stereo_framework.figures._drawing import panel_size
+from stereo_framework.figures.colours import rgb
 from stereo_framework.scene import Disparity, Image
 
 _GAP, _TOP, _BOTTOM, _BAR = 12, 60, 64, 14
@@ -41,14 +42,12 @@ def picture(image: Image, disparity: Disparity, shown: tuple[float, float], titl
 
     width, height = panel_size(disparity.shape, 2)
     sheet = np.full((_TOP + height + _BOTTOM, 3 * _GAP + 2 * width, 3), 255, np.uint8)
-    grey = eight_bits(image)
-    colour = grey if grey.ndim == 3 else np.repeat(grey[..., None], 3, axis=2)
     low, high = shown
     place = (np.nan_to_num(disparity) - low) / (high - low)
     mapped = _colours(np.rint(255 * np.clip(place, 0, 1)).astype(np.uint8))
     mapped[~np.isfinite(disparity)] = _NO_ESTIMATE
     lefts = _GAP, 2 * _GAP + width
-    for left, panel in zip(lefts, (colour, mapped), strict=True):
+    for left, panel in zip(lefts, (rgb(image), mapped), strict=True):
         # Large images shrink by means over areas, small ones grow without new values.
         way = cv2.INTER_AREA if width < disparity.shape[1] else cv2.INTER_NEAREST
         sheet[_TOP : _TOP + height, left : left + width] = cv2.resize(panel, (width, height), interpolation=way)

@@ -15,8 +15,16 @@ from stereo_framework.confidence import left_right_consistency
 from stereo_framework.engine.match import Match
 from stereo_framework.errors import DataError
 from stereo_framework.everyday.match_picture import picture
-from stereo_framework.figures._drawing import eight_bits
-from stereo_framework.io import geo_tags, write_disparity, write_image, write_opencv_calibration, write_pfm, write_points
+from stereo_framework.figures.colours import rgb
+from stereo_framework.io import (
+    geo_tags,
+    make_folder,
+    write_disparity,
+    write_image,
+    write_opencv_calibration,
+    write_pfm,
+    write_points,
+)
 from stereo_framework.io.disparity import KITTI_SCALE
 from stereo_framework.io.tiff import GeoTags, write_float_tiff
 from stereo_framework.scene import Disparity, Mask, Scene, Search
@@ -168,9 +176,7 @@ class Matched:
         column, row = calibration.center or ((columns - 1) / 2, (rows - 1) / 2)
         z = depth[y, x]
         place = np.stack([(x - column) * z / calibration.focal_length, (y - row) * z / calibration.focal_length, z], axis=1)
-        image = self.scene.reference if self.scene.reference.ndim == 3 else self.scene.reference[..., None]
-        colour = np.broadcast_to(eight_bits(image), (rows, columns, 3))[y, x]
-        return PointCloud(place.astype(np.float32), colour)
+        return PointCloud(place.astype(np.float32), rgb(self.scene.reference)[y, x])
 
     def plot(self) -> Figure:
         """The reference image beside the map, as a matplotlib figure."""
@@ -219,10 +225,7 @@ class Matched:
         folder = Path(folder)
         _check_replaced(folder, [frame.name for frame in self.scene.frames])
         tags = self._tags
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+        make_folder(folder)
         write_disparity(folder / "disparity.pfm", self.disparity)
         names = ["disparity.pfm"]
         # What smoothing takes a little below the range is at its end.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.figures._shown import new_figure
+from stereo_framework.figures.colours import LARGEST_ERROR, eight_bits
 from stereo_framework.scene import Disparity, Image
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ FONT = 9.0
 
 _NO_VALUE = "0.7"
 """Grey of pixels without a value in colour-coded figures."""
-
-LARGEST_ERROR = 4.0
-"""Pixels at the ends of the error colours: one fixed scale, so that figures can be compared."""
 
 _WIDEST = 1800
 """Screen pixels of a row of panels."""
@@ -147,11 +145,6 @@ def panel_size(shape: tuple[int, ...], panels: int) -> tuple[int, int]:
     room = _WIDEST // panels
     width = columns * (room // columns) if columns <= room else room
     return width, max(1, round(rows * width / columns))
-
-
-def eight_bits(image: Image) -> NDArray[np.uint8]:
-    """An image with intensities 0..255 as 8 bits."""
-    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
 def draw_image(axes: Axes, image: Image) -> None:

@@ -1,17 +1,28 @@
-"""Disparity maps and images pixel by pixel, in the colours of the figures."""
+"""Images and disparity maps as arrays of colours, one colour for each pixel, as the figures show them."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.figures._drawing import LARGEST_ERROR, eight_bits
-from stereo_framework.scene import Disparity
+from stereo_framework.scene import Disparity, Image
 
-__all__ = ["LARGEST_ERROR", "colour_table", "disparity_colours", "eight_bits"]
+LARGEST_ERROR = 4.0
+"""Pixels of error at the ends of the error colours. The scale is fixed, so that figures can be compared."""
 
 _NO_VALUE = 178
-"""Grey of pixels without a value, that of the figures."""
+"""Grey level of pixels without a value, the same as in the figures."""
+
+
+def eight_bits(image: Image) -> NDArray[np.uint8]:
+    """An image with intensities 0..255 as uint8, of the same shape."""
+    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def rgb(image: Image) -> NDArray[np.uint8]:
+    """An image with intensities 0..255, grey or in colour, as uint8 ``(rows, columns, 3)``."""
+    bits = eight_bits(image)
+    return bits if bits.ndim == 3 else np.repeat(bits[..., None], 3, axis=2)
 
 
 def disparity_colours(disparity: Disparity, shown: tuple[float, float]) -> NDArray[np.uint8]:

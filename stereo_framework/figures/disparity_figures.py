@@ -20,6 +20,7 @@ from stereo_framework.figures._drawing import (
     draw_image,
     panel_size,
 )
+from stereo_framework.figures.colours import rgb
 from stereo_framework.io import PathLike, write_image
 from stereo_framework.scene import Disparity, Image, Mask, inside_border
 
@@ -106,7 +107,7 @@ def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, sca
     grey = np.clip(128 + np.trunc(error * np.float32(scale) + np.float32(0.5)), 0, 255).astype(np.uint8)
     missing = evaluated & ~known
     if missing.any():
-        grey = np.repeat(grey[..., None], 3, axis=2)
+        grey = rgb(grey)
         grey[missing] = MISSING_RGB
     write_image(path, grey)
 

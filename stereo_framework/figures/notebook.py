@@ -16,8 +16,8 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image, eight_bits
-from stereo_framework.figures.colours import disparity_colours
+from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image
+from stereo_framework.figures.colours import disparity_colours, eight_bits
 from stereo_framework.figures.disparity_figures import overview_figure
 from stereo_framework.figures.picture_files import shown_range
 from stereo_framework.figures.plots import plot_figure

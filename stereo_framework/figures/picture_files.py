@@ -12,12 +12,12 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures._drawing import eight_bits
+from stereo_framework.figures.colours import rgb
 from stereo_framework.figures.disparity_figures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.figures.side_by_side import side_by_side_figure
-from stereo_framework.io import write_image
+from stereo_framework.io import make_folder, write_image
 from stereo_framework.kernels.ranks import rank_shares
 from stereo_framework.scene import Disparity, Image, Scene
 
@@ -47,7 +47,7 @@ def write_pictures(
         By measure, higher = surer: ``STEM_confidence_NAME.png``, as in `confidence_greys`.
     """
     protocol = protocol or of_scene(scene)
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(stem.parent)
     border = scene.border if protocol.border is None else protocol.border
     shown = shown_range(disparity, scene)
 
@@ -82,7 +82,7 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
         Pixels, NaN = no estimate, by the names that stand above them.
     scene : Scene
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     shown = shown_range(next(iter(maps.values())), scene)
     save_picture(path, side_by_side_figure(scene.reference, maps, shown, scene.truth, scene.name))
 
@@ -93,8 +93,8 @@ def confidence_greys(confidence: NDArray) -> NDArray[np.uint8]:
     return found
 
 
-def write_disagreement(path: Path, first: Disparity, second: Disparity, image: Image, threshold: float = 1.0) -> None:
-    """Write the reference image in grey with the pixels in red at which two maps differ by more than a threshold, or only one has an estimate.
+def write_disagreement(path: Path, first: Disparity, second: Disparity, image: Image) -> None:
+    """Write the reference image with the pixels in red at which two maps differ by more than a pixel, or only one has an estimate.
 
     Parameters
     ----------
@@ -104,14 +104,11 @@ def write_disagreement(path: Path, first: Disparity, second: Disparity, image: I
         Pixels, not finite = no estimate.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image.
-    threshold : float
-        Pixels.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     known = np.isfinite(first) & np.isfinite(second)
-    apart = (np.isfinite(first) != np.isfinite(second)) | (known & (np.abs(first - second) > np.float32(threshold)))
-    grey = eight_bits(image)
-    write_image(path, np.where(apart[..., None], np.array([220, 50, 32], np.uint8), grey))
+    apart = (np.isfinite(first) != np.isfinite(second)) | (known & (np.abs(first - second) > 1))
+    write_image(path, np.where(apart[..., None], np.array([220, 50, 32], np.uint8), rgb(image)))
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:

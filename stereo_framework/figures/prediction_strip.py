@@ -10,6 +10,7 @@ import numpy as np
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, prediction_error
 from stereo_framework.figures._drawing import FONT, Sheet, draw_image, panel_size
+from stereo_framework.figures.colours import rgb
 from stereo_framework.scene import Image
 
 if TYPE_CHECKING:
@@ -67,5 +68,4 @@ def prediction_figure(
 
 def _with_holes(prediction: Prediction) -> Image:
     """The predicted image in colour, so that holes differ from white."""
-    image = prediction.image if prediction.image.ndim == 3 else np.repeat(prediction.image[..., None], 3, axis=2)
-    return np.where(prediction.visible[..., None], image, np.array(EMPTY, np.uint8))
+    return np.where(prediction.visible[..., None], rgb(prediction.image), np.array(EMPTY, np.uint8))

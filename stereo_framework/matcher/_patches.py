@@ -161,7 +161,7 @@ def _block_cost(
 
 @kernel
 def plane_cost(
-    side: Side, y: int, x: int, a: np.float32, b: np.float32, z: np.float32, window: Window, count: np.uint64, by: Costs, best: np.float32
+    side: Side, x: int, a: np.float32, b: np.float32, z: np.float32, window: Window, count: np.uint64, by: Costs, best: np.float32
 ) -> np.float32:  # fmt: skip
     """The weighted cost of a plane in the window around a pixel, which `weigh` has listed; anything above `best` as soon as it is that."""
     sign, last = np.float32(side.sign), np.float32(side.own.shape[1] - 1)
@@ -182,7 +182,7 @@ def try_plane(
     """Give a pixel a plane that is cheaper than its own, if its disparity is within the pixel's limits."""
     if not (side.low[y, x] <= z <= side.high[y, x]) or abs(a) > _STEEPEST:
         return
-    cost = plane_cost(side, y, x, a, b, z, window, count, by, side.costs[y, x])
+    cost = plane_cost(side, x, a, b, z, window, count, by, side.costs[y, x])
     if cost < side.costs[y, x]:
         side.planes[y, x, 0], side.planes[y, x, 1], side.planes[y, x, 2] = a, b, z
         side.costs[y, x] = cost
@@ -268,7 +268,7 @@ def sweep(
                 if np.isinf(side.costs[y, x]):
                     side.weights[y, x] = window.weights[:count].sum()
                     a, b, z = side.planes[y, x, 0], side.planes[y, x, 1], side.planes[y, x, 2]
-                    side.costs[y, x] = plane_cost(side, y, x, a, b, z, window, count, by, np.float32(np.inf))
+                    side.costs[y, x] = plane_cost(side, x, a, b, z, window, count, by, np.float32(np.inf))
                 if j > 0 and side.valid[y, x - step]:
                     a, b, z = side.planes[y, x - step, 0], side.planes[y, x - step, 1], side.planes[y, x - step, 2]
                     try_plane(side, y, x, a, b, z + a * np.float32(step), window, count, by)

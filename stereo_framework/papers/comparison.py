@@ -75,14 +75,14 @@ class Comparison:
 HEADER = ("row", "column", "published", "ours", "difference", "tolerance", "reason")
 
 
-def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2, note: str = "") -> PageTable:
+def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2) -> PageTable:
     """All comparisons as a table, those outside their tolerance marked."""
     rows = []
     for c in comparisons:
         numbers = [Cell.number(value, f".{digits}f") for value in (c.published, c.ours)]
         difference = Cell.number(c.difference, f"+.{digits}f", mark="outside its tolerance" if c.outside else "")
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
-    return PageTable(caption, HEADER, rows, note, keys=2)
+    return PageTable(caption, HEADER, rows, keys=2)
 
 
 def exported(title: str, comparisons: Sequence[Comparison]) -> Table:

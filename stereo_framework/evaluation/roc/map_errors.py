@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED, UNKNOWN, VISIBLE, MatchingTable, column_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.ranks import least_kept
@@ -89,9 +89,7 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
     >>> map_errors(truth + np.float32(3), table)  # columns 2 to 9 correspond, without the ends' surroundings 4 to 7
     MapErrors(mismatches=8, false_positives=2, false_negatives=0, correspondences=4, pixels=10)
     """
-    if disparity.shape != table.truth.shape:
-        a, b = (" x ".join(map(str, m.shape[::-1])) for m in (disparity, table.truth))
-        raise DataError(f"the map is {a}, the truth {b}; expected one size")
+    check_one_size("the map is", disparity.shape, "the truth", table.truth.shape)
     depth = np.ascontiguousarray(disparity[:, :: table.direction], np.float32)
     counts = np.zeros((len(depth), 4), np.int64)
     known = (table.truth, table.target, table.reference_status, table.match_status, table.ends)

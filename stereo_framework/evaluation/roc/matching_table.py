@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.evaluation.regions import kept, region_masks
 from stereo_framework.kernels.decorator import kernel
@@ -139,9 +140,8 @@ def matching_table(
     if direction not in (1, -1):
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
     for name, other in (("truth of the match frame", match_truth), ("mask of evaluated pixels", evaluated)):
-        if other is not None and other.shape != truth.shape:
-            a, b = (" x ".join(map(str, m.shape[::-1])) for m in (truth, other))
-            raise DataError(f"the truth is {a}, the {name} {b}; expected one size")
+        if other is not None:
+            check_one_size("the truth is", truth.shape, f"the {name}", other.shape)
     # Mirrored, a pair of direction -1 is one of direction 1.
     depth = np.ascontiguousarray(truth[:, ::direction], np.float32)
     target = np.empty(depth.shape, np.int32)

@@ -13,7 +13,7 @@ from stereo_framework.figures.saving import svg_text
 from stereo_framework.figures.scatter import scatter_figure
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.papers.claim import Claim, Verdict, cases
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, correlation, kept_map, measured_scenes, regret
 
 _KEPT = frozenset({"Motorcycle", "Piano", "PlaytableP", "Vintage", "motorcycle"})
@@ -92,7 +92,7 @@ def _measure_table(scenes: Sequence[SceneMaps]) -> PageTable:
 
 
 def _kept(m: SceneMaps) -> bool:
-    return m.scene.name.rpartition("/")[2] in _KEPT
+    return short(m.scene.name) in _KEPT
 
 
 def _all(figure: _Figure, scenes: Sequence[SceneMaps]) -> dict[str, float]:
