@@ -63,7 +63,7 @@ def new_scene(folder: Path) -> Path:
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
     if file.exists():
-        raise DataError(f"{file}: is there already; delete it to have it written anew")
+        raise DataError(f"{file}: exists already; delete it to have a new one written")
     left, right = _pair(folder)
     columns = read_image(left).shape[1]
     search = f"search: {{minimum: 0, maximum: {columns // 4}}}   # CHECK: smallest and largest disparity in pixels, both included; a guess, a quarter of the width"

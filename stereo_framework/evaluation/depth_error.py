@@ -74,7 +74,7 @@ def sigma_z_error(
     0.55
     """
     if missing not in MISSING:
-        raise ParameterError(f"missing: {missing!r} is no way to count missing estimates; {nearest(missing, MISSING)}")
+        raise ParameterError(f"missing: {missing!r} is not a way to count missing estimates; {nearest(missing, MISSING)}")
     if not (math.isfinite(scale) and scale > 0):
         raise ParameterError(f"scale: {scale!r} is not above 0; expected focal length times baseline")
     if missing == "literal" and not mu > 0:

@@ -106,7 +106,7 @@ def match(
     origin = "given"
     if rectify is not None:
         if any(given is not None for given in (calibration, focal_length, baseline)):
-            raise ParameterError("rectify brings the calibration of the rectified pair; leave out the other")
+            raise ParameterError("rectify computes the calibration of the rectified pair; leave out the other one")
         paths = [rectify] if isinstance(rectify, str | os.PathLike) else rectify
         cameras = paths if isinstance(paths, StereoCalibration) else read_stereo_calibration(paths)
         scene = rectified(scene, cameras)
@@ -188,7 +188,7 @@ def _calibration(
     """The calibration and, where a file says it, how many disparities there are."""
     halves = [length for length in (focal_length, baseline) if length is not None]
     if given is not None and halves:
-        raise ParameterError("a calibration, and a focal length or a baseline beside it; give one of both")
+        raise ParameterError("a calibration was given, and a focal length or a baseline besides; give one or the other")
     if len(halves) == 1:
         raise ParameterError("a calibration needs both, the focal length in pixels and the baseline")
     if focal_length is not None and baseline is not None:

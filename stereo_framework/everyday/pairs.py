@@ -38,10 +38,14 @@ def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:
     if common := ours.keys() & theirs.keys():
         alone = sorted(ours.keys() ^ theirs.keys())
         if alone:
-            raise DataError(f"{left} and {right}: {alone[0]} is in one of both only ({len(alone)} such); each needs its partner")
+            raise DataError(
+                f"{left} and {right}: only one of them has {alone[0]} ({len(alone)} such files); each image needs its partner"
+            )
         return {Path(name).stem: (ours[name], theirs[name]) for name in sorted(common)}
     if len(ours) != len(theirs):
-        raise DataError(f"{left} has {len(ours)} images and {right} has {len(theirs)}; names differ, so both need as many")
+        raise DataError(
+            f"{left} has {len(ours)} images and {right} has {len(theirs)}; their names differ, so both need the same number"
+        )
     return {path.stem: (path, other) for path, other in zip(*found, strict=True)}
 
 

@@ -156,7 +156,7 @@ def draw_disparity(axes: Axes, disparity: Disparity, shown: tuple[float, float])
     """Disparities in colours that end at `shown`."""
     low, high = map(float, shown)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise ParameterError(f"shown: {low:g}..{high:g} is no range of disparities; expected (minimum, maximum) in pixels")
+        raise ParameterError(f"shown: {low:g}..{high:g} is not a range of disparities; expected (minimum, maximum) in pixels")
     # A range of one value would show all that lies above it like the value itself.
     return _draw(axes, disparity, "viridis", low, high if high > low else low + 1)
 

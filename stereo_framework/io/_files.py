@@ -129,7 +129,9 @@ def check_file(path: PathLike) -> None:
     if stat.S_ISDIR(mode):
         raise DataError(f"{path}: is a folder; expected a file")
     if not stat.S_ISREG(mode):
-        raise DataError(f"{path}: is no regular file but a pipe or device, whose size cannot be known; copy it into a file first")
+        raise DataError(
+            f"{path}: is not a regular file but a pipe or device, whose size cannot be known; copy it into a file first"
+        )
 
 
 def _said(path: Path) -> str:

@@ -298,7 +298,7 @@ def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibr
     if re.search(r"^\s*(P\d|P_rect_\d\d):", text, re.MULTILINE):
         return read_kitti_calibration(path, *((2, 3) if colour else (0, 1))), None
     raise DataError(
-        f"{path}: is no calibration of a known kind; legal: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML, XML or JSON, Q as .npy"
+        f"{path}: is not a calibration file of a known kind; legal: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML, XML or JSON, Q as .npy"
     )
 
 

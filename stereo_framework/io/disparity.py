@@ -136,7 +136,7 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
     suffix = Path(path).suffix.lower()
     disparity = np.asarray(disparity)
     if disparity.ndim != 2:
-        raise DataError(f"{path}: an array of shape {disparity.shape} is no disparity map; expected (rows, columns)")
+        raise DataError(f"{path}: an array of shape {disparity.shape} is not a disparity map; expected (rows, columns)")
     known = np.isfinite(disparity)
     if suffix in (".pfm", ".npy", ".tif", ".tiff"):
         if scale is not None:

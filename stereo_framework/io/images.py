@@ -127,7 +127,7 @@ def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
         return decode_netpbm(data, path)
     samples = decode(_checked(data, path), path)
     if samples is None:
-        raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}")
+        raise DataError(f"{path}: is damaged, truncated or not an image; expected {_FORMATS}")
     if samples.dtype not in (np.uint8, np.uint16):
         raise DataError(f"{path}: holds {samples.dtype} samples; expected 8 or 16 bits")
     if samples.ndim == 3:
@@ -197,7 +197,7 @@ def _checked(data: bytes, path: PathLike) -> bytes:
         for columns, rows in _sizes(data, path):
             limits.check_pixels(columns, rows, path)
     except struct.error:
-        raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}") from None
+        raise DataError(f"{path}: is damaged, truncated or not an image; expected {_FORMATS}") from None
     return data
 
 
@@ -293,7 +293,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     suffix = Path(path).suffix.lower()
     array = np.asarray(array)
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
-        raise DataError(f"{path}: an array of shape {array.shape} is no image; expected (rows, columns[, 3])")
+        raise DataError(f"{path}: an array of shape {array.shape} is not an image; expected (rows, columns[, 3])")
     if array.dtype == bool:
         array = array * np.uint8(255)
     elif np.issubdtype(array.dtype, np.floating):

@@ -35,7 +35,7 @@ def read_numpy(path: PathLike) -> NDArray[np.float32]:
         raise DataError(f"{path}: {error}") from None
     except Exception as error:  # whatever the parsers of headers and archives raise on bytes that are neither
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise DataError(f"{path}: is damaged or no numpy file: {reason}") from None
+        raise DataError(f"{path}: is damaged or not a numpy file: {reason}") from None
     with np.errstate(all="ignore"):
         return array.astype(np.float32)
 
@@ -57,7 +57,9 @@ def _array(file: IO[bytes], size: int) -> NDArray:
         raise DataError(f"holds {dtype}; expected numbers")
     needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=1) < 1 or needed != there:
-        raise DataError(f"is damaged or no numpy file: shape {shape} needs {needed} bytes after the header, the file has {there}")
+        raise DataError(
+            f"is damaged or not a numpy file: shape {shape} needs {needed} bytes after the header, the file has {there}"
+        )
     # Bytes of an archive say little about what they become.
     channels = math.prod(shape[2:])
     limits.check_pixels(math.prod(shape[1:2]) * (channels if channels > 4 else 1), math.prod(shape[:1]))

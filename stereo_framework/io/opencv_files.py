@@ -33,7 +33,7 @@ def matrices(data: bytes) -> dict[str, NDArray[np.float64]]:
         start = data.lstrip()[:1]
         found = _of_xml(data) if start == b"<" else _of_json(data) if start == b"{" else _of_yaml(data)
     except (DataError, ValueError, RecursionError, yaml.YAMLError, ElementTree.ParseError):
-        raise DataError("is no file of OpenCV's FileStorage, or a damaged one") from None
+        raise DataError("is not a file of OpenCV's FileStorage, or a damaged one") from None
     return {name: matrix for name, one in found.items() if (matrix := _matrix(one)) is not None}
 
 

@@ -44,7 +44,7 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
 
     header = _HEADER.match(data)
     if header is None:
-        raise wrong(f"is no PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}")
+        raise wrong(f"is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}")
     try:
         scale = float(header[4])
     except ValueError:
@@ -59,7 +59,7 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     if len(data) - start != needed and not data[header.end() : len(data) - needed].strip():
         start = max(start, len(data) - needed)
     if len(data) - start != needed:
-        what = "is truncated" if len(data) - start < needed else "has data behind its end"
+        what = "is truncated" if len(data) - start < needed else "has data after its end"
         raise wrong(f"{what}: {columns}x{rows} needs {needed} bytes after the header, the file has {len(data) - start}")
     values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=start).astype(np.float32)
     return np.ascontiguousarray(values.reshape(rows, columns, *(3,) * (channels == 3))[::-1])

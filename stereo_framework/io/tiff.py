@@ -188,7 +188,7 @@ def _first_page(path: PathLike) -> Iterator[Any]:
         raise
     except Exception as error:  # whatever its parser raises on bytes that are no TIFF
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise DataError(f"{path}: is damaged, truncated or no image: {reason}") from None
+        raise DataError(f"{path}: is damaged, truncated or not an image: {reason}") from None
 
 
 def _check(page: Any, size: int, path: PathLike) -> None:
@@ -197,7 +197,7 @@ def _check(page: Any, size: int, path: PathLike) -> None:
     for wide, high in ((columns, rows), (page.tilewidth, page.tilelength)):
         limits.check_pixels(wide, high, path)
     if columns < 1 or rows < 1 or page.imagedepth != 1:
-        raise DataError(f"{path}: is damaged, truncated or no image: it says {columns}x{rows}x{page.imagedepth} pixels")
+        raise DataError(f"{path}: is damaged, truncated or not an image: it says {columns}x{rows}x{page.imagedepth} pixels")
     if bands not in (1, 2, 3, 4) or (bands == 4 and page.photometric == _GREY):
         raise DataError(
             f"{path}: has {bands} bands; expected grey or RGB, with or without alpha: write the bands that are meant into a file"

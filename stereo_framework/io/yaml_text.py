@@ -124,7 +124,7 @@ def read_yaml(path: PathLike) -> Any:
     except yaml.MarkedYAMLError as error:
         raise DataError(f"{_place(path, error.problem_mark)}: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise DataError(f"{path}: is no YAML file: {' '.join(str(error).split())}") from None
+        raise DataError(f"{path}: is not a YAML file: {' '.join(str(error).split())}") from None
     except (DataError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {error}" if not str(error).startswith(str(path)) else str(error)) from None
 

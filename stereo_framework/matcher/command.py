@@ -262,4 +262,4 @@ def _read(who: str, output: Path, scale: float | None, unknown: int | None) -> D
         return read_disparity(output, scale=scale if output.suffix == ".png" else None, unknown=unknown)
     except DataError as error:
         said = str(error).replace(str(output), "{output}")
-        raise StereoFrameworkError(f"{who}: what it wrote is no map: {said}") from error
+        raise StereoFrameworkError(f"{who}: what it wrote is not a map: {said}") from error

@@ -140,7 +140,7 @@ def _session(model: str, time: int, device: str, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(model, options, providers=[_PROVIDERS[device]])
     except Exception as error:  # onnxruntime's own kinds
-        raise StereoFrameworkError(f"{model}: is no ONNX model that onnxruntime can run: {_line(error)}") from error
+        raise StereoFrameworkError(f"{model}: is not an ONNX model that onnxruntime can run: {_line(error)}") from error
 
 
 def _line(error: Exception) -> str:

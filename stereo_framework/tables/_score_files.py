@@ -99,13 +99,13 @@ def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, spl
     try:
         lines = [line for line in csv.reader(text.splitlines()) if line]
     except csv.Error as error:
-        raise DataError(f"{path}: is damaged or no CSV file: {error}") from None
+        raise DataError(f"{path}: is damaged or not a CSV file: {error}") from None
     header = [name.strip() for name in lines[0]] if lines else []
     if len(header) < 2 or len(lines) < 2:
         raise DataError(f"{path}: no table: expected a line of column names, then a line for each method")
     twice = next((name for name, count in Counter(header).items() if count > 1), None)
     if twice is not None:
-        raise DataError(f"{path}: the column {short(twice, 80)!r} stands twice")
+        raise DataError(f"{path}: the column {short(twice, 80)!r} occurs twice")
     uneven = next((i for i, line in enumerate(lines) if len(line) != len(header)), None)
     if uneven is not None:
         raise DataError(f"{path}: row {uneven} has {len(lines[uneven])} cells, the header {len(header)}")
@@ -133,7 +133,7 @@ def _read_json(path: Path, text: str, entries: Entries, protocol: str | None) ->
     try:
         records = json.loads(text)
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}") from None
+        raise DataError(f"{path}:{error.lineno}:{error.colno}: is not JSON: {error.msg}") from None
     wanted = ("scene", "method", "statistics")
     if not isinstance(records, list) or not all(isinstance(r, dict) and r.keys() >= {*wanted} for r in records):
         raise DataError(f"{path}: no results: expected a list of objects with {', '.join(wanted)}, as run --json prints it")

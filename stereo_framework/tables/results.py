@@ -181,7 +181,7 @@ class _Condition:
         match = re.fullmatch(r"\s*([^<>=!]*[^<>=!\s])\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", text, re.DOTALL)
         if not match:
             expected = "key=value, such as matching_cost.truncation=20, or with != < <= > >="
-            raise ParameterError(f"{text!r} is no condition; expected {expected}")
+            raise ParameterError(f"{text!r} is not a condition; expected {expected}")
         key, sign, typed = match.groups()
         node = parse(typed, "", Faults())
         read = node.data() if node is not None else typed

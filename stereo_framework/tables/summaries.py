@@ -80,7 +80,7 @@ def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str]
     columns = [*columns, *([STATISTIC] if len(statistics) > 1 and STATISTIC not in (*rows, *columns) else [])]
     keys = [*rows, *columns]
     if both := [key for key in keys if keys.count(key) > 1]:
-        raise ParameterError(f"{both[0]} stands twice among rows and columns")
+        raise ParameterError(f"{both[0]} occurs twice among rows and columns")
     found = means(results, [*keys, STATISTIC] if STATISTIC not in keys else keys, statistics)
     down = in_order(key[: len(rows)] for key in found.cells)
     across = in_order(key[len(rows) : len(keys)] for key in found.cells)

@@ -207,7 +207,7 @@ CASES = [
     Case(
         "TIFF of nothing but a beginning",
         "match t.tif t.tif",
-        "t.tif: is damaged, truncated or no image",
+        "t.tif: is damaged, truncated or not an image",
         {"t.tif": b"II*\0" + b"\xff" * 40},
     ),
     Case(
@@ -232,7 +232,7 @@ CASES = [
         Case(f"--rectify with {name}", "match left.png right.png --disparities 0:6 --rectify c.yml", said, {"c.yml": content})
         for name, said, content in (
             ("no matrices", "c.yml: no M1, K1 or cameraMatrix1, no D1", "%YAML:1.0\n---\nQ: 3\n"),
-            ("something else", "c.yml: is no file of OpenCV's FileStorage", "cam0=[1 0 0]\n"),
+            ("something else", "c.yml: is not a file of OpenCV's FileStorage", "cam0=[1 0 0]\n"),
             ("a huge middle", "left.png: the calibration's principal point, column 1e\\+300", stereo(1e300)),
             ("cameras of another size", "left.png: the calibration's principal point.*outside the image of 32x24", stereo(900)),
         )
@@ -278,24 +278,24 @@ CASES = [
     Case(
         "/dev/zero as an image",
         "run window --left /dev/zero --right right.png --disparities 0:6",
-        "/dev/zero: is no regular file",
+        "/dev/zero: is not a regular file",
     ),
     Case(
         "a FIFO as an image",
         "run window --left f.png --right right.png --disparities 0:6",
-        "f.png: is no regular file",
+        "f.png: is not a regular file",
         {"f.png": fifo},
     ),
     Case(
         "a FIFO as a map",
         "evaluate f.pfm --scene ./scene.yaml",
-        "f.pfm: is no regular file",
+        "f.pfm: is not a regular file",
         {"f.pfm": fifo, "scene.yaml": SCENE},
     ),
-    Case("a FIFO as a scene", "scenes ./scene.yaml", "scene.yaml: is no regular file", {"scene.yaml": fifo}),
-    Case("a FIFO as scores", "rank s.csv", "s.csv: is no regular file", {"s.csv": fifo}),
+    Case("a FIFO as a scene", "scenes ./scene.yaml", "scene.yaml: is not a regular file", {"scene.yaml": fifo}),
+    Case("a FIFO as scores", "rank s.csv", "s.csv: is not a regular file", {"s.csv": fifo}),
     Case("/dev/zero as a script", "check /dev/zero", "/dev/zero:1:1: is longer than 1048576 bytes"),
-    Case("/dev/zero as an include", "check s.yaml", "/dev/zero:1:1: is no regular file", {"s.yaml": "include: /dev/zero\n"}),
+    Case("/dev/zero as an include", "check s.yaml", "/dev/zero:1:1: is not a regular file", {"s.yaml": "include: /dev/zero\n"}),
     # --- one line: scene.yaml -----------------------------------------------------------------------------------------
     *(
         Case(f"scene.yaml: {name}", "scenes ./scene.yaml", "scene.yaml", {"scene.yaml": text})

@@ -233,7 +233,7 @@ def test_mistakes_are_one_line(tmp_path):
     with pytest.raises(DataError, match=r"disparity has shape \(20,\)"):
         disparity_figure(small[:, 0], (0, 2))
     for shown in ((2, 1), (0, NAN), (-INF, 1)):
-        with pytest.raises(ParameterError, match="is no range of disparities"):
+        with pytest.raises(ParameterError, match="is not a range of disparities"):
             disparity_figure(small, shown)
     with pytest.raises(DataError, match="there is no folder"):
         save_picture(tmp_path / "none" / "p.png", disparity_figure(small, (0, 2)))

@@ -137,14 +137,14 @@ def load_subsets(path: PathLike) -> Subsets:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             if absent := [name for name in names if name not in file]:
-                raise DataError(f"holds no {absent[0]}, so it is no file of subsets")
+                raise DataError(f"holds no {absent[0]}, so it is not a file of subsets")
             arrays = {name: file[name] for name in names}
         parameters = Parameters.of(json.loads(str(arrays.pop("parameters"))))
         return Subsets(parameters, **arrays)
     except (DataError, ParameterError) as error:
         raise DataError(f"{path}: {error}") from None
     except Exception as error:  # whatever the parsers of archives, headers and texts raise on bytes that are neither
-        raise DataError(f"{path}: is damaged or no file of subsets: {' '.join(str(error).split())[:200]}") from None
+        raise DataError(f"{path}: is damaged or not a file of subsets: {' '.join(str(error).split())[:200]}") from None
 
 
 def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Parameters | None = None) -> Subsets:

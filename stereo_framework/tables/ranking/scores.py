@@ -68,7 +68,7 @@ class Scores:
             )
         for kind, names in (("method", self.methods), ("column", tuple(c.name for c in self.columns))):
             if twice := [name for name, times in Counter(names).items() if times > 1]:
-                raise DataError(f"scores: the {kind} {twice[0]!r} stands twice; each needs a name of its own")
+                raise DataError(f"scores: the {kind} {twice[0]!r} occurs twice; each needs a name of its own")
 
     @property
     def scenes(self) -> tuple[str, ...]:
