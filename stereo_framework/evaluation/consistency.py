@@ -1,7 +1,7 @@
 """Left-right consistency: do the maps of the reference and of the match frame agree? Needs no ground truth.
 
-Both maps are float32 pixels, larger = nearer, of one shape; what is not finite is missing. That of the match frame holds disparities
-towards the reference frame, so that corresponding pixels of perfect maps have the same value.
+Both maps have the same shape and hold float32 disparities in pixels, larger = nearer; a value that is not finite is missing. The map of the
+match frame holds disparities towards the reference frame, so that corresponding pixels of perfect maps have the same value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stereo_framework.scene import Disparity, Mask
 
 
 def left_right_difference(disparity: Disparity, match_disparity: Disparity, direction: int) -> Disparity:
-    """Absolute difference of every disparity and the one that the match frame's map has where it points to.
+    """Absolute difference between every disparity and that of the pixel that it points to in the match frame's map.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels; 0 = they agree. NaN where there is no estimate, or it points out of the image or to a missing one.
+        Pixels; 0 where both maps agree. NaN where there is no estimate, or where it points out of the image or to a pixel without an estimate.
 
     Raises
     ------
@@ -41,8 +41,8 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
 
     Notes
     -----
-    The cross-check of Fua 1993, section 2.1, before its threshold. The pixel nearest to ``x - direction * d`` is looked at; `d` is rounded with
-    halves away from zero, as `render` does.
+    The cross-check of Fua 1993, section 2.1, before its threshold. A disparity `d` points to the pixel nearest to ``x - direction * d``, where `d` is
+    rounded with halves away from zero, as in `render`.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
 def inconsistent_pixels(
     disparity: Disparity, match_disparity: Disparity, direction: int, threshold: float = 1.0, *, mask: Mask | None = None
 ) -> float:
-    """Percentage of estimates that the match frame's map does not confirm: the share that a left-right check takes away.
+    """Percentage of estimates that the match frame's map does not confirm: the share that a left-right check removes.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def inconsistent_pixels(
     Returns
     -------
     float
-        Percent of the pixels with an estimate; those that point out of the image or to a missing estimate are unconfirmed. Lower is
-        better; NaN without an estimate.
+        Percent of the pixels with an estimate. An estimate that points out of the image or to a missing one counts as unconfirmed.
+        Lower is better; NaN where there are no estimates.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def inconsistent_pixels(
     estimated = np.isfinite(disparity)
     if mask is not None:
         estimated &= mask
-    # Asks what is confirmed: comparisons with NaN are false.
+    # Count what is confirmed: a comparison with NaN is false.
     confirmed = left_right_difference(disparity, match_disparity, direction) <= np.float32(threshold)
     count = int(np.count_nonzero(estimated))
     return 100 * (count - int(np.count_nonzero(confirmed & estimated))) / count if count else math.nan

@@ -41,9 +41,9 @@ def bad_pixels(
     threshold : float
         Pixels; an error of exactly this is not bad.
     relative : float
-        Share of the true disparity that the error of a bad pixel exceeds besides; 0 = no such rule.
+        The error of a bad pixel must also exceed this share of the true disparity; 0 = no such rule.
     count_missing : bool
-        Whether missing estimates are bad. They are among the region's pixels in any case.
+        Whether missing estimates are bad. In either case they count among the pixels of the region.
 
     Returns
     -------
@@ -52,8 +52,9 @@ def bad_pixels(
 
     Notes
     -----
-    Scharstein & Szeliski 2002, equation 9; its programs have no missing estimates, counting them as bad is ours. Middlebury v3 counts them
-    apart. KITTI's Out-Noc and Out-All, and with 3 pixels and 0.05 its outliers D1 (Menze & Geiger 2015).
+    Scharstein & Szeliski 2002, equation 9. The programs of that paper leave no estimate missing; to count missing ones as bad is our choice,
+    and Middlebury v3 counts them apart. The same measure gives KITTI's Out-Noc and Out-All and, with a threshold of 3 pixels and a relative
+    one of 0.05, its outliers D1 (Menze & Geiger 2015).
 
     Examples
     --------
@@ -160,7 +161,7 @@ def mean_absolute_percentage_error(disparity: Disparity, truth: Disparity, mask:
 
 
 def error_quantile(disparity: Disparity, truth: Disparity, mask: Mask, quantile: float) -> float:
-    """The absolute error that a share `quantile` of a region's estimated pixels stays below (A50, A90, A95, A99).
+    """The absolute error below which a share `quantile` of a region's estimated pixels stay (A50, A90, A95, A99).
 
     Parameters
     ----------
@@ -183,8 +184,8 @@ def error_quantile(disparity: Disparity, truth: Disparity, mask: Mask, quantile:
 
     Notes
     -----
-    The rule of ETH3D's two-view evaluation: of the n errors in ascending order the one with index ``floor(n * quantile)``, counted from
-    0; nothing is interpolated, so that the median of two errors is the larger one.
+    The rule of ETH3D's two-view evaluation: of the n errors in ascending order, take the one at index ``floor(n * quantile)``, counted from 0.
+    Nothing is interpolated, so the median of two errors is the larger one.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def density(disparity: Disparity, mask: Mask) -> float:
 
 
 def invalid_pixels(disparity: Disparity, mask: Mask) -> float:
-    """Percentage of a region's pixels that have no estimate: what `density` leaves.
+    """Percentage of a region's pixels that have no estimate: 100 minus the `density`.
 
     Returns
     -------
@@ -225,7 +226,7 @@ def invalid_pixels(disparity: Disparity, mask: Mask) -> float:
 
 
 def _absolute_errors(disparity: Disparity, truth: Disparity, mask: Mask) -> NDArray[np.float32]:
-    """Of the estimated pixels of a region, in any order."""
+    """Absolute errors of the estimated pixels of a region, in any order."""
     estimated = mask & np.isfinite(disparity)
     return np.abs(disparity[estimated] - truth[estimated])
 
@@ -240,7 +241,7 @@ def _good_kernel(disparity, truth, mask, threshold, relative):  # type: ignore[n
     for y in range(disparity.shape[0]):
         for x in range(disparity.shape[1]):
             error = np.abs(disparity[y, x] - truth[y, x])
-            # Counts what is good: with a missing estimate the comparisons are false.
+            # Count what is good: with a missing estimate the comparisons are false.
             good += mask[y, x] and (error <= threshold or error <= relative * np.float64(np.abs(truth[y, x])))
             estimated += mask[y, x] and np.isfinite(disparity[y, x])
     return good, estimated

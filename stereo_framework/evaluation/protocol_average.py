@@ -15,21 +15,21 @@ from stereo_framework.evaluation.protocols import Protocol
 def average(
     statistics: Sequence[Mapping[str, float]], protocol: Protocol, weights: Sequence[float] | None = None
 ) -> dict[str, float]:
-    """Average over scenes as the protocol says.
+    """Average statistics over scenes as the protocol prescribes.
 
     Parameters
     ----------
     statistics : sequence of mappings of str to float
-        One of `evaluate` per scene, all under `protocol`.
+        What `evaluate` returned for each scene, always under `protocol`.
     protocol : Protocol
     weights : sequence of float, optional
-        `Scene.weight` of each; used by weighted averages only.
+        `Scene.weight` of each scene; only weighted averages use them.
 
     Returns
     -------
     dict of str to float
-        By the names that all scenes have; NaN where one of them is undefined. Over pixels: an empty region adds nothing, and statistics
-        that cannot be averaged so (quantiles) are absent. Averages of columns give ``bad_pixels`` besides, their mean.
+        The statistics that all scenes have, by name; NaN where one of them is undefined. In averages over pixels an empty region adds nothing, and
+        statistics that cannot be averaged in this way (quantiles) are absent. Averages of columns also have ``bad_pixels``, the mean of the columns.
 
     Notes
     -----
@@ -65,7 +65,7 @@ def _over_pixels(statistics: Sequence[Mapping[str, float]], regions: Sequence[st
         if metric.pooled == "sum":
             found[name] = sum(s.get(name, 0.0) for s in statistics)
             continue
-        # One region's name may end another's: nonocc, background_nonocc.
+        # The name of one region may be the end of another one's name: nonocc, background_nonocc.
         region = max((r for r in regions if name.endswith(f"_{r}")), key=len)
         counted = [(s[f"pixels_{region}"], s[name]) for s in statistics if name in s and s[f"pixels_{region}"]]
         pixels = sum(count for count, _ in counted)
