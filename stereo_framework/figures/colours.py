@@ -26,7 +26,7 @@ def rgb(image: Image) -> NDArray[np.uint8]:
 
 
 def disparity_colours(disparity: Disparity, shown: tuple[float, float]) -> NDArray[np.uint8]:
-    """A map in the colours of the figures, uint8 (rows, columns, 3); `shown` are the disparities in pixels at their ends."""
+    """A map in the colours of the figures, uint8 ``(rows, columns, 3)``; `shown` are the disparities, in pixels, at the ends of the colour scale."""
     from matplotlib import colormaps
 
     low, high = shown
@@ -38,7 +38,7 @@ def disparity_colours(disparity: Disparity, shown: tuple[float, float]) -> NDArr
 
 
 def colour_table(name: str) -> NDArray[np.uint8]:
-    """The colours of a matplotlib colour map from its lower to its upper end, uint8 (256, 3): the figures use ``viridis`` and, for errors, ``RdBu_r``."""
+    """The colours of a matplotlib colour map, from its lower to its upper end, uint8 ``(256, 3)``. The figures use ``viridis`` and, for errors, ``RdBu_r``."""
     from matplotlib import colormaps
 
     return (255 * colormaps[name](np.arange(256))[:, :3] + 0.5).astype(np.uint8)

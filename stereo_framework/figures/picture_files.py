@@ -1,4 +1,4 @@
-"""All pictures of one disparity map of a scene."""
+"""The picture files that are written for disparity maps of a scene."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def write_pictures(
 ) -> None:
     """Write ``STEM_overview.png``, ``STEM_disparity.png``, with truth ``STEM_error.png`` and ``STEM_bad.png``, predicted views and confidence.
 
-    The views that the protocol predicts stand below the real ones in ``STEM_prediction.png``, and alone in ``STEM_predicted_PLACE.png``.
+    The views that the protocol predicts are written below the real ones to ``STEM_prediction.png``, and alone to ``STEM_predicted_PLACE.png``.
 
     Parameters
     ----------
     stem : Path
-        Folder and beginning of the file names; the folder is made.
+        The folder, which is made if it is missing, and the beginning of the file names.
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     scene : Scene
-        Gives the colour scale (its search range, else the truth's or the map's own), truth and border.
+        It gives the truth, the border, and the colour scale: its search range or, without one, the range of the truth or of the map.
     protocol : Protocol, optional
-        Gives the threshold of the bad-pixel picture and how views are predicted; default: the scene's.
+        It gives the threshold of the bad-pixel picture and says how views are predicted. Default: the protocol of the scene.
     confidence : mapping of str to ndarray, float32, (rows, columns), optional
-        By measure, higher = surer: ``STEM_confidence_NAME.png``, as in `confidence_greys`.
+        Confidence by measure, higher = surer. It is written to ``STEM_confidence_NAME.png`` as `confidence_greys` makes it.
     """
     protocol = protocol or of_scene(scene)
     make_folder(stem.parent)
@@ -79,7 +79,7 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
     path : Path
         A ``.png`` file; its folder is made.
     maps : mapping of str to ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate, by the names that stand above them.
+        Pixels, NaN = no estimate, by the names that are written above the maps.
     scene : Scene
     """
     make_folder(path.parent)
@@ -88,7 +88,7 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
 
 
 def confidence_greys(confidence: NDArray) -> NDArray[np.uint8]:
-    """A measure of confidence as grey levels, uint8 of its shape: the share of the pixels that are less sure, so that measures of any unit look alike."""
+    """A measure of confidence as grey levels, uint8 of the same shape. A level is the share of less sure pixels, so that measures of any unit look alike."""
     found: NDArray[np.uint8] = np.rint(255 * rank_shares(confidence)).astype(np.uint8)
     return found
 
@@ -112,7 +112,7 @@ def write_disagreement(path: Path, first: Disparity, second: Disparity, image: I
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:
-    """Disparities at the ends of the colour scale, in pixels."""
+    """The disparities at the ends of the colour scale, in pixels."""
     if scene.search is not None:
         return scene.search.minimum, scene.search.maximum
     for values in (scene.truth, disparity):
