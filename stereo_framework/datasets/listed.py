@@ -1,6 +1,6 @@
-"""Data sets of a few scenes: middlebury2001, middlebury2003, and single pairs that other programs carry along.
+"""Data sets of a few scenes: middlebury2001, middlebury2003, and single pairs that come with other programs.
 
-Their files, ranges and encodings stand in ``listed.yaml`` beside this file.
+Their files, search ranges and encodings are listed in ``listed.yaml`` beside this file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Listed:
         return tuple(name for name in scenes if self._folder(root, name).is_dir())
 
     def load(self, root: Path, name: str) -> Scene:
-        """One of `scene_names`; its files load on first use."""
+        """Load one of `scene_names`; its files are read on first use."""
         entry, folder = dict(_listed()[self.FOLDER][name]), self._folder(root, name)
         files, match, sparse = entry.pop("frames"), entry.pop("match"), entry.pop("sparse", False)
         truths, encoding = entry.pop("truths"), entry.pop("truth", {})
@@ -65,7 +65,7 @@ class Listed:
 
 
 def _masks(folder: Path) -> dict[str, Callable[[], Mask]]:
-    """Loaders of a scene's masks by name; empty where the data root has none."""
+    """Functions that load a scene's masks, by name; empty if the data root has no masks."""
     return {mask: partial(read_mask, folder / f"{mask}.png") for mask in ("nonocc", "all", "disc") if folder.is_dir()}
 
 
