@@ -23,7 +23,7 @@ class PublishedTable:
     rows : mapping of str to mapping of str to float
         By row label and column; a value that is not printed is absent.
     ranks : mapping, same form
-        Printed ranks, where the table has them.
+        Printed ranks, if the table has them.
     """
 
     source: str
@@ -34,7 +34,7 @@ class PublishedTable:
 
 @functools.cache
 def raw_table(paper: str, name: str) -> Mapping[str, Any]:
-    """What the file ``papers/PAPER/NAME.yaml`` holds, as it stands there."""
+    """The unprocessed content of the file ``papers/PAPER/NAME.yaml``."""
     content: dict[str, Any] = shipped_yaml(f"papers/{paper}/{name}.yaml")
     return content
 

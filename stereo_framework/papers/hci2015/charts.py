@@ -1,4 +1,4 @@
-"""Figures 7 and 9 to 12: charts for choosing among methods, of our own scores."""
+"""Figures 7 and 9 to 12: charts for choosing among methods, drawn from our own scores."""
 
 from __future__ import annotations
 

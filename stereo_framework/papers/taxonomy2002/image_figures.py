@@ -29,7 +29,7 @@ _SLICES, _ROW = (10, 16, 21), 151
 
 
 def figure1(context: Context) -> Outcome:
-    """Slices of the disparity space of tsukuba: three of all pixels at one level, one of all levels in one row."""
+    """Slices of the disparity space of tsukuba: three with all pixels at one level, and one with all levels of one row."""
     blocks: list[Block] = []
     for scene in context.scenes(["tsukuba"]):
         assert scene.search is not None

@@ -1,4 +1,4 @@
-"""Maps that are better than the reference: does any measure without ground truth see it?"""
+"""Maps that are better than the reference: does any measure without ground truth notice it?"""
 
 from __future__ import annotations
 

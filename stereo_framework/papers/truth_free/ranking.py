@@ -1,4 +1,4 @@
-"""All maps of all scenes: rank correlation with the true errors, and what choosing costs, of measures without ground truth."""
+"""All maps of all scenes: the rank correlation of measures without ground truth with the true errors, and the cost of choosing by them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stereo_framework.papers.paper import Context, Outcome, results_details, sho
 from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, correlation, kept_map, measured_scenes, regret
 
 _KEPT = frozenset({"Motorcycle", "Piano", "PlaytableP", "Vintage", "motorcycle"})
-"""Scenes that are not among the 17 on which the measure was made."""
+"""Scenes that are not among the 17 on which the measure was developed."""
 
 _Figure = Callable[[SceneMaps, str, Sequence[str]], float]
 
