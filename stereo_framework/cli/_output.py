@@ -107,11 +107,11 @@ def print_results(
     without rows there are left out. A table over several scenes ends with all averages that the protocol prescribes, over all results.
     The results that are printed are returned.
     """
-    from stereo_framework.tables.averages import averages
+    from stereo_framework.tables.average_rows import average_rows
     from stereo_framework.tables.tables import listing
     from stereo_framework.tables.words import setting_name
 
-    means = averages(results, data) if averaged else []
+    means = average_rows(results, data) if averaged else []
     printed: list[Result] = []
     for text in dict.fromkeys(r.protocol_text for r in results):
         same, own = ([r for r in these if r.protocol_text == text] for these in (results, means))

@@ -20,9 +20,9 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from stereo_framework import __version__
-from stereo_framework.figures.layers import LARGEST_ERROR, colour_table
+from stereo_framework.figures.colours import LARGEST_ERROR, colour_table
 from stereo_framework.io import PathLike, is_own, make_folder, output_folder, write_bytes
-from stereo_framework.page.pictures import Scenes, data_uri
+from stereo_framework.page.stored_pictures import Scenes, data_uri
 from stereo_framework.tables.formats import write_text
 
 if TYPE_CHECKING:

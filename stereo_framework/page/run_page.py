@@ -14,16 +14,16 @@ from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes
-from stereo_framework.page.choosing import choosing_blocks, is_scored
+from stereo_framework.page.choosing_charts import choosing_blocks, is_scored
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
-from stereo_framework.page.pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.page.report_files import reports
 from stereo_framework.page.standing import rank_blocks, roc_blocks
+from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
-from stereo_framework.tables.averages import averages
+from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
@@ -93,7 +93,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
-        Section("All results", [_listing(same, averages(same, data), results[part]) for same in protocols]),
+        Section("All results", [_listing(same, average_rows(same, data), results[part]) for same in protocols]),
         Section("Times", [_times(results[part], names[part])]),
         Section("Behind the numbers", _details(folder, results[part])),
     ]

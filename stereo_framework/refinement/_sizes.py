@@ -1,4 +1,4 @@
-"""Maps and images of one size, for callers that no pipeline has checked."""
+"""A check that maps and images have one size, for calls that do not come from a pipeline, which checks them itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stereo_framework.scene import Disparity
 
 
 def check_size(stage: str, disparity: Disparity, **maps: NDArray) -> None:
-    """Refuse an image, a status map or costs of another size than the disparities, which kernels would read beyond the end of.
+    """Refuse an image, a status map or costs of another size than the disparities: kernels would read beyond their end.
 
     Raises
     ------
