@@ -1,6 +1,6 @@
 """Draw the pictures of docs/chain_pictures.md, the chain beside OpenCV's matcher: ``python scripts/chain_pictures.py [--data DIR] [PICTURE ...]``.
 
-Each shows a part of a scene, line by line: the reference image and the truth; the map of `fine` and its errors; that of StereoSGBM, its holes filled
+Each shows a part of a scene, line by line: the reference image and the truth; the map of `fine` and its errors; the map of StereoSGBM, with its holes filled
 from the background, and its errors. White is right, black is off by 4 pixels or more.
 """
 
@@ -20,7 +20,7 @@ from stereo_framework.script import load
 OUT = Path(__file__).parents[1] / "docs" / "images" / "chain"
 V2, V3 = "middlebury-v2", "middlebury-v3/trainingQ"
 WIDTH, GAP, QUALITY = 340, 6, 75
-"""Screen pixels of a panel's width and between panels; of JPEG."""
+"""Width of a panel and of the gap between panels in screen pixels, and JPEG quality."""
 GREY = 178
 AROUND = ((0, GAP), (0, GAP), (0, 0))
 
@@ -47,7 +47,7 @@ PARTS = {
 
 
 def panels(scene: Scene, maps: list[Disparity], place: tuple[int, int, int, int]) -> np.ndarray:
-    """The lines below each other, uint8 RGB."""
+    """All lines of panels, stacked, uint8 RGB."""
     left, top, width, height = place
     part = np.s_[top : top + height, left : left + width]
     assert scene.truth is not None, "all of these scenes have truth"
@@ -76,7 +76,7 @@ def panels(scene: Scene, maps: list[Disparity], place: tuple[int, int, int, int]
 
 
 def main() -> None:
-    """Draw all pictures, or some, and tell the errors of both maps in each."""
+    """Draw all pictures, or some, and print the errors of both maps in each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pictures", nargs="*", help=f"{', '.join(PARTS)}; default: all")
     parser.add_argument("--data", type=Path)

@@ -18,10 +18,10 @@ from stereo_framework.script.legacy import translate
 from stereo_framework.sweep import Result
 
 BAD_TOLERANCE = 2e-4
-"""Of a region's pixels. What remains is the order of float32 operations, which decides between costs that are nearly equal."""
+"""Share of a region's pixels. The remaining differences come from the order of float32 operations, which decides between costs that are nearly equal."""
 
 RMS_TOLERANCE = 1e-3
-"""Pixels; for the same reason."""
+"""In pixels; for the same reason."""
 
 PREDICTION_TOLERANCE = 2e-4
 """Grey levels; interpolated intensities exactly between two grey levels are rounded after float32 operations in another order."""
@@ -36,7 +36,7 @@ _EXCEPTIONS = {
 
 
 def exception(setting: Mapping[str, Any]) -> str | None:
-    """Why a run cannot be compared, None if it can."""
+    """Why a run cannot be compared, or None if it can."""
     parameters = setting["params"]
     if parameters.get("opt_fn") in (4, 5):
         return "random: graph cuts and annealing depend on the generator"

@@ -38,7 +38,7 @@ def ratios(found: Sequence[Result], names: Sequence[str], methods: Sequence[str]
 
 
 def ranks(table: np.ndarray) -> np.ndarray:
-    """Of each measure on each scene, 1 = best; equal ones count half."""
+    """The rank of each measure on each scene, 1 = best; ties count half."""
     return (table[:, None, :] < table[:, :, None]).sum(axis=2) + (table[:, None, :] == table[:, :, None]).sum(axis=2) / 2 + 0.5
 
 
@@ -50,7 +50,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def draw(names: Sequence[str], table: dict[str, np.ndarray]) -> None:
-    """Mean ratios of all measures, a line of points for each method."""
+    """Draw the mean ratios of all measures, with a line of points for each method."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4.6), layout="constrained")

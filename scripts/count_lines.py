@@ -2,7 +2,7 @@
 
     python scripts/count_lines.py [FOLDER]
 
-FOLDER is a checkout; default: this one. Rooms are the folders of the package; files that stand beside them are one room.
+FOLDER is a checkout; default: this one. Rooms are the folders of the package; the files beside them form one more room.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def code_lines(source: str) -> int:
         if token.type not in _NO_CODE:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(source)):
-        # A text that stands alone says something about what is before or around it.
+        # A string that is a statement of its own documents what precedes or encloses it.
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return len(lines)

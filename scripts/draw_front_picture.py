@@ -18,12 +18,12 @@ from stereo_framework.scene import Scene
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "front.jpg"
 TURN, TILT, HEIGHT, SPLAT = 30, -14, 560, 5
-"""Degrees to the side and from above, rows of the picture, and pixels that a point covers."""
+"""Viewing angles to the side and from above in degrees, rows of the picture, and the size of a point in pixels."""
 BACKGROUND = (18, 20, 28)
 
 
 def from_the_side(points: NDArray[np.float32], colours: NDArray[np.uint8], rows: int, columns: int) -> NDArray[np.uint8]:
-    """Points as a camera sees them that has gone around their middle.
+    """Points as seen by a camera that has moved around their centre.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def draw(scene: Scene) -> NDArray[np.uint8]:
     disparity = np.rint(colormaps["viridis"](np.nan_to_num(shares))[..., :3] * 255).astype(np.uint8)
     small = round(HEIGHT / 2 * scene.reference.shape[1] / scene.reference.shape[0]), HEIGHT // 2
     left = [np.asarray(Image.fromarray(part).resize(small, Image.Resampling.LANCZOS)) for part in (scene.reference, disparity)]
-    # Twice as large and made smaller again, without jagged edges.
+    # Drawn at twice the size and reduced, so that edges are not jagged.
     points = Image.fromarray(from_the_side(*found.points, rows=2 * HEIGHT, columns=4 * small[0]))
     return np.hstack([np.vstack(left), np.asarray(points.resize((2 * small[0], HEIGHT), Image.Resampling.LANCZOS))])
 

@@ -19,7 +19,7 @@ from stereo_framework.tables.standings import standings
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
 METHODS = ("window", "ssd", "dp", "so", "bp", "gc")
 SHOWN = "window"
-"""The method whose faults are drawn pixel by pixel and whose scores are marked."""
+"""The method whose errors are drawn pixel by pixel and whose scores are marked."""
 
 WIDTH = 1200
 """Pixels."""
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _shrink(path: Path) -> None:
-    """As wide as a page of text, in 256 colours."""
+    """Reduce a picture to the width of a page of text and to 256 colours."""
     with Image.open(path) as picture:
         smaller = picture.convert("RGB").resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
     smaller.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -2,7 +2,7 @@
 
     STEREO_DATA=... python scripts/learn_confidence.py
 
-writes ``stereo_framework/confidence/learned.yaml``. Wrong is a pixel whose error exceeds 1 pixel, occluded ones included; maps are those of the
+writes ``stereo_framework/confidence/learned.yaml``. A pixel is wrong if its error exceeds 1 pixel, occluded pixels included; the maps are those of the
 optimizer, before any refinement.
 """
 
@@ -50,11 +50,11 @@ MEASURES = [
 ]
 METHOD = "census (width 9, height 7), semi_global (p1 20, p2 100)"
 SAMPLE, PENALTY = 6000, 0.002
-"""Pixels of a scene that are learned from; how much the mean square of the weights counts beside the mean loss."""
+"""Number of pixels of a scene used for learning; the weight of the mean square of the weights beside the mean loss."""
 
 
 def measured(name):
-    """Ranks of a scene's pixels with truth, (n, measures), which of them are wrong, and the areas of single measures."""
+    """The ranks of a scene's pixels that have truth, (n, measures), which of these pixels are wrong, and the areas of the single measures."""
     scene = load_scene(name)
     method = Pipeline(
         Bound(census, {"width": 9, "height": 7}),
@@ -72,7 +72,7 @@ def measured(name):
 
 
 def learn(scenes):
-    """Weights and intercept that make wrong pixels unlikely and right ones likely, every scene counting the same."""
+    """The weights and intercept that make wrong pixels unlikely and right ones likely; every scene counts the same."""
     rng = np.random.default_rng(0)
     chosen = [rng.choice(len(bad), min(SAMPLE, len(bad)), replace=False) for _, bad in scenes]
     ranks = np.concatenate([ranks[own] for (ranks, _), own in zip(scenes, chosen, strict=True)])

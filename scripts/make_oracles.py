@@ -18,7 +18,7 @@ from PIL import Image
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 FRAMES = ("scene1.row3.col3.ppm", "scene1.row3.col4.ppm")
 CROP = np.s_[100:140, 150:210]
-"""Rows and columns with the lamp and what it hides."""
+"""Rows and columns that show the lamp and what it hides."""
 LEVELS = 16
 WINDOWS = (3, 5, 9, 13)
 UNKNOWN = 255
@@ -37,7 +37,7 @@ def dataset(image: np.ndarray) -> xr.Dataset:
 
 def census(left: np.ndarray, right: np.ndarray, size: int) -> np.ndarray:
     """Pandora's costs, uint8 (rows, columns, LEVELS)."""
-    # Its bits say what is brighter than the centre, ours what is darker; and its disparities count to the right.
+    # Its bits mark pixels brighter than the centre, ours darker ones; and its disparities count to the right.
     reference, match = dataset(255.0 - left), dataset(255.0 - right)
     cost = AbstractMatchingCost(matching_cost_method="census", window_size=size, subpix=1)
     ends = tuple(np.full(left.shape, end) for end in (1 - LEVELS, 0))

@@ -18,7 +18,7 @@ from stereo_framework.matching_cost import absolute_difference
 OUT = Path(__file__).parents[1] / "tests" / "golden" / "semi_global.npz"
 ROWS, COLUMNS, SEARCH = slice(130, 154), slice(150, 184), Search(0, 12)
 STEPS = ((0, 1), (1, 0), (1, 1), (1, -1), (0, -1), (-1, 0), (-1, -1), (-1, 1))
-"""Rows and columns by which libSGM's paths come to a pixel, in its order."""
+"""Steps in rows and columns by which libSGM's paths reach a pixel, in its order."""
 
 PENALTIES = {8: (9, 50), 4: (4, 20)}
 
@@ -27,9 +27,9 @@ def sums(costs: np.ndarray, paths: int, p1: float, p2: float) -> np.ndarray:
     """Sums of eight paths, or of the four along rows and columns."""
     rows, columns = costs.shape[:2]
     far = (rows, columns)
-    # A path that always comes from outside has the pixel's costs alone, which are taken away again.
+    # A path that always comes from outside adds only the pixel's own costs, which are subtracted again.
     steps = [step if paths == 8 or 0 in step else far for step in STEPS]
-    # Where a cost has the value for invalid cells, libSGM leaves penalties out: no cost has this one.
+    # libSGM leaves out penalties where a cost has the value for invalid cells; no cost has this value.
     small, large = (np.full((rows, columns, 8), p, np.float32) for p in (p1, p2))
     segments = np.zeros((rows, columns), np.float32)
     found = sgm_api(costs.astype(np.float32), small, large, np.array(steps, np.int32), -1.0, segments, False, False)["cv"]

@@ -13,7 +13,7 @@ import yaml
 from PIL import Image
 
 from stereo_framework import load_scene, run
-from stereo_framework.figures.result_pictures import write_comparison
+from stereo_framework.figures.picture_files import write_comparison
 from stereo_framework.parameters import spelled
 from stereo_framework.sweep.result import Result
 
@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """The texts of a page that are set as code of a language."""
+    """The code blocks of a page in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
@@ -31,7 +31,7 @@ def pages() -> list[Path]:
 
 
 def name(result: Result, several: bool) -> str:
-    """What stands above a map: the swept parameters, after the method where a script has several."""
+    """The title of a map: the swept parameters, preceded by the method if the script has several."""
     swept = [v if isinstance(v, str) else f"{k.rpartition('.')[2]}={spelled(v)}" for k, v in result.axes.items()]
     return ": ".join(text for text in (result.method if several else "", ", ".join(swept)) if text)
 

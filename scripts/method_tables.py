@@ -1,7 +1,7 @@
 """Run the methods of configs/comparison and write docs/results.md's tables: ``python scripts/method_tables.py [--data DIR] [--out DIR] [TABLE ...]``.
 
-Stages use one thread; what lies in DIR is not computed again. With ``--seconds`` all is run again and only the seconds in the tables are replaced: a quarter of
-an hour, on a machine that does nothing else.
+Stages use one thread; results that are in DIR are not computed again. With ``--seconds`` everything is run again and only the seconds in the tables are replaced; this takes
+a quarter of an hour on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stereo_framework.sweep.result import Result
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
 Column = tuple[str, Callable[[dict[str, Result]], float]]
-"""What stands above, and what a method's results by scene give."""
+"""The heading of a column, and the function that computes its number from a method's results by scene."""
 
 
 def errors(names: Sequence[str], *statistics: str) -> Callable[[dict[str, Result]], float]:
@@ -35,7 +35,7 @@ def seconds(names: Sequence[str]) -> Callable[[dict[str, Result]], float]:
 
 
 def photographs(scenes: list[str]) -> list[Column]:
-    """Errors above 1 pixel, and of all ten scenes those above 0.5 and 2 too."""
+    """Errors above 1 pixel by scene; over all ten scenes also those above 0.5 and 2 pixels."""
     ten = [scene for scene in scenes if "trainingQ" in scene]
     found: list[Column] = [("mean, 1 px", errors(ten, "bad4_nonocc"))]
     found += [("0.5 px", errors(ten, "bad2_nonocc")), ("2 px", errors(ten, "bad8_nonocc")), ("seconds", seconds(ten))]
@@ -56,7 +56,7 @@ def taxonomy2002(scenes: list[str]) -> list[Column]:
 
 
 def kept(scenes: list[str]) -> list[Column]:
-    """Errors above 1, half a pixel and 2, and those above 1 by scene."""
+    """Errors above 1, 0.5 and 2 pixels, and those above 1 pixel by scene."""
     means = [(title, errors(scenes, f"bad{title.split()[-2]}_nonocc")) for title in ("mean, 1 px", "0.5 px", "2 px")]
     by_scene = [(scene.rpartition("/")[2], errors([scene], "bad1_nonocc")) for scene in scenes]
     return [*means, ("seconds", seconds(scenes)), *by_scene]
@@ -71,7 +71,7 @@ TABLES = {function.__name__: function for function in (photographs, middlebury_v
 
 
 def table(results: list[Result], columns: Callable[[list[str]], list[Column]]) -> str:
-    """A row for each method without a fault, the best one first."""
+    """A row for each method without a failed run, the best one first."""
     scenes = list(dict.fromkeys(r.scene for r in results))
     methods: dict[str, dict[str, Result]] = {}
     for r in results:
@@ -89,7 +89,7 @@ def table(results: list[Result], columns: Callable[[list[str]], list[Column]]) -
 
 
 def with_seconds(old: str, new: str) -> str:
-    """A table with the seconds that another one has for the same methods."""
+    """A table with its seconds replaced by those of another table with the same methods."""
     rows, others = ([line[2:-2].split(" | ") for line in text.splitlines()] for text in (old, new))
     place = rows[0].index("seconds")
     taken = {cells[0]: cells[place] for cells in others}

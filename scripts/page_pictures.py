@@ -57,7 +57,7 @@ def _photograph(page: Path) -> None:
 def _keep(content: bytes, name: str) -> None:
     path = DOCS / "images" / f"page_{name}.png"
     path.write_bytes(content)
-    # A palette takes a third of the space; chosen like this it keeps the colour scales smooth.
+    # A palette takes a third of the space; this way of choosing it keeps the colour scales smooth.
     picture = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
     picture.save(path, optimize=True)
 

@@ -1,4 +1,4 @@
-"""What mkdocs does for the site beside showing docs: pages made of the program, files from beside docs, formulas; and nothing from elsewhere.
+"""What mkdocs does for the site besides rendering docs: pages made from the program, files from outside docs, formulas, and no content from other sites.
 
 ``mkdocs.yml`` names this file among its hooks.
 """
@@ -21,9 +21,9 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 FRONT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-"""Files that stand beside docs, and the pages that they are on the site."""
+"""Files outside docs, and the pages that they become on the site."""
 FOLDERS = {"examples/stages": "howto/examples.md"}
-"""The same of folders."""
+"""The same for folders."""
 COPIES = "source"
 """Folder of the site for other files that pages link to, such as scripts."""
 LINK = re.compile(r"(?<=\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
@@ -49,7 +49,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Point links to where files are on the site, add what is made to the pages of methods, and set formulas."""
+    """Point links to the files' places on the site, add the generated parts to the pages of methods, and typeset formulas."""
     uri = page.file.src_uri
     if page.file.generated_by is None:
         markdown = _moved(markdown, uri, f"docs/{uri}")
@@ -59,7 +59,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Refuse pages and styles that load something from elsewhere."""
+    """Refuse pages and styles that load something from another site."""
     found = {str(path.relative_to(config.site_dir)): foreign(path) for path in Path(config.site_dir).rglob("*.*")}
     told = [f"{path}: {address}" for path, addresses in found.items() for address in addresses]
     if told:
@@ -67,7 +67,7 @@ def on_post_build(config: Any) -> None:
 
 
 def spread(nav: Any, pages: list[str]) -> Any:
-    """A navigation whose patterns are replaced by the pages that match and that no entry names; the first pattern that matches has a page."""
+    """The navigation with each pattern replaced by the matching pages that no entry names; a page goes to the first pattern that it matches."""
     left = set(pages) - set(_named(nav))
 
     def take(item: Any) -> list[Any]:
@@ -121,7 +121,7 @@ def _formulas(text: str) -> str:
 
 
 def notebook(path: Path) -> str:
-    """A notebook as a page: its texts, its code and what it printed and drew."""
+    """A notebook as a page: its text, its code and its output."""
     parts = []
     for cell in json.loads(path.read_text())["cells"]:
         source = "".join(cell["source"])
@@ -161,7 +161,7 @@ def _addresses(style: str) -> list[str]:
 
 
 def foreign(path: Path) -> list[str]:
-    """What a page or style sheet loads from elsewhere."""
+    """What a page or style sheet loads from other sites."""
     if path.suffix not in {".html", ".css", ".svg"}:
         return []
     text = path.read_text()

@@ -1,4 +1,4 @@
-"""Pages of the site that are made of the program: its methods, its stages, its commands, the keys of scripts, its Python names."""
+"""Pages of the site that are generated from the program: its methods, stages and commands, the keys of scripts, and its Python names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROOMS = {
 
 
 def pages(docs: Path) -> dict[str, str]:
-    """All pages that are made whole, by their place on the site."""
+    """All pages that are generated completely, by their place on the site."""
     made = {f"methods/{name}.md": method_page(name, docs) for name in methods() if not (docs / "methods" / f"{name}.md").exists()}
     made |= {f"reference/stages/{slot}.md": slot_page(slot, docs) for slot in SLOTS}
     made |= {"reference/command_line.md": commands_page(), "reference/script.md": script_page()}
@@ -43,7 +43,7 @@ def pages(docs: Path) -> dict[str, str]:
 
 
 def appended(uri: str, docs: Path) -> str:
-    """What is made and stands at the end of a page that is written."""
+    """The generated part at the end of a written page."""
     if uri == "performance.md":
         return "\n" + times(docs)
     name = re.fullmatch(r"methods/(\w+)\.md", uri)
@@ -57,7 +57,7 @@ def methods() -> tuple[str, ...]:
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """A table of Markdown; empty without rows."""
+    """A Markdown table; empty without rows."""
     lines = [header, ["---"] * len(header), *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n" if rows else ""
 
@@ -66,14 +66,14 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def method_page(name: str, docs: Path) -> str:
-    """The page of a method that has none of its own: what its script says, and what is made."""
+    """The page of a method that has no written one: the comment of its script, and the generated part."""
     said, _ = _script(name)
     about = [page for page in sorted(docs.glob("*.md")) if name in re.findall(r"\w+", page.read_text().partition("\n")[0])]
     return "\n\n".join([f"# {name}", said, *(f"[A page of its own](../{page.name}) tells more of it." for page in about)]) + "\n"
 
 
 def method_details(name: str, docs: Path) -> str:
-    """How a method did, what it is made of, and its script."""
+    """A method's results, the stages it consists of, and its script."""
     _, script = _script(name)
     standings = _standings(name, docs)
     parts = [f"## How `{name}` did\n", standings] if standings else []
@@ -84,7 +84,7 @@ def method_details(name: str, docs: Path) -> str:
 
 
 def _script(name: str) -> tuple[str, str]:
-    """What the comment at a script's head says, as Markdown, and the rest."""
+    """The comment at the head of a script, as Markdown, and the rest of the script."""
     text = (library() / "methods" / f"{name}.yaml").read_text()
     head = re.match(r"(?:#.*\n)*", text)[0]  # type: ignore[index]
     paragraphs = re.sub(r"^# ?", "", head, flags=re.MULTILINE).strip().split("\n\n")
@@ -228,7 +228,7 @@ def _key(made: dict[str, Any], node: dict[str, Any]) -> list[str]:
 
 
 def _kinds(made: dict[str, Any], node: dict[str, Any]) -> str:
-    """What a value may be, in words; of names that follow a pattern or a long list only that they are names."""
+    """What a value may be, in words; for names from a pattern or a long list, only that they are names."""
     node = _resolved(made, node)
     if "enum" in node and len(node["enum"]) <= 6:
         return ", ".join("none" if value is None else f"`{value}`" for value in node["enum"])
@@ -239,7 +239,7 @@ def _kinds(made: dict[str, Any], node: dict[str, Any]) -> str:
 
 
 def python_page(room: str) -> str:
-    """What docstrings say of the public names of a module."""
+    """The docstrings of a module's public names."""
     module = importlib.import_module(f"stereo_framework.{room}")
     parts = [f"# {room}\n", f"{_about(module)} `from {module.__name__} import ...`\n"]
     # By their home: a function and its module may have one name.

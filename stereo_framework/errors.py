@@ -9,14 +9,29 @@ _LINE = 1000
 """Characters of a line that an error prints; what is longer holds an input, not a message."""
 
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+
+
+def harmless(text: str) -> str:
+    r"""A text of somebody else's for a terminal: what would move its cursor or change its colours is spelt out.
+
+    Examples
+    --------
+    >>> print(harmless("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return text.translate(_CONTROLS)
+
+
 def short(text: str, most: int = _LINE) -> str:
-    """A text for a message; the middle of one that is longer than `most` characters is left out.
+    """A text for a message, `harmless`; the middle of one that is longer than `most` characters is left out.
 
     Examples
     --------
     >>> short("x" * 5000, 40)
     'xxxxxxxxxx... (5000 characters) ...xxxxxxxxxx'
     """
+    text = harmless(text)
     if len(text) <= most:
         return text
     end = most // 4 if most < _LINE else (most - 40) // 2

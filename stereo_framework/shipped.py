@@ -1,8 +1,9 @@
-"""The scripts that ship with the package: where they are, and their names. Imports nothing that takes time: shells ask for these names."""
+"""What ships with the package: its scripts and their names, and its tables in YAML. Imports nothing that takes time, since shells ask for these names."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -24,3 +25,11 @@ def short_script_names() -> tuple[str, ...]:
     names = script_names()
     last = [name.rpartition("/")[2] for name in names]
     return tuple(short if last.count(short) == 1 else name for name, short in zip(names, last, strict=True))
+
+
+def shipped_yaml(file: str) -> Any:
+    """What a YAML file of the package holds, by its path within the package, such as ``datasets/catalogue.yaml``."""
+    import yaml
+
+    # With libyaml, where it is installed, reading is ten times as fast.
+    return yaml.load((_PACKAGE / file).read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -296,7 +296,7 @@ def stages(slot: str | None = None) -> tuple[Stage, ...]:
     """The registered stages of one slot or of all, by slot and name. Plug-ins installed as packages are included."""
     if slot is not None and slot not in SLOTS:
         raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
-    _load_installed_plugins()
+    _load_all()
     return tuple(_REGISTRY[s][n] for s in ([slot] if slot else SLOTS) for n in sorted(_REGISTRY[s]))
 
 
@@ -311,7 +311,7 @@ def find(slot: str, name: str) -> Stage:
     if slot not in SLOTS:
         raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
     if name not in _REGISTRY[slot]:
-        _load_installed_plugins()
+        _load_all()
     if name not in _REGISTRY[slot]:
         elsewhere = [s for s in SLOTS if name in _REGISTRY[s]]
         hint = f"; {name!r} is a stage of {elsewhere[0]}" if elsewhere else ""
@@ -335,7 +335,10 @@ def of(function: Callable[..., Any]) -> Stage:
 
 
 @functools.cache
-def _load_installed_plugins() -> None:
+def _load_all() -> None:
+    """Register the stages of the families, then those of installed plug-ins, when one is looked for: who only reads results needs none."""
+    for slot in SLOTS:
+        importlib.import_module(f"stereo_framework.{slot}")
     for entry in entry_points(group="stereo_framework.stages"):
         try:
             entry.load()
@@ -363,6 +366,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     ParameterError
         The module or file does not exist or raises on import.
     """
+    _load_all()  # no plug-in takes the name of a stage of the families
     if reference.endswith(".py"):
         path = (base or Path.cwd()).joinpath(reference)
         try:

@@ -83,6 +83,7 @@ def data() -> Path:
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Stages that the test registers are forgotten after it, and the plug-ins that it loads."""
+    stage.stages()  # which are loaded when they are first looked for, and once
     monkeypatch.setattr(stage, "_REGISTRY", {slot: dict(stages) for slot, stages in stage._REGISTRY.items()})
     monkeypatch.setattr(stage, "_BY_FUNCTION", dict(stage._BY_FUNCTION))
     before = set(sys.modules)

@@ -1,12 +1,12 @@
+"""Stages: how functions are registered, bound to parameters, and loaded from plug-ins."""
+
 import functools
 import pickle
 import re
 import sys
-from typing import Annotated, Literal
 
 import numpy as np
 import pytest
-from annotated_types import Ge, Le, Lt
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Bound, Search, StereoFrameworkError
@@ -14,17 +14,7 @@ from stereo_framework.aggregation import box
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.parameters import (
-    Fraction01,
-    NonNegativeInt,
-    Positive,
-    PositiveInt,
-    Unit,
-    checkers_of,
-    describe,
-    parameter_faults,
-    with_defaults,
-)
+from stereo_framework.parameters import Positive
 from stereo_framework.stage import SLOTS, find, load_plugin, of, stage, stages
 
 aggregation = functools.partial(stage, "aggregation", source="a test")
@@ -194,135 +184,6 @@ def test_what_is_no_stage_is_refused(thing, name):
             call(thing)
 
 
-# --- parameters -------------------------------------------------------------------------------------------------------
-
-
-Size = Annotated[PositiveInt, Unit("pixels")]
-
-
-def with_units(
-    volume,
-    *,
-    size: Size = 3,
-    widest: Size | None = None,
-    limit: Annotated[Positive | None, Unit("grey levels")] = None,
-    odd: Annotated[Size, Lt(9)] = 3,
-    sizes: list[Size] = [3],  # noqa: B006
-    beta: Positive = 0.5,
-): ...
-
-
-def test_units_stand_in_annotations(registry):
-    record = of(aggregation()(with_units))
-    units = {name: record.unit(name) for name in record.parameters}
-    expected = {"size": "pixels", "widest": "pixels", "limit": "grey levels", "odd": "pixels", "sizes": "pixels", "beta": ""}
-    assert units == expected
-
-
-def test_units_change_nothing_about_what_is_legal():
-    assert describe(Size | None) == "a whole number >= 1 or null"
-    assert with_defaults(with_units, {"size": 4, "widest": 5})["widest"] == 5
-    assert parameter_faults(with_units, {"size": 0, "odd": 9, "limit": 0}).keys() == {"size", "odd", "limit"}
-    assert checkers_of(with_units)["size"].json_schema() == {"minimum": 1, "type": "integer"}
-
-
-def every_kind(
-    volume,
-    *,
-    count: PositiveInt = 3,
-    ratio: Fraction01 = 0.5,
-    bound: Positive | None = None,
-    flag: bool = False,
-    mode: Literal["linear", "cubic"] = "cubic",
-    name: str = "a",
-    sizes: list[int] = [1, 2],  # noqa: B006  never changed
-): ...
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("count", True, "true is not a whole number >= 1"),
-        ("count", "20", "'20' is not a whole number >= 1"),
-        ("count", 2.0, "2.0 is not a whole number >= 1"),
-        ("count", 0, "0 is not a whole number >= 1"),
-        ("count", None, "null is not a whole number >= 1"),
-        ("count", [3], "[3] is not a whole number >= 1"),
-        ("ratio", 1.5, "1.5 is not a number >= 0 and <= 1"),
-        ("ratio", float("nan"), "nan is not a number >= 0 and <= 1"),
-        ("bound", 0, "0 is not a number > 0 or null"),
-        ("bound", False, "false is not a number > 0 or null"),
-        ("bound", "20", "'20' is not a number > 0 or null"),
-        ("bound", float("inf"), "inf is not a number > 0 or null"),
-        ("flag", 1, "1 is not true or false"),
-        ("flag", "no", "'no' is not true or false"),
-        ("mode", "qubic", "'qubic' is not one of linear, cubic"),
-        ("name", 5, "5 is not a text"),
-        ("sizes", [1, "2"], "[1, '2'] is not a list of a whole number"),
-        ("cuont", 3, "no such parameter of every_kind; legal parameters: bound, count, .*; did you mean 'count'?"),
-        ("volume", 3, "no such parameter of every_kind; legal parameters: "),
-    ],
-)
-def test_illegal_parameters_are_named(name, value, message):
-    pattern = re.escape(message).replace(r"\.\*", ".*")
-    found = parameter_faults(every_kind, {"ratio": 0.25, name: value})
-    assert list(found) == [name]
-    assert re.match(pattern, found[name])
-    with pytest.raises(ParameterError, match=rf"^every_kind\.{name}: {pattern}"):
-        with_defaults(every_kind, {name: value})
-
-
-def test_all_faults_are_told_together():
-    found = parameter_faults(every_kind, {"count": 0, "mode": 1, "wrong": 2})
-    assert set(found) == {"count", "mode", "wrong"}
-    with pytest.raises(ParameterError) as error:
-        with_defaults(every_kind, {"count": 0, "mode": 1})
-    assert len(str(error.value).splitlines()) == 2
-
-
-def test_defaults_fill_what_is_not_given():
-    assert parameter_faults(every_kind, {}) == {}
-    resolved = with_defaults(every_kind, {"mode": "linear", "bound": 20})
-    assert resolved == {
-        "count": 3,
-        "ratio": 0.5,
-        "bound": 20,
-        "flag": False,
-        "mode": "linear",
-        "name": "a",
-        "sizes": [1, 2],
-    }
-    assert list(resolved) == ["count", "ratio", "bound", "flag", "mode", "name", "sizes"]
-    assert isinstance(resolved["bound"], float)
-
-
-def test_checks_of_parameters_are_built_once():
-    assert checkers_of(every_kind) is checkers_of(every_kind)
-
-
-@pytest.mark.parametrize(
-    ("annotation", "words"),
-    [
-        (int, "a whole number"),
-        (float, "a number"),
-        (bool, "true or false"),
-        (str, "a text"),
-        (Positive, "a number > 0"),
-        (NonNegativeInt, "a whole number >= 0"),
-        (Positive | None, "a number > 0 or null"),
-        (Annotated[int, Ge(1), Le(9)], "a whole number >= 1 and <= 9"),
-        (Annotated[float, Lt(0.5)], "a number < 0.5"),
-        (Literal["a", "b"], "one of a, b"),
-        (Literal["a"] | int, "one of a or a whole number"),
-        (list[int], "a list of a whole number"),
-        (tuple[float, ...], "a list of a number"),
-        (Search, "Search"),
-    ],
-)
-def test_annotations_in_words(annotation, words):
-    assert describe(annotation) == words
-
-
 # --- Bound ------------------------------------------------------------------------------------------------------------
 
 
@@ -363,8 +224,10 @@ def test_one_and_true_are_different_parameters(registry):
 
 
 def test_bounds_with_lists_are_hashable(registry):
-    aggregation()(every_kind)
-    assert len({Bound(every_kind), Bound(every_kind, {"sizes": [1, 2]}), Bound(every_kind, {"sizes": [2]})}) == 2
+    def listed(volume, *, sizes: list[int] = [1, 2]): ...  # noqa: B006  never changed
+
+    aggregation()(listed)
+    assert len({Bound(listed), Bound(listed, {"sizes": [1, 2]}), Bound(listed, {"sizes": [2]})}) == 2
 
 
 def test_bound_pickles():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from stereo_framework.errors import few
+from stereo_framework.errors import few, harmless
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +50,7 @@ def print_table(
     from stereo_framework.tables.terminal import laid_out, tabbed
 
     say(title)
+    header, *rows = ([harmless(cell) for cell in row] for row in (header, *rows))
     if not on_a_terminal():
         print("\n".join(tabbed(header, rows)))
         return
@@ -58,7 +59,7 @@ def print_table(
 
 def say(*lines: str, indent: int = 0) -> None:
     """Print lines that are not empty; too long ones go on below, indented, on a terminal."""
-    for line in filter(None, lines):
+    for line in map(harmless, filter(None, lines)):
         if on_a_terminal():
             options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": " " * indent}
             line = textwrap.fill(line, _columns(), **options)
@@ -106,17 +107,17 @@ def print_results(
     without rows there are left out. A table over several scenes ends with all averages that the protocol prescribes, over all results.
     The results that are printed are returned.
     """
-    from stereo_framework.tables.averages import averages
+    from stereo_framework.tables.average_rows import average_rows
     from stereo_framework.tables.tables import listing
     from stereo_framework.tables.words import setting_name
 
-    means = averages(results, data) if averaged else []
+    means = average_rows(results, data) if averaged else []
     printed: list[Result] = []
     for text in dict.fromkeys(r.protocol_text for r in results):
         same, own = ([r for r in these if r.protocol_text == text] for these in (results, means))
         if not same[part]:
             continue
-        table = listing([*same, *own], columns).rows_of([*range(len(same))[part], *range(len(same), len(same) + len(own))])
+        table = listing([*same, *own], columns, [*range(len(same))[part], *range(len(same), len(same) + len(own))])
         printed += same[part]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text, protocol))
@@ -125,9 +126,9 @@ def print_results(
         for warning in result.warnings:
             warned.setdefault((result.scene, warning.removeprefix(f"{result.scene}: ")), []).append(setting_name(result))
         if result.error and errors:
-            print(f"error: {result.scene} {setting_name(result)}: {result.error}", file=sys.stderr)
+            print(harmless(f"error: {result.scene} {setting_name(result)}: {result.error}"), file=sys.stderr)
     for (scene, warning), settings in warned.items():
-        print(f"warning: {scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}", file=sys.stderr)
+        print(harmless(f"warning: {scene} {few(list(dict.fromkeys(settings)), 1)}: {warning}"), file=sys.stderr)
     return printed
 
 

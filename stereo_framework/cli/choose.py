@@ -148,7 +148,7 @@ def _further(chosen: Chosen, scene: Scene) -> dict[str, dict[str, str]]:
 def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
     import yaml
 
-    from stereo_framework.figures.result_pictures import write_comparison
+    from stereo_framework.figures.picture_files import write_comparison
     from stereo_framework.io import make_folder, output_folder, write_disparity, write_own
 
     if chosen.judged.doubts:

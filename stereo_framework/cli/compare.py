@@ -153,7 +153,7 @@ def _compared(
     """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
     from stereo_framework.cli.evaluate import map_result
     from stereo_framework.everyday.choosing import judge
-    from stereo_framework.figures.result_pictures import write_comparison, write_disagreement, write_pictures
+    from stereo_framework.figures.picture_files import write_comparison, write_disagreement, write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.submission import measure_map
 
@@ -185,8 +185,7 @@ def _with_consistency(measured: Measured, other: Any, threshold: float) -> Measu
 def _with_difference(measured: Measured, first: Measured, threshold: float) -> Measured:
     import numpy as np
 
-    from stereo_framework.evaluation.disparity_error import bad_pixels
-    from stereo_framework.evaluation.error_measures import mean_absolute_error
+    from stereo_framework.evaluation.disparity_error import bad_pixels, mean_absolute_error
 
     both = np.isfinite(first.disparity) & np.isfinite(measured.disparity)
     differing = bad_pixels(measured.disparity, first.disparity, both, threshold)

@@ -68,7 +68,7 @@ def evaluate(
     from stereo_framework.cli.results import format_of, print_all
     from stereo_framework.submission import find_maps, measure_map
     from stereo_framework.sweep.beside import add_maps
-    from stereo_framework.tables.averages import averages
+    from stereo_framework.tables.average_rows import average_rows
 
     kind = format_of(format, None, False, json)
     if name is not None and len(maps) > 1:
@@ -88,7 +88,7 @@ def evaluate(
 
     def tell(place: Path, method: str, measured: list[Measured], stems: list[str]) -> None:
         if out is not None:
-            from stereo_framework.figures.result_pictures import write_pictures
+            from stereo_framework.figures.picture_files import write_pictures
             from stereo_framework.io import output_folder
 
             with output_folder(out):
@@ -112,7 +112,7 @@ def evaluate(
         tell(folder, method, measured, [f"{method}_{one.scene.name.replace('/', '-')}" for one in measured])
     shown = columns.split(",") if columns else _output.measured(results, measure or [])
     if kind in ("json", "csv"):
-        results += averages(results, data)
+        results += average_rows(results, data)
     print_all(results, shown, kind, protocol=protocol is not None, data=data)
     if kind == "table" and out is not None:
         print(f"results, maps, pictures in {out}")

@@ -231,7 +231,7 @@ def print_all(
     part: slice = slice(None),
 ) -> None:
     """Results: all they hold for machines; for people a table a protocol, of a `part` of its rows, with its average over the scenes."""
-    from stereo_framework.tables.averages import averages
+    from stereo_framework.tables.average_rows import average_rows
     from stereo_framework.tables.formats import to_text, write_parquet
     from stereo_framework.tables.tables import listing, tidy, to_csv
 
@@ -245,7 +245,7 @@ def print_all(
         _output.print_results(found, columns, protocol=protocol, data=data, part=part)
     else:
         protocols = dict.fromkeys(r.protocol_text for r in found)
-        every = [*found, *averages(found, data)]
+        every = [*found, *average_rows(found, data)]
         tables = (listing([r for r in every if r.protocol_text == text], columns) for text in protocols)
         print("\n".join(to_text(table, kind) for table in tables), end="")
 

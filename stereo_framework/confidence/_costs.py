@@ -1,4 +1,4 @@
-"""The costs that measures of confidence are made from: which level was chosen, which cells count, and the largest cost as their unit."""
+"""The costs from which confidence measures are computed: which level was chosen, which cells count, and the largest cost, which serves as the unit."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from stereo_framework.volume import INTEGERS, CostVolume, Domain
 Map = NDArray[np.float32]
 
 _TINY = np.float32(1e-6)
-"""Share of the largest cost that is added to denominators, which may be 0."""
+"""Share of the largest cost that is added to denominators that may be 0."""
 
 _BLOCK = 8
-"""Rows that are copied at a time where a domain closes cells, or kernels do not take the costs as they are."""
+"""Number of rows copied at a time where a domain closes cells or where the kernels cannot use the costs in their own type."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """A pixel's costs as measures of confidence see them.
+    """The costs of the pixels as confidence measures see them.
 
-    Cells that are out of view or closed do not count: what is summed over the levels is the mean of those that count, times the number of levels, so
-    that a pixel of which little is known does not look sure. The chosen level counts as the lowest one, which it is unless the optimizer
-    prefers smoothness.
+    Cells that are out of view or closed do not count: a sum over the levels is the mean over the levels that count, times the number of all levels, so
+    that a pixel about which little is known does not look sure. The chosen level is taken as the one with the lowest cost, which it is unless the
+    optimizer preferred smoothness.
 
     Parameters
     ----------
@@ -50,18 +50,18 @@ class Costs:
 
     @cached_property
     def labels(self) -> NDArray[np.int32]:
-        """The chosen levels; any legal one where there is no estimate."""
+        """The index of the chosen level; any valid index where there is no estimate."""
         search = self.volume.search
         levels = np.rint((np.nan_to_num(self.disparity) - np.float32(search.minimum)) / np.float32(search.step))
         return np.clip(levels, 0, search.levels - 1).astype(np.int32)
 
     @cached_property
     def largest(self) -> np.float32:
-        """The largest cost of a cell that counts, at least a little above 0."""
+        """The largest cost among the cells that count, always slightly above 0."""
         span, costs, most = self._span, self.volume.costs, _TINY
         full = np.flatnonzero(span[:, 1] - span[:, 0] == costs.shape[2])
         if self.domain is None and full.size:
-            # NumPy is faster than a kernel where all levels are in view, which is so in columns side by side.
+            # Where all levels are in view, NumPy is faster than a kernel; such columns lie side by side.
             there = costs[:, full[0] : full[-1] + 1].max()
             if there < self.none:
                 span, most = span.copy(), max(most, np.float32(there))
@@ -77,7 +77,7 @@ class Costs:
 
     @cached_property
     def lowest(self) -> Map:
-        """c1: the chosen level's cost, in its own unit."""
+        """c1: the cost of the chosen level, in the volume's own unit."""
         return _finite(self._map(cost_scans.chosen, self.none, self.labels))
 
     @cached_property
@@ -92,14 +92,14 @@ class Costs:
 
     @cached_property
     def best_of_met(self) -> Map:
-        """The lowest cost of the pixel that is met, with any pixel of the row."""
+        """The lowest cost that the matched pixel has with any pixel of the row."""
         search = self.volume.search
         grid = search.denominator, search.stride, search.direction
         return _finite(self._map(cost_scans.best_of_met, self.none, self.labels, *grid))
 
     @cached_property
     def total(self) -> NDArray[np.float64]:
-        """The sum of all levels' costs, in their own unit."""
+        """The sum of the costs of all levels, in the volume's own unit."""
         found = np.empty(self.disparity.shape, np.float64)
         if isinstance(self.none, np.uint16) and self.volume.costs.max() < self.none:
             self._scan(cost_scans.whole_means, found)
@@ -108,21 +108,21 @@ class Costs:
         return self.volume.search.levels * found
 
     def beside(self, step: int) -> Map:
-        """The cost of the level `step` above the chosen one, infinite where it does not count."""
+        """The cost of the level `step` above the chosen one; infinite where that level does not count."""
         first, stop = self._span.T
         labels = self.labels + np.int32(step)
         found = self._map(cost_scans.chosen, self.none, np.clip(labels, 0, self.volume.search.levels - 1))
         return np.where((labels >= first) & (labels < stop), found, np.float32(np.inf))
 
     def sums(self, share: Callable[[NDArray], NDArray], *, excess: bool = True) -> Map:
-        """Sums over the levels of a function of each one's cost.
+        """Sum a function of the cost over all levels.
 
         Parameters
         ----------
         share : callable
-            Takes costs in shares of the largest, any shape.
+            Takes costs as shares of the largest cost, in an array of any shape.
         excess : bool
-            It gets what they exceed the chosen level's cost by; levels that cost less count as the chosen one.
+            Give the function the excess over the chosen level's cost; levels that cost less count as an excess of 0.
         """
         base = self.lowest if excess else np.zeros_like(self.disparity)
         unit, none = self.largest, self.none
@@ -138,7 +138,7 @@ class Costs:
                 out[y] = np.where(count > 0, mean, share(np.zeros(1, np.float32)))
 
         if isinstance(none, np.uint16):
-            # Of whole numbers a table is faster.
+            # For whole numbers a lookup table is faster.
             table = share(np.arange(int(none) + 1, dtype=np.float32) / unit)
             base = base.astype(np.int32)
             mean = self._map(lambda costs, span, base, out: cost_scans.tabled(costs, span, base, table, out), base)
@@ -158,18 +158,18 @@ class Costs:
         return self.volume.search.levels * likely, self.volume.search.levels * weighted
 
     def told(self, values: NDArray) -> Map:
-        """A finished map: float32, the lowest value where there is no estimate."""
+        """The finished confidence map: float32, with the lowest value where there is no estimate."""
         known = ~np.isnan(self.disparity)
         return np.where(known, values, values.min(where=known, initial=np.inf) if known.any() else 0).astype(np.float32)
 
     @property
     def none(self) -> Any:
-        """What cells hold that do not count although they are in view, of the type that kernels get the costs in."""
+        """The value of cells in view that do not count; it has the type in which the kernels receive the costs."""
         return np.uint16(65535) if self.domain is None and self.volume.costs.dtype in INTEGERS else np.float32(np.inf)
 
     @cached_property
     def _span(self) -> NDArray[np.int32]:
-        """The levels of each column that are in view: the first, and the one after the last."""
+        """The levels that are in view in each column: the first one, and the one after the last."""
         view = self.volume.inside
         first = view.argmax(axis=1)
         return np.stack([first, first + view.sum(axis=1)], axis=1).astype(np.int32)
@@ -180,7 +180,7 @@ class Costs:
         return found
 
     def _scan(self, kernel: Callable[..., None], *arguments: Any, span: NDArray[np.int32] | None = None) -> None:
-        """Call a kernel on the costs of some rows at a time, and on the same rows of all maps among its arguments; `span`: if not all that is in view."""
+        """Call a kernel on blocks of rows of the costs, with the same rows of all arrays among the arguments; `span` replaces the levels that are in view."""
         costs, domain = self.volume.costs, self.domain
         span = self._span if span is None else span
 
@@ -215,5 +215,5 @@ def _tabled_twice(tables: tuple[Map, Map], costs: NDArray, span: NDArray, likely
 
 
 def _finite(costs: Map) -> Map:
-    """Costs with 0 for those of closed cells, which only pixels without an estimate have."""
+    """The costs, with 0 for closed cells; only pixels without an estimate have those."""
     return np.where(np.isinf(costs), np.float32(0), costs)

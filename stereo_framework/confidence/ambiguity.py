@@ -1,4 +1,4 @@
-"""Ambiguity: how few levels cost little more than the best."""
+"""Ambiguity: how few levels cost only a little more than the best one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attainable maximum likelihood: the same as if the chosen level matched exactly."""
+"""Attainable maximum likelihood: the likelihood that the chosen level would have if it matched exactly."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ def curvature(disparity: Disparity, volume: CostVolume, domain: Domain | None) -
 
     Notes
     -----
-    ``c(d1 - 1) - 2 c(d1) + c(d1 + 1)``, costs divided by the largest of the volume. Where one of both neighbours is missing, at an end of the range, the
-    other one stands for it; where both are, the measure is 0.
+    ``c(d1 - 1) - 2 c(d1) + c(d1 + 1)``, costs divided by the largest of the volume. Where one of the two neighbours is missing, at an end of the range, the
+    other one takes its place; where both are missing, the measure is 0.
 
     Examples
     --------

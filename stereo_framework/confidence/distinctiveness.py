@@ -1,4 +1,4 @@
-"""Distinctiveness: how different a pixel's surroundings are from all others of its row."""
+"""Distinctiveness: how much the surroundings of a pixel differ from all others in its row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stereo_framework.stage import PositiveInt, Unit, stage
 def distinctiveness(
     disparity: Disparity, reference: Image, search: Search, *, window: Annotated[PositiveInt, Unit("pixels")] = 9
 ) -> NDArray[np.float32]:
-    """The least difference of the window around a pixel from another window of the same row and image.
+    """The smallest difference between the window around a pixel and any other window in the same row of the same image.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def distinctiveness(
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : Search
-        Its width is how far to the left and right others are looked for.
+        Its width says how far to the left and right other windows are searched.
     window : int
         Side of the windows, in pixels.
 
@@ -45,8 +45,8 @@ def distinctiveness(
 
     Notes
     -----
-    The difference is the mean over the window of the absolute differences of the intensities, summed over the channels, whatever the costs are that the
-    method matches with: so the measure serves for a whole matcher's map too. Beyond the borders the outermost pixels repeat.
+    The difference is the mean over the window of the absolute differences of the intensities, summed over the channels. It does not depend on the costs
+    that the method matches with, so the measure also works for the map of a whole matcher. Beyond the borders the outermost pixels repeat.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _kernel(image: NDArray[np.float64], window: int, widest: int, out: NDArray[n
 
 @kernel
 def _differences(row: NDArray[np.float64], shift: int, out: NDArray[np.float64]) -> None:
-    """Of a row ``(columns, channels)`` and the same row further to the right, summed over the channels; 0 where it ends."""
+    """Absolute differences between a row ``(columns, channels)`` and the same row `shift` columns further right, summed over the channels; 0 beyond its end."""
     columns, channels = row.shape
     out[:] = 0
     for x in range(columns - shift):

@@ -1,4 +1,4 @@
-"""Entropy: how far the costs leave all but one level unlikely."""
+"""Entropy: how clearly the costs make all levels but one unlikely."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stereo_framework.volume import CostVolume, Domain
 
 @stage("confidence", source="Hu & Mordohai 2012 (NEM)", integer=True)
 def entropy(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
-    """Minus the entropy of the distribution over the levels that the costs stand for.
+    """Minus the entropy of the probability distribution over the levels that follows from the costs.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def entropy(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Natural units, 0 and below; higher = surer: 0 where one level alone is likely, minus the logarithm of the number of levels where all are alike.
+        Natural units, 0 and below; higher = surer: 0 where one level alone is likely, minus the logarithm of the number of levels where all are equally likely.
 
     Notes
     -----

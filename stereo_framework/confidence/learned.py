@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.ranks import add_rank_shares
 from stereo_framework.scene import Disparity
+from stereo_framework.shipped import shipped_yaml
 from stereo_framework.stage import stage
 
 
@@ -26,7 +25,7 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     confidence : mapping of str to ndarray, float32, (rows, columns)
-        The measures before it in the method's list, higher = surer; those of `MEASURES` must be among them.
+        The measures listed before this one in the method, higher = surer; all of `MEASURES` must be among them.
 
     Returns
     -------
@@ -36,14 +35,14 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
     Raises
     ------
     ParameterError
-        The method lacks a measure that is combined.
+        The method lacks one of the measures that are combined.
 
     Notes
     -----
-    ``1 / (1 + exp(-(b + sum w_i r_i)))``, r the share of the map's estimates that a measure is less sure of, equal ones counting half; values that differ by less than 1 in 65536 of what lies between
-    the least and the greatest, in the order of float32, count as equal. The weights were learned
-    from census costs and semi-global matching, on the scenes that ``learned.yaml`` beside this file names with the areas that were reached on each
-    scene by weights learned from all others. For other costs the order is what counts: the probability is then off.
+    ``1 / (1 + exp(-(b + sum w_i r_i)))``, where r_i is the share of the map's estimates that measure i is less sure of, with ties counting half. Values count as equal if they differ by less
+    than 1 in 65536 of the float32 values between the smallest and the largest. The weights were learned from census costs with semi-global matching, on
+    the scenes listed in ``learned.yaml`` beside this file, which also gives the area reached on each scene by weights learned from all the others. For
+    other costs only the order is meaningful: the probability is then off.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
         raise ParameterError(f"learned: needs the measures {', '.join(missing)} before it under confidence:")
     known = ~np.isnan(disparity)
     table = coefficients()
-    # Values that are there everywhere need no choosing.
+    # Where every pixel has an estimate, nothing needs to be selected.
     chosen = ... if known.all() else known
     odds = np.full(np.count_nonzero(known), table["intercept"], np.float32)
     for name in MEASURES:
@@ -71,9 +70,8 @@ def learned(disparity: Disparity, confidence: Mapping[str, NDArray[np.float32]])
 
 @functools.cache
 def coefficients() -> dict[str, Any]:
-    """What was learned: weights by measure and the intercept, and of what."""
-    text = (resources.files("stereo_framework.confidence") / "learned.yaml").read_text("utf-8")
-    found: dict[str, Any] = yaml.safe_load(text)
+    """What was learned: the weight of each measure, the intercept, and the data they were learned from."""
+    found: dict[str, Any] = shipped_yaml("confidence/learned.yaml")
     return found
 
 

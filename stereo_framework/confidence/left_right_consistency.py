@@ -1,4 +1,4 @@
-"""Left-right consistency: how well the match frame's own map agrees."""
+"""Left-right consistency: how well the match frame's own disparity map agrees."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from stereo_framework.view import View
 
 @stage("confidence", source="Hu & Mordohai 2012, section 3 (LRC); Egnal & Wildes 2002")
 def left_right_consistency(disparity: Disparity, other: View, search: Search) -> NDArray[np.float32]:
-    """Minus the difference between a pixel's disparity and that of the pixel which it meets in the match frame's own map.
+    """Minus the difference between a pixel's disparity and the disparity of its matched pixel in the match frame's own map.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     other : View
-        The match frame's map.
+        The match frame's disparity map.
     search : Search
         Its direction says where the match frame lies; its width bounds the differences.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels; 0 = both maps say the same, lower = less sure, never below minus the width of the search range, which stands where there is no
-        estimate, where the pixel meets none, or where it lies beside the image.
+        Pixels; 0 = both maps agree, lower = less sure. The lowest value is minus the width of the search range; it is used where there is no
+        estimate, where the matched pixel has none, or where it would lie outside the image.
 
     Notes
     -----
-    The pixel nearest to ``x - direction * d`` is asked; `d` is rounded with halves away from zero, as in `left_right_check`.
+    The matched pixel is the one nearest to ``x - direction * d``; `d` is rounded with halves away from zero, as in `left_right_check`.
 
     Examples
     --------
@@ -50,5 +50,5 @@ def left_right_consistency(disparity: Disparity, other: View, search: Search) ->
 
     over_rows(run, disparity.shape[0], 5 * disparity.size)
     width = np.float32(search.maximum - search.minimum)
-    # Differences that agree are 0, not -0.
+    # Where both maps agree the result is 0, not -0.
     return np.float32(0) - np.fmin(difference, width)

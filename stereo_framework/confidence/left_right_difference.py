@@ -1,4 +1,4 @@
-"""Left-right difference: the margin of the winner, where the match pixel's own best cost is the same."""
+"""Left-right difference: the winner's margin, divided by how much better the matched pixel could do elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stereo_framework.volume import CostVolume, Domain
 
 @stage("confidence", source="Hu & Mordohai 2012 (LRD)", integer=True)
 def left_right_difference(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
-    """The second lowest cost minus the chosen one, over what the pixel that is met could do better.
+    """The second lowest cost minus the chosen one, divided by how much better the matched pixel could do elsewhere.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ def left_right_difference(disparity: Disparity, volume: CostVolume, domain: Doma
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Higher = surer; large where the pixel met has no lower cost with any other pixel of the row.
+        Higher = surer; large where the matched pixel has no lower cost with any other pixel of the row.
 
     Notes
     -----
-    ``(c2 - c1) / |c1 - min c'|`` where c' are the costs of the match pixel ``x - d1`` with all reference pixels that can meet it, which stand in the reference image's own
-    volume along a diagonal: no second volume is made. Costs are divided by the largest of the volume and 1e-6 is added to the denominator, which is 0 where both agree.
+    ``(c2 - c1) / |c1 - min c'|`` where c' are the costs of the matched pixel ``x - d1`` with all reference pixels that can match it. They lie along a diagonal of the
+    reference image's own volume, so no second volume is computed. Costs are divided by the largest of the volume and 1e-6 is added to the denominator, which is 0 where both views agree.
 
     Examples
     --------

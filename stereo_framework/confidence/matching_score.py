@@ -27,11 +27,11 @@ def matching_score(disparity: Disparity, volume: CostVolume, domain: Domain | No
     Returns
     -------
     ndarray, float32, (rows, columns)
-        -1 to 0, higher = surer: 0 where matching costs nothing.
+        -1 to 0, higher = surer: 0 where the chosen cost is 0.
 
     Notes
     -----
-    Costs are shares of the largest one in the volume, so that values are alike for all matching costs.
+    Costs are shares of the largest one in the volume, so that values are comparable between matching costs.
 
     Examples
     --------

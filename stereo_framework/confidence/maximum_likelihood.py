@@ -1,4 +1,4 @@
-"""Maximum likelihood: how much likelier the chosen level is than all together."""
+"""Maximum likelihood: the probability of the chosen level among all levels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def maximum_likelihood(
     *,
     sigma: Positive = 0.3,
 ) -> NDArray[np.float32]:
-    """The probability of the chosen level, costs being minus the logarithm of likelihoods.
+    """The probability of the chosen level, if costs are negative logarithms of likelihoods.
 
     Parameters
     ----------

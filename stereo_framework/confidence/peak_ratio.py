@@ -1,4 +1,4 @@
-"""Peak ratio: the second best local minimum over the best."""
+"""Peak ratio: the second best local minimum divided by the best."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stereo_framework.volume import CostVolume, Domain
 
 @stage("confidence", source="Hu & Mordohai 2012 (PKR)", integer=True)
 def peak_ratio(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
-    """The cost of the second lowest local minimum over that of the chosen level.
+    """The cost of the second lowest local minimum divided by that of the chosen level.
 
     Parameters
     ----------

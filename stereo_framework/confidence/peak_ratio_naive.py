@@ -1,4 +1,4 @@
-"""Naive peak ratio: the second best cost over the best."""
+"""Naive peak ratio: the second best cost divided by the best."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stereo_framework.volume import CostVolume, Domain
 
 @stage("confidence", source="Hu & Mordohai 2012 (PKRN)", integer=True)
 def peak_ratio_naive(disparity: Disparity, volume: CostVolume, domain: Domain | None) -> NDArray[np.float32]:
-    """The second lowest cost over that of the chosen level.
+    """The second lowest cost divided by that of the chosen level.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def peak_ratio_naive(disparity: Disparity, volume: CostVolume, domain: Domain | 
 
     Notes
     -----
-    ``c2 / c1``. Costs are divided by the largest of the volume and 1e-6 is added to both, since c1 may be 0. The second lowest cost is mostly that of a neighbouring level.
+    ``c2 / c1``. Costs are divided by the largest of the volume and 1e-6 is added to both, since c1 may be 0. The second lowest cost is usually that of a neighbouring level.
 
     Examples
     --------

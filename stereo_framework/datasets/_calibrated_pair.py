@@ -1,7 +1,7 @@
-"""The layout that the Middlebury benchmark's third version and ETH3D share.
+"""The folder layout that version 3 of the Middlebury benchmark and ETH3D share.
 
-A folder a scene: im0.png, im1.png, calib.txt; where known disp0GT.pfm and mask0nocc.png, whose 255 counts. The truth of im1 is
-disp1GT.pfm; other downloads of the same scenes call the truths disp0.pfm and disp1.pfm.
+Each scene has a folder with im0.png, im1.png and calib.txt, and, where known, disp0GT.pfm and mask0nocc.png, in which 255 marks pixels that
+count. The truth of im1 is disp1GT.pfm; other downloads of the same scenes call the truths disp0.pfm and disp1.pfm.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ def scene_names(folder: Path) -> Iterator[str]:
 
 
 def parts(folder: Path, *others: Path) -> tuple[CalibrationFile, dict[str, Any]]:
-    """What the calib.txt says, and the arguments that make a `Scene` of `folder`.
+    """The content of calib.txt, and the arguments from which a `Scene` of `folder` is made.
 
     Parameters
     ----------
     folder : Path
-        Images and calibration.
+        The folder of the images and the calibration.
     *others : Path
-        Where truth and mask may lie instead; `folder` comes first.
+        Further folders in which truth and mask are looked for, after `folder`.
     """
     calib = read_calibration(folder / "calib.txt")
     files = {

@@ -1,6 +1,6 @@
-"""The public data sets that can be fetched: what they hold, where their files come from, where they go.
+"""The public data sets that can be fetched: what they hold, where their files come from and where they are stored.
 
-The list itself is ``catalogue.yaml`` beside this file; its head explains the entries.
+The list itself is ``catalogue.yaml`` beside this file; the comment at its top explains the entries.
 """
 
 from __future__ import annotations
@@ -8,13 +8,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import PurePosixPath
 from typing import Any
 
-import yaml
-
 from stereo_framework.errors import DataError, nearest
+from stereo_framework.shipped import shipped_yaml
 
 
 @dataclass(frozen=True)
@@ -25,17 +23,17 @@ class RemoteFile:
     ----------
     url : str
     target : str
-        Where it goes, below the data root; of an archive the folder into which it is unpacked.
+        Where it is stored below the data root; for an archive, the folder into which it is unpacked.
     scene : str
-        The scene or set that it belongs to, by which it can be fetched alone.
+        The scene or set that it belongs to; with this name it can be fetched alone.
     archive : bool
         Whether it is unpacked.
     strip : str
-        Folder inside an archive whose content alone is wanted, ``""`` for all of it.
+        Folder inside the archive, of which only the content is wanted; ``""`` for the whole archive.
     sha256 : str or None
-        What it must be.
+        The checksum that the file must have.
     copy_sha256 : str or None
-        What a public copy of it is.
+        The checksum of a public copy of the file.
     """
 
     url: str
@@ -48,7 +46,7 @@ class RemoteFile:
 
     @property
     def name(self) -> str:
-        """File name at its publisher."""
+        """The file's name at its publisher."""
         return PurePosixPath(self.url).name
 
 
@@ -59,12 +57,12 @@ class PublicSet:
     Parameters
     ----------
     name, about, cite, page : str
-        Cite: the papers that the publisher asks to cite; page: the publisher's own.
+        `cite`: the papers that the publisher asks to cite; `page`: the publisher's web page.
     megabytes : float or None
-        Size of the download, where it is known.
+        Size of the download, if known.
     files : tuple of RemoteFile
     register : str or None
-        What to get and where to put it, if the publisher asks for a registration first.
+        If the publisher asks for a registration: what to download and where to put it.
     """
 
     name: str
@@ -78,10 +76,9 @@ class PublicSet:
 
 @functools.cache
 def public_sets() -> tuple[PublicSet, ...]:
-    """All of them, in the order of the list."""
-    text = (resources.files("stereo_framework.datasets") / "catalogue.yaml").read_text("utf-8")
+    """All data sets that can be fetched, in the order of the list."""
     found = []
-    for name, entry in yaml.safe_load(text).items():
+    for name, entry in shipped_yaml("datasets/catalogue.yaml").items():
         files = tuple(_files(name, entry.pop("files", {}), entry.pop("archives", ())))
         found.append(PublicSet(name, files=files, **{"megabytes": None, "register": None} | entry))
     return tuple(found)
@@ -106,7 +103,7 @@ def _files(name: str, single: Mapping[str, Any], archives: Iterable[Mapping[str,
 
 
 def find(name: str) -> tuple[PublicSet, tuple[RemoteFile, ...]]:
-    """The set that `name` means and the files of it that are wanted.
+    """The data set that `name` means, and those of its files that are wanted.
 
     Parameters
     ----------

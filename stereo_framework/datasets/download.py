@@ -1,8 +1,8 @@
 """Fetching public data sets into a data root, in the layout that their readers expect.
 
 Downloads are resumed where the server allows it, checked, unpacked and recorded: below ``.fetched`` in the data root, one small
-JSON file for each download says where it came from, its checksum, and what became of it. What is there already is not fetched
-again. Downloading itself is pooch's, an optional dependency; pooch cannot resume, so the transfer is our own.
+JSON file for each download says where it came from, its checksum, and which files it gave. Files that are already there are not fetched
+again. Downloading uses pooch, an optional dependency; since pooch cannot resume, the transfer itself is implemented here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from stereo_framework.errors import DataError, MissingExtraError
 from stereo_framework.io import PathLike
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with a file's name, the bytes that are there so far, and the size where it is known."""
+"""Called with a file's name, the number of bytes that have arrived, and the whole size if known."""
 
 _RECORDS = ".fetched"
 _ATTEMPTS = 3
@@ -38,19 +38,19 @@ _CHUNK = 2**16
 
 @dataclass(frozen=True)
 class Fetched:
-    """What became of one download.
+    """The result of one download.
 
     Parameters
     ----------
     name, url : str
     sha256 : str
     bytes : int
-        Its size, that of the archive if it was one.
+        Size of the file that was downloaded, which may be an archive.
     files : dict of str to str
-        Checksums of the files that it gave, by their paths below the data root.
+        Checksums of the files that it consists of, by their paths below the data root.
     checked : str
-        ``"publisher"``: the checksum is as known; ``"copy"``: that of a public copy; ``"unlike copy"``: another than that;
-        ``"unknown"``: there was none to compare with. In the last two cases it is recorded and must stay as it is.
+        ``"publisher"``: the checksum is the one known from the publisher; ``"copy"``: it is that of a public copy; ``"unlike copy"``: it differs from
+        that; ``"unknown"``: there was none to compare with. In the last two cases it is recorded and must not change later.
     already_there : bool
         Whether nothing had to be fetched.
     """
@@ -74,7 +74,7 @@ def fetch(name: str, *, data: PathLike | None = None, progress: Progress | None 
     data : path-like, optional
         As in `data_roots`.
     progress : callable, optional
-        Told of every piece that arrives.
+        Called for every piece that arrives.
 
     Returns
     -------
@@ -84,8 +84,8 @@ def fetch(name: str, *, data: PathLike | None = None, progress: Progress | None 
     Raises
     ------
     DataError
-        There is no such set, its publisher asks for a registration, the transfer failed, the checksum is wrong, the disk full.
-        What has arrived of a file stays, and the next call continues there.
+        There is no such set, its publisher asks for a registration, the transfer failed, the checksum is wrong, or the disk is full.
+        The part of a file that has arrived is kept, and the next call continues from there.
     MissingExtraError
         pooch is not installed, or py7zr for sets that come as 7z archives.
     """
@@ -145,7 +145,7 @@ def _checked(file: RemoteFile, sha256: str) -> str:
 
 
 def _there(file: RemoteFile, root: Path, record: Path) -> Fetched | None:
-    """What is known of a download whose files are all there and whole, even without a record where the checksum tells."""
+    """The record of a download whose files are all present and intact; without a record, the checksum can show that too."""
     known = _recorded(record)
     if known is None and not file.archive and (root / file.target).is_file():
         sha256 = _sha256(root / file.target)
@@ -209,7 +209,7 @@ def _reason(error: Exception, part: Path) -> str:
 
 
 def _resume(url: str, part: Path, progress: Callable[[int, int | None], None]) -> None:
-    """Download to `part`, continuing what is there; a few attempts."""
+    """Download to `part`, continuing after what is already there; makes a few attempts."""
     import requests
 
     for pause in (*range(1, _ATTEMPTS), None):
@@ -228,7 +228,7 @@ def _transfer(url: str, part: Path, progress: Callable[[int, int | None], None])
     import requests
 
     start = part.stat().st_size if part.is_file() else 0
-    # Compressed on the way, sizes would not tell how much has arrived.
+    # With a compressed transfer, sizes would not say how much has arrived.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT_SECONDS) as response:
         span = response.headers.get("Content-Range", "")
@@ -257,7 +257,7 @@ def _transfer(url: str, part: Path, progress: Callable[[int, int | None], None])
 
 
 def _unpack(archive: Path, root: Path, file: RemoteFile) -> Iterator[tuple[str, str]]:
-    """Unpack the wanted files to where they belong; gives their paths below `root` and checksums."""
+    """Unpack the wanted files to their places; returns their paths below `root` and their checksums."""
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         try:
             _extract(archive, folder, file.url)
@@ -271,7 +271,7 @@ def _unpack(archive: Path, root: Path, file: RemoteFile) -> Iterator[tuple[str, 
         wanted = Path(folder, file.strip)
         for path in sorted(wanted.rglob("*")):
             target = Path(file.target, path.relative_to(wanted))
-            # What is recorded about downloads no archive may say itself.
+            # No archive may write into the records of downloads.
             if path.is_file() and not path.is_symlink() and _RECORDS not in target.parts:
                 sha256 = _sha256(path)
                 _place(path, root / target)
@@ -287,13 +287,13 @@ def _extract(archive: Path, folder: str, url: str) -> None:
             seven.extractall(folder)
     else:
         with zipfile.ZipFile(archive) as zipped:
-            # zipfile unpacks no more of a file than is said here.
+            # zipfile unpacks no more of a file than is stated here.
             _check_unpacked(sum(one.file_size for one in zipped.infolist()), archive, url)
             zipped.extractall(folder)
 
 
 def _check_unpacked(total: int, archive: Path, url: str) -> None:
-    """Refuse an archive whose content, of `total` bytes, no data set and no disk can mean."""
+    """Refuse an archive whose content, of `total` bytes, is too large for any data set or for the disk."""
     most = min(limits.UNPACKED, max(limits.SMALL, limits.RATIO * archive.stat().st_size))
     if total > most:
         archive.unlink()

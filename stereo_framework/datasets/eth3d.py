@@ -1,9 +1,8 @@
 """The two-view scenes of ETH3D (Schoeps et al. 2017): 27 training pairs with truth and 20 test pairs, grey.
 
-Folders as in the publisher's archives, ``two_view_training/delivery_area_1l`` and ``two_view_test/...``; the truth lies with
-the images or below ``two_view_training_gt``, its own archive. Layout: `_calibrated_pair`. The ndisp of these calib.txt is the
-image width, no bound worth searching: 0..63 pixels are searched, as studies on
-this set do.
+The folders are those of the publisher's archives, ``two_view_training/delivery_area_1l`` and ``two_view_test/...``; the truth lies with
+the images or below ``two_view_training_gt``, from an archive of its own. Layout: `_calibrated_pair`. The ndisp of these calib.txt files is just
+the image width, which is no useful bound; 0..63 pixels are searched, as in studies on this set.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def scene_names(root: Path) -> tuple[str, ...]:
 
 
 def load(root: Path, name: str) -> Scene:
-    """One of `scene_names`; its calib.txt is read, all else on first use."""
+    """Load one of `scene_names`; its calib.txt is read at once, everything else on first use."""
     folder, _, scene = name.partition("/")
     calib, parts = _calibrated_pair.parts(root / FOLDER / name, root / FOLDER / f"{folder}_gt" / scene)
     return Scene(f"{FOLDER}/{name}", search=Search(0, min(calib.ndisp, _LEVELS) - 1), protocol="eth3d", **parts)

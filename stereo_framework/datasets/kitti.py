@@ -1,13 +1,13 @@
-"""The KITTI stereo sets, training pairs with truth and test pairs without.
+"""The KITTI stereo sets: training pairs with truth and test pairs without.
 
-2012 (Geiger et al. 2012): 194 and 195, grey, or in colour where only that is there. 2015 (Menze & Geiger 2015): 200 and 200, in colour.
+2012 (Geiger et al. 2012): 194 and 195 pairs, in grey, or in colour if only that is available. 2015 (Menze & Geiger 2015): 200 and 200 pairs, in colour.
 
-Folders as in the publisher's archives: ``training/image_2/000000_10.png`` and its like; only frames _10 have a truth. Truth is
-disp_occ, that of the non-occluded pixels alone disp_noc: 16-bit PNG, grey / 256, 0 = unknown. The publisher bounds disparities
-by 256 pixels and nothing bounds them better, so 0..255 are searched. Calibrations come in an archive of their own, with depths
+The folders are those of the publisher's archives: ``training/image_2/000000_10.png`` and so on; only frames _10 have a truth. It lies in
+disp_occ, and that of the non-occluded pixels alone in disp_noc, as 16-bit PNG files: grey / 256, 0 = unknown. The publisher limits disparities
+to 256 pixels and no closer bound is known, so 0..255 are searched. Calibrations come in an archive of their own; depths are
 in metres.
 
-Masks: nonocc, where disp_noc is known. 2015 besides: background and foreground, where disp_occ is known and obj_map is 0 or the number of a moving
+Masks: nonocc, where disp_noc is known. For 2015 also: background and foreground, where disp_occ is known and obj_map is 0 or the number of a moving
 object; background_nonocc and foreground_nonocc, the same where disp_noc is known.
 """
 
@@ -29,14 +29,14 @@ _TESTING = "testing/"
 
 @dataclass(frozen=True)
 class Kitti:
-    """One of the sets.
+    """One of the two sets.
 
     Parameters
     ----------
     FOLDER : str
-        Below a data root; also the name of the protocol that it is measured with.
+        Folder below a data root; also the name of the protocol that the set is measured with.
     cameras : sequence of (str, str, int, int)
-        Folders of the left and right images with the numbers of their cameras; the first pair that is there is taken.
+        Folders of the left and right images with the numbers of their cameras; the first pair that exists is taken.
     calibration, truth, visible_truth : str
         Folders of the calibrations and of the truths of all and of the non-occluded pixels.
     """
@@ -48,7 +48,7 @@ class Kitti:
     visible_truth: str
 
     def scene_names(self, root: Path) -> tuple[str, ...]:
-        """``000000_10`` and so on of the training pairs, ``testing/000000_10`` of the others."""
+        """``000000_10`` and so on for the training pairs, ``testing/000000_10`` and so on for the test pairs."""
         found: list[str] = []
         for prefix, part in (("", "training"), (_TESTING, "testing")):
             folders = [root / self.FOLDER / part / left for left, *_ in self.cameras]
@@ -56,7 +56,7 @@ class Kitti:
         return tuple(found)
 
     def load(self, root: Path, name: str) -> Scene:
-        """One of `scene_names`; its calibration is read, all else on first use."""
+        """Load one of `scene_names`; its calibration is read at once, everything else on first use."""
         part = root / self.FOLDER / ("testing" if name.startswith(_TESTING) else "training")
         file = f"{name.removeprefix(_TESTING)}.png"
         left, right, *cameras = next(c for c in self.cameras if (part / c[0] / file).is_file())
@@ -87,7 +87,7 @@ KITTI_2015 = Kitti("kitti2015", (("image_2", "image_3", 2, 3),), "calib_cam_to_c
 
 
 def _known(truth: Path) -> Mask:
-    """Where a truth is known."""
+    """The pixels at which a truth is known."""
     return np.isfinite(read_disparity(truth))
 
 

@@ -1,6 +1,6 @@
-"""Data sets of a few scenes: middlebury2001, middlebury2003, and single pairs that other programs carry along.
+"""Data sets of a few scenes: middlebury2001, middlebury2003, and single pairs that come with other programs.
 
-Their files, ranges and encodings stand in ``listed.yaml`` beside this file.
+Their files, search ranges and encodings are listed in ``listed.yaml`` beside this file.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from stereo_framework.io import read_disparity, read_image, read_mask
 from stereo_framework.scene import Calibration, Frame, Mask, Scene, Search
+from stereo_framework.shipped import shipped_yaml
 
 MASKS = "middlebury-v2/masks"
 """Folder of the masks of the Middlebury benchmark, version 2. A mask pixel counts only when it is 255."""
@@ -24,7 +22,7 @@ MASKS = "middlebury-v2/masks"
 
 @functools.cache
 def _listed() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    found: dict[str, Any] = yaml.safe_load((resources.files("stereo_framework.datasets") / "listed.yaml").read_text("utf-8"))
+    found: dict[str, Any] = shipped_yaml("datasets/listed.yaml")
     return found
 
 
@@ -40,7 +38,7 @@ class Listed:
         return tuple(name for name in scenes if self._folder(root, name).is_dir())
 
     def load(self, root: Path, name: str) -> Scene:
-        """One of `scene_names`; its files load on first use."""
+        """Load one of `scene_names`; its files are read on first use."""
         entry, folder = dict(_listed()[self.FOLDER][name]), self._folder(root, name)
         files, match, sparse = entry.pop("frames"), entry.pop("match"), entry.pop("sparse", False)
         truths, encoding = entry.pop("truths"), entry.pop("truth", {})
@@ -67,7 +65,7 @@ class Listed:
 
 
 def _masks(folder: Path) -> dict[str, Callable[[], Mask]]:
-    """Loaders of a scene's masks by name; empty where the data root has none."""
+    """Functions that load a scene's masks, by name; empty if the data root has no masks."""
     return {mask: partial(read_mask, folder / f"{mask}.png") for mask in ("nonocc", "all", "disc") if folder.is_dir()}
 
 

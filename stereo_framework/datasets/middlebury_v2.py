@@ -1,7 +1,7 @@
 """The Middlebury benchmark, version 2: tsukuba, venus, teddy and cones with its masks nonocc, all and disc.
 
-Images and truth are those of middlebury2001 and middlebury2003, whose scenes get the masks too where they are found. The masks leave the
-border out, so these scenes have none of their own.
+Images and truth are those of middlebury2001 and middlebury2003, whose scenes also get the masks if these are found. The masks leave out the
+border, so these scenes have no border of their own.
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ def scene_names(root: Path) -> tuple[str, ...]:
 
 
 def load(root: Path, name: str) -> Scene:
-    """One of `scene_names`; its files load on first use."""
+    """Load one of `scene_names`; its files are read on first use."""
     source = MIDDLEBURY_2001 if name in MIDDLEBURY_2001.scene_names(root) else MIDDLEBURY_2003
     return replace(source.load(root, name), name=f"{FOLDER}/{name}", border=0, protocol="middlebury-v2")

@@ -1,8 +1,8 @@
 """The Middlebury benchmark, version 3: 15 training scenes with truth and 15 test scenes, in three sizes.
 
-Folders as in the publisher's archives: ``trainingQ/Pipes`` and ``testQ/Hoops`` in quarter size, H half, F full. Other
-illuminations and exposures are scenes of their own (ArtL, MotorcycleE). Layout: `_calibrated_pair`. Searched are the
-disparities 0..ndisp-1 of calib.txt. Cite Scharstein et al. 2014.
+The folders are those of the publisher's archives: ``trainingQ/Pipes`` and ``testQ/Hoops`` in quarter size, H for half, F for full size. Other
+illuminations and exposures are scenes of their own (ArtL, MotorcycleE). Layout: `_calibrated_pair`. The search range is
+0..ndisp-1 of calib.txt. Cite Scharstein et al. 2014.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def scene_names(root: Path) -> tuple[str, ...]:
 
 
 def load(root: Path, name: str) -> Scene:
-    """One of `scene_names`; its calib.txt is read, all else on first use."""
+    """Load one of `scene_names`; its calib.txt is read at once, everything else on first use."""
     folder, _, scene = name.partition("/")
     calib, parts = _calibrated_pair.parts(root / FOLDER / name)
     return Scene(

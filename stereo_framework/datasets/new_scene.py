@@ -1,4 +1,4 @@
-"""A first ``scene.yaml`` for a folder of one's own, with comments that say what else may stand there."""
+"""A first ``scene.yaml`` for the user's own folder, with comments on what else it may contain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stereo_framework.io import read_any_calibration, read_image
 from stereo_framework.io.images import ENDINGS
 
 _NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
-"""Names of pictures that are none of the pair."""
+"""Names of pictures that are not images of the pair."""
 
 _SIDES = (
     (r"left|^l([._-]|\d|$)", r"right|^r([._-]|\d|$)"),
@@ -47,7 +47,7 @@ def new_scene(folder: Path) -> Path:
     Parameters
     ----------
     folder : Path
-        Holds two images or more; truth, mask and calib.txt are found by the names that Middlebury gives them.
+        A folder with two or more images; truth, mask and calib.txt are found by the names that Middlebury gives them.
 
     Returns
     -------
@@ -57,13 +57,13 @@ def new_scene(folder: Path) -> Path:
     Raises
     ------
     DataError
-        There is a scene.yaml, there are no two images, or what was found makes no scene.
+        There is a scene.yaml already, there are fewer than two images, or what was found does not make a scene.
     """
     file = folder / scene_file.FILE_NAME
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
     if file.exists():
-        raise DataError(f"{file}: is there already; delete it to have it written anew")
+        raise DataError(f"{file}: exists already; delete it to have a new one written")
     left, right = _pair(folder)
     columns = read_image(left).shape[1]
     search = f"search: {{minimum: 0, maximum: {columns // 4}}}   # CHECK: smallest and largest disparity in pixels, both included; a guess, a quarter of the width"
@@ -92,7 +92,7 @@ def new_scene(folder: Path) -> Path:
 
 
 def _pair(folder: Path) -> tuple[Path, Path]:
-    """The two images: by their names, else the first two."""
+    """The two images: those whose names tell left and right, otherwise the first two."""
     images = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in ENDINGS and p.is_file() and not _NO_IMAGE.search(p.stem)]
     for ours, theirs in _SIDES:
         lefts, rights = ([p for p in images if re.search(side, p.stem, re.IGNORECASE)] for side in (ours, theirs))
@@ -106,5 +106,5 @@ def _pair(folder: Path) -> tuple[Path, Path]:
 
 
 def _quoted(name: str) -> str:
-    """A file name as YAML holds it."""
+    """A file name as it is written in YAML."""
     return name if re.fullmatch(r"[A-Za-z][\w.-]*", name) else "'" + name.replace("'", "''") + "'"

@@ -1,4 +1,4 @@
-"""Views of slanted, textured planes: which plane a pixel sees, its exact disparity, and the picture.
+"""Views of slanted, textured planes: which plane a pixel sees, its exact disparity, and the rendered image.
 
 A plane has the disparity ``d = a + b*x + c*y`` at pixel (x, y) of the reference frame, between positions 0 and 1. A camera
 at position p sees that point at column ``u = x - p*d`` of the same row; the larger disparity is nearer and wins.
@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 Outline = tuple[tuple[float, float], ...]
 
 _SUBSAMPLES = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
-"""Places within a pixel, (column, row), whose mean is its colour at the edges of planes."""
+"""Points within a pixel, (column, row), whose colours are averaged at the edges of planes."""
 
 _TEXTURES = 0
-"""Second word of the seeds of textures; that of the frames' noise is 1."""
+"""Second number of the seeds of textures; for the noise of the frames it is 1."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Plane:
         a, b, c of ``d = a + b*x + c*y`` in pixels, see `slanted`.
     texture : Texture
     outline : tuple of (float, float)
-        Corners (x, y) of a polygon in the reference frame; empty: the plane has no bounds. A plane on another with the same
-        coefficients is seen when it stands later in the list.
+        Corners (x, y) of a polygon in the reference frame; empty: the plane has no bounds. Of two planes with the same
+        coefficients, the later one in the list is seen.
     """
 
     coefficients: tuple[float, float, float]
@@ -52,7 +52,7 @@ class Plane:
 def slanted(
     disparity: float, at: tuple[float, float] = (0, 0), per_column: float = 0, per_row: float = 0
 ) -> tuple[float, float, float]:
-    """Coefficients of the plane with `disparity` pixels at the point (x, y) and the given slants in pixels per pixel."""
+    """Coefficients of the plane with a disparity of `disparity` pixels at the point (x, y) and the given slants in pixels per pixel."""
     return disparity - per_column * at[0] - per_row * at[1], per_column, per_row
 
 
@@ -74,9 +74,9 @@ def visible(planes: Sequence[Plane], position: float, u: Floats, y: Floats) -> t
     ----------
     planes : sequence of Plane
     position : float
-        Of the camera.
+        Position of the camera.
     u : ndarray, float64, (columns,) ascending, or (rows, columns)
-        Columns to look at, the same ones in every row or each row its own.
+        Columns to look at, either the same ones in every row or different ones for each row.
     y : ndarray, float64, (rows,) ascending
 
     Returns
@@ -104,7 +104,7 @@ def visible(planes: Sequence[Plane], position: float, u: Floats, y: Floats) -> t
 
 
 def _window(plane: Plane, position: float, u: Floats, y: Floats, margin: float = 0) -> tuple[slice, slice]:
-    """Rows and columns between which a plane lies in a view."""
+    """The range of rows and columns in which a plane lies in a view."""
     if not plane.outline:
         return slice(None), slice(None)
     (a, b, c), corners = plane.coefficients, plane.corners
@@ -134,9 +134,9 @@ def _inside(start: Floats, x: Floats, y: Floats) -> NDArray[np.bool_]:
 
 
 def render(planes: Sequence[Plane], position: float, rows: int, columns: int, seed: int) -> NDArray[np.float32]:
-    """The picture that a camera takes, without noise.
+    """Render the image that a camera takes, without noise.
 
-    Within a plane the colour is the texture at the pixel's centre; at its edges the mean over what a pixel sees.
+    Within a plane, the colour is that of the texture at the pixel's centre; at its edges, it is the mean over everything that the pixel sees.
 
     Returns
     -------

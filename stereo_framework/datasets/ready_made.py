@@ -1,8 +1,8 @@
 """The built-in scenes, which need no data: ``synthetic/planes``, ``synthetic/slanted``, ``synthetic/occlusions``, ``synthetic/stripes``,
 ``synthetic/slits``, ``synthetic/large``.
 
-The first five are 320x240 in colour with seven frames: reference and match, three between them, and one half a baseline beyond each. The last one
-has two frames of 1400x1100 pixels, and ``synthetic/large-2900x1900x280`` the same in any size and number of levels.
+The first five have 320x240 pixels, in colour, and seven frames: reference and match, three between them, and one half a baseline beyond each. The last one
+has two frames of 1400x1100 pixels; names such as ``synthetic/large-2900x1900x280`` mean the same scene in any size and with any number of levels.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import resources
 from typing import Any
-
-import yaml
 
 from stereo_framework.datasets.planes import Outline, Plane, ellipse, rectangle, slanted
 from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture
 from stereo_framework.datasets.town import town
 from stereo_framework.scene import Scene, Search
+from stereo_framework.shipped import shipped_yaml
 
 ROWS, COLUMNS = 240, 320
 
@@ -39,12 +37,12 @@ def is_built_in(name: str) -> bool:
 
 
 def load(name: str) -> Scene:
-    """A built-in scene; rendered on first use.
+    """Load a built-in scene, which is rendered on first use.
 
     Raises
     ------
     ParameterError
-        A large scene that is too small, or has too few levels.
+        A large scene is too small or has too few levels.
     """
     if name == LARGE:
         return town(rows=1100, columns=1400, levels=192, name=name)
@@ -57,8 +55,7 @@ def load(name: str) -> Scene:
 
 def _listed(name: str) -> list[Plane]:
     """The planes that ``ready_made.yaml`` lists for a scene."""
-    text = (resources.files("stereo_framework.datasets") / "ready_made.yaml").read_text("utf-8")
-    return [_plane(**entry) for entry in yaml.safe_load(text)[name]]
+    return [_plane(**entry) for entry in shipped_yaml("datasets/ready_made.yaml")[name]]
 
 
 def _plane(
@@ -72,14 +69,14 @@ def _plane(
 
 
 def _hills(top: float, height: float, length: float, phase: float) -> Outline:
-    """A wavy skyline over the whole width, and beyond it for the outer cameras."""
+    """A wavy skyline over the whole width and, for the outer cameras, beyond it."""
     x = range(-60, 401, 4)
     skyline = [(float(c), top - height * math.sin(2 * math.pi * c / length + phase)) for c in x]
     return (*skyline, (400.0, 200.0), (-60.0, 200.0))
 
 
 def _balloon(x: float, top: float) -> Outline:
-    """A hot-air balloon: a circle above, tapered below."""
+    """A hot-air balloon: a circle at the top, tapering below."""
     arc = [math.radians(-200 + a) for a in range(0, 221, 10)]
     return (*((x + 30 * math.cos(a), top + 30 + 30 * math.sin(a)) for a in arc), (x + 8, top + 69), (x - 8, top + 69))
 
@@ -103,7 +100,7 @@ _SHAPES: dict[str, Callable[..., Outline]] = {
 
 
 def _bars() -> list[Plane]:
-    """Thin bars far before a wall with textureless panels."""
+    """Thin bars far in front of a wall with textureless panels."""
     wall = slanted(4, per_column=0.01)
     plain = Texture((0, 0, 0), (168, 176, 184), "flat", grain=0)
     bars = [
@@ -125,12 +122,12 @@ def _bars() -> list[Plane]:
 
 
 def _fading(period: float) -> Texture:
-    """Random texture whose contrast falls from the first row on, to a twentieth in the last one."""
+    """Random texture whose contrast falls from the first row to a twentieth in the last row."""
     return Texture((52, 50, 48), (206, 204, 198), "clouds", period, grain=14, fades=(0, 252))
 
 
 def _thin_stripes() -> list[Plane]:
-    """Five thin stripes before a slanted plane: half-occlusions at every contrast (after Kostliva, Cech & Sara 2007)."""
+    """Five thin stripes in front of a slanted plane: half-occlusions at every contrast (after Kostliva, Cech & Sara 2007)."""
     stripes = [
         Plane(slanted(18 + 0.6 * i), _fading(9), rectangle(42.4 + 56 * i, -20, 42.4 + 56 * i + 5 + 2 * i, 260)) for i in range(5)
     ]
@@ -143,7 +140,7 @@ def _narrow_slits() -> list[Plane]:
     What one camera sees through a slit is hidden from the other.
     """
     near, far = 22.0, 8.0
-    # One outline for all boards, so that they share their texture; they hang together above the image.
+    # One outline for all boards, so that they share a texture; the boards are connected above the image.
     points: list[tuple[float, float]] = [(400, -40), (-60, -40), (-60, 260)]
     for i in range(6):
         left, right = 38.3 + 46 * i, 41.3 + 48 * i

@@ -1,4 +1,4 @@
-"""Which scenes there are, where their data lie, and what a scene's name means.
+"""Which scenes exist, where their data are stored, and what a scene's name means.
 
 A data set is one module with ``FOLDER``, ``scene_names(root)`` and ``load(root, name)``, or an object of a module where several share their layout; its
 scenes are called ``FOLDER/name``. To add one, write the module and list it in ``DATA_SETS``.
@@ -29,11 +29,11 @@ class DataSet(Protocol):
 
     @property
     def FOLDER(self) -> str:
-        """Its folder below a data root, with which the names of its scenes begin."""
+        """The folder below a data root, with which the names of the scenes begin."""
         ...
 
     def scene_names(self, root: Path, /) -> tuple[str, ...]:
-        """Names below FOLDER of the scenes that a data root holds."""
+        """Names, below FOLDER, of the scenes that a data root holds."""
         ...
 
     def load(self, root: Path, name: str, /) -> Scene:
@@ -59,16 +59,16 @@ _REPEATS = (
     f"{middlebury_v2.FOLDER}/",
     *(f"{data_set.FOLDER}/{size}Size/" for data_set in (MIDDLEBURY_2005, MIDDLEBURY_2006) for size in ("Third", "Half", "Full")),
 )
-"""Beginnings of the names of scenes that show others' images; short names mean the others where there are such."""
+"""Prefixes of the names of scenes that reuse images of other scenes; a short name means the other scene if it exists."""
 
 
 def data_roots(data: PathLike | None = None) -> tuple[Path, ...]:
-    """Folders in which data sets are looked for, the first that has a scene wins; they need not exist.
+    """Folders in which data sets are looked for; the first that has a scene wins. They need not exist.
 
     Parameters
     ----------
     data : path-like, optional
-        Comes first; then the environment variable ``STEREO_DATA``, then ``stereo_framework`` in the user's cache folder.
+        The first folder; the environment variable ``STEREO_DATA`` and then ``stereo_framework`` in the user's cache folder follow.
     """
     chosen = [_expanded(path) for path in (data, os.environ.get("STEREO_DATA")) if path]
     return tuple(dict.fromkeys([*chosen, _user_cache() / "stereo_framework"]))
@@ -102,7 +102,7 @@ def scene_names(data: PathLike | None = None) -> tuple[str, ...]:
 
 
 _Places: TypeAlias = list[tuple[DataSet, Path, Mapping[str, None]]]
-"""Data sets, the root where each lies, and its scenes there in their order."""
+"""Data sets, the root where each of them lies, and its scenes there in their order."""
 
 
 def _places(data: PathLike | None) -> _Places:
@@ -116,26 +116,26 @@ def _full_names(places: _Places) -> tuple[str, ...]:
 
 
 def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
-    """A scene by its name, or the user's own from a ``scene.yaml``.
+    """Load a scene by its name, or the user's own scene from a ``scene.yaml``.
 
     Parameters
     ----------
     name : str or path-like
         A full name (``middlebury2001/tsukuba``, ``synthetic/planes``), a short one where it is unambiguous (``teddy``),
-        a folder with a ``scene.yaml``, or a ``.yaml`` file. Names win over folders called the same: write ``./teddy``
-        for the folder. Case counts.
+        a folder with a ``scene.yaml``, or a ``.yaml`` file. A name takes precedence over a folder of the same name: write ``./teddy``
+        for the folder. Upper and lower case matter.
     data : path-like, optional
         Data root that is searched first, see `data_roots`.
 
     Returns
     -------
     Scene
-        Files and generated images load on first use.
+        Files are read and images generated on first use.
 
     Raises
     ------
     DataError
-        There is no such scene; the line lists near names and where data are looked for.
+        There is no such scene; the message lists similar names and where data are looked for.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def load_scene(name: PathLike, *, data: PathLike | None = None) -> Scene:
 
 
 def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) -> list[Scene]:
-    """All scenes that names, data sets and patterns stand for, each once; the folders of data are looked through once.
+    """Load all scenes that names, data sets and patterns stand for, each once; the data folders are searched only once.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) 
     Raises
     ------
     DataError
-        No scene of a name, or none fits a pattern.
+        No scene has a name, or none fits a pattern.
     """
     listed = functools.cache(lambda: _listed(data))
     found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, listed()[1])))
@@ -171,7 +171,7 @@ def _listed(data: PathLike | None) -> tuple[_Places, tuple[str, ...]]:
 
 
 def _loaded(name: PathLike, data: PathLike | None, listed: Callable[[], tuple[_Places, tuple[str, ...]]]) -> Scene:
-    """A scene by its name or file; data roots are `listed` for names alone."""
+    """Load a scene by its name or file; the data roots are `listed` only for names."""
     if not str(name):
         raise DataError("the name of the scene is empty")
     if isinstance(name, str) and not name.endswith((".yaml", ".yml")):
@@ -198,8 +198,8 @@ def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
     Parameters
     ----------
     name : str
-        What `load_scene` takes, which means that scene; a data set or a folder in it (``middlebury-v3/trainingQ``), which means all of its scenes but those
-        that show another one's images in another size and ``synthetic/large``; or a full name with ``*``, ``?`` or ``[]`` between its slashes (``middlebury2006/*``).
+        What `load_scene` takes, which means that scene; a data set or a folder in it (``middlebury-v3/trainingQ``), which means all of its scenes except
+        ``synthetic/large`` and those that show the images of another scene in another size; or a full name with ``*``, ``?`` or ``[]`` between its slashes (``middlebury2006/*``).
     data : path-like, optional
         As in `data_roots`.
 
@@ -217,7 +217,7 @@ def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
 
 
 def _found(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    # Nobody means the large one by a folder or a pattern.
+    # A folder or a pattern does not mean the large scene.
     usual = tuple(n for n in names if n != ready_made.LARGE)
     if set("*?[") & set(name):
         parts = name.split("/")
@@ -234,7 +234,7 @@ def _found(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _full_name(name: str, names: tuple[str, ...]) -> str:
-    """The full name that a short one stands for; the name itself where there is none."""
+    """The full name that a short one stands for; the name itself if there is none."""
     if name in names:
         return name
     meant = [n for n in names if n.endswith(f"/{name}")]

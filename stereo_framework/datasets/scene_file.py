@@ -43,7 +43,7 @@ FILE_NAME = "scene.yaml"
 
 
 def load(path: PathLike) -> Scene:
-    """The scene that a ``scene.yaml`` describes; its files load on first use.
+    """Load the scene that a ``scene.yaml`` describes; its files are read on first use.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def load(path: PathLike) -> Scene:
     Raises
     ------
     DataError
-        The file or one that it names is missing, or it has faults: one line for each.
+        The file or one that it names is missing, or it has errors: one line for each.
     """
     file = Path(path)
     if file.is_dir():
@@ -120,19 +120,20 @@ def pair_scene(
     Parameters
     ----------
     left, right : path-like
-        Images; what an alpha channel makes transparent, has the value of a TIFF's nodata tag, or is NaN in a float image (PFM, npy, TIFF), holds no data.
+        Images. Pixels that an alpha channel makes transparent, that have the value of a TIFF's nodata tag, or that are NaN in a float image (PFM, npy,
+        TIFF) hold no data.
     search : Search or None
         Disparity range in pixels; None: what the calib.txt beside the left image says, if there is one.
     truth : path-like, optional
         Disparity map of the left image, see `read_disparity`.
     truth_scale, truth_unknown
-        Its scale and unknown value, where it is a grey picture.
+        Its scale and its value for unknown, if it is a grey picture.
     left_mask, right_mask : path-like, optional
         Pictures that are white where the image holds data.
     low, high : path-like, optional
         Maps of the smallest and largest disparity of each pixel of the left image, see `read_disparity`; unknown = no limit.
     mask : path-like, optional
-        Picture that is white where the left image shows what the right one shows too, by which evaluation tells ``nonocc``.
+        Picture that is white where the right image shows what the left one shows, which evaluation uses for ``nonocc``.
 
     Raises
     ------
@@ -154,7 +155,7 @@ def pair_scene(
 
 
 def _range_beside(image: Path) -> Search | None:
-    """The range that a Middlebury calib.txt beside an image gives; None without one."""
+    """The search range from a Middlebury calib.txt beside an image; None if there is none."""
     calib = image.parent / "calib.txt"
     if not calib.is_file():
         return None
@@ -170,7 +171,7 @@ def _frame(path: Path, position: float, mask: Path | None, search: Search | None
 
 
 def _image(path: Path, search: Search | None) -> Image:
-    """An image; of the reference frame the range of disparities that was written down for it is checked."""
+    """Read an image; for the reference frame, its declared range of disparities is checked."""
     image = map_image(path)
     if search is not None:
         try:
@@ -183,7 +184,7 @@ def _image(path: Path, search: Search | None) -> Image:
 
 
 def _valid(path: Path, mask: Path | None) -> Mask | None:
-    """The pixels that an image's alpha channel and its mask leave; None where there is neither."""
+    """The pixels that an image's alpha channel and its mask leave; None if there is neither."""
     alpha, given = read_alpha(path), None if mask is None else read_mask(mask)
     if alpha is None or given is None:
         return given if alpha is None else alpha
@@ -193,7 +194,7 @@ def _valid(path: Path, mask: Path | None) -> Mask | None:
 
 
 def _limits(load_low: Callable[[], Disparity] | None, load_high: Callable[[], Disparity] | None) -> tuple[Disparity, Disparity]:
-    """The smallest and largest disparities of all pixels; one of both may be missing, which is no limit."""
+    """The smallest and largest disparity of each pixel; either may be missing, which means no limit."""
     low, high = (None if load is None else load() for load in (load_low, load_high))
     known = next(limit for limit in (low, high) if limit is not None)
     nothing = np.full_like(known, np.nan)
@@ -206,6 +207,6 @@ def _truth(path: Path, **encoding: Any) -> Callable[[], Disparity]:
 
 
 def _name(path: Path) -> str:
-    """A scene name that a result folder can be called: the path as given, without its root and upward steps."""
+    """A scene name that can also name a result folder: the path as given, without its root and upward steps."""
     parts = [part for part in path.parts if part not in (path.anchor, "..")]
     return "/".join(parts) or path.resolve().name or "scene"

@@ -1,4 +1,4 @@
-"""What may stand in a ``scene.yaml``: records whose annotations say what is legal."""
+"""What a ``scene.yaml`` may contain: records whose annotations say what is legal."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def check(content: Any, path: str) -> SceneEntry:
     Raises
     ------
     DataError
-        One line for each fault: the file, the key, what is wrong, what is legal.
+        One line for each error: the file, the key, what is wrong, and what is legal.
     """
     if not isinstance(content, dict):
         given = "nothing" if content is None else type(content).__name__
@@ -88,7 +88,7 @@ def check(content: Any, path: str) -> SceneEntry:
 
 
 def _record(kind: type, value: Any, place: str, found: dict[str, str]) -> Any:
-    """The record that a mapping stands for; what is wrong goes into `found`, by its place in the file."""
+    """The record that a mapping stands for; errors are added to `found`, by their place in the file."""
     legal = parameters_of(kind)
     if isinstance(value, str) and "file" in legal:
         value = {"file": value}
@@ -104,7 +104,7 @@ def _record(kind: type, value: Any, place: str, found: dict[str, str]) -> Any:
             made[key] = _record(part, item, f"{where}.", found) if part and item is not None else item
     wrong = parameter_faults(kind, made)
     for key in wrong:
-        # A fault is one line, whatever the key.
+        # An error takes one line, whatever the key contains.
         where = f"{place}{key if key.isprintable() else repr(key)}"
         if key not in legal:
             found[where] = f"unknown key; {nearest(key, legal, kind='keys')}"

@@ -3,14 +3,14 @@
 2005: Art, Books, Dolls, Laundry, Moebius and Reindeer; without truth: Computer, Drumsticks and Dwarves. 2006: Aloe, Baby1 .. 3, Bowling1 and 2,
 Cloth1 .. 4 and eleven more. Cite Scharstein & Pal 2007; Hirschmueller & Scharstein 2007.
 
-Seven views, view0.png .. view6.png, in steps of 40 mm; the reference is view1, the match view5, and both have a truth.
-Three sizes: the full one (1110 rows), half and a third of it; a scene directly below the data set's folder is of third size,
+There are seven views, view0.png .. view6.png, in steps of 40 mm; the reference is view1, the match view5, and both have a truth.
+There are three sizes: full (1110 rows), half and a third; a scene directly below the data set's folder is of third size,
 as are those below ``ThirdSize``; ``HalfSize`` and ``FullSize`` hold the others, as on the publisher's site.
 Where a download holds all illuminations and exposures, each is a scene of its own: ``Aloe/Illum1/Exp0``.
 
 Grey values of the truth are full-size pixels, so disparities are grey / 3, / 2 and / 1; 0 = unknown. They fit the images as
-they are. ``dmin.txt`` counts, in full-size pixels, what the cropping of the images took off every disparity: it belongs into
-depths alone (`doffs`). Focal length, 3740 full-size pixels, and baseline, 160 mm, are those of the publisher's page; the
+they are. ``dmin.txt`` holds, in full-size pixels, how much the cropping of the images reduced every disparity: it is only needed for
+depths (`doffs`). Focal length, 3740 full-size pixels, and baseline, 160 mm, are those of the publisher's page; the
 calibration of the scene ArtL of the third benchmark, the same images, agrees.
 """
 
@@ -25,10 +25,10 @@ from stereo_framework.io import read_bytes, read_disparity, read_image
 from stereo_framework.scene import Calibration, Disparity, Frame, Scene, Search
 
 _SIZES = {"": 3, "ThirdSize/": 3, "HalfSize/": 2, "FullSize/": 1}
-"""How many times smaller than the full size, by where a scene's folder lies."""
+"""How many times smaller than full size a scene is, by the folder in which it lies."""
 _FULL_ROWS = 1110
 _FULL_SEARCH = 240
-"""Disparities tried in full-size pixels: the 80 of the third size that studies on these sets take."""
+"""Number of disparities searched, in full-size pixels; it corresponds to the 80 that studies on these sets use in third size."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class StructuredLight:
         return tuple(f"{size}{name}" for size in _SIZES for name in _in_one_size(root / self.FOLDER / size))
 
     def load(self, root: Path, name: str) -> Scene:
-        """One of `scene_names`; its files load on first use."""
+        """Load one of `scene_names`; its files are read on first use."""
         reduction = _SIZES.get(name.partition("/")[0] + "/", 3)
         images = root / self.FOLDER / name
         scene = images.parents[1] if images.parent.name.startswith("Illum") else images
@@ -72,7 +72,7 @@ def _in_one_size(folder: Path) -> list[str]:
 
 def _truth(file: Path, reduction: int) -> Disparity:
     truth = read_disparity(file, scale=reduction)
-    # In the folder of another size every disparity would be wrong by a factor, and nothing else would tell.
+    # In the folder of another size every disparity would be wrong by a factor, without any other sign of it.
     if len(truth) != _FULL_ROWS // reduction:
         raise DataError(
             f"{file}: has {len(truth)} rows; expected {_FULL_ROWS // reduction} in this folder, for the third size has 370 rows, "

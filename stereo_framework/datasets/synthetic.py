@@ -1,5 +1,5 @@
 """Synthetic scenes: slanted, textured planes with sub-pixel exact truth for every pair of frames, known occlusions and
-textureless areas. `planes_scene` builds one from planes, `random_planes` one of any size.
+textureless areas. `planes_scene` builds a scene from given planes, `random_planes` a random one of any size.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SEVEN_FRAMES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
 """Camera positions of the ready-made scenes: reference frame 1, match frame 5."""
 
 _NOISE = 1
-"""Second word of the seeds of noise, see `planes._TEXTURES`."""
+"""Second number of the seeds of noise, see `planes._TEXTURES`."""
 
 
 def planes_scene(
@@ -34,22 +34,22 @@ def planes_scene(
     seed: int = 0,
     name: str = "planes",
 ) -> Scene:
-    """A scene of planes, rendered on first use.
+    """Make a scene of planes, which is rendered on first use.
 
     Parameters
     ----------
     planes : sequence of Plane
-        At least one of them without an outline, so that no pixel looks into the void.
+        At least one of them must have no outline, so that every pixel sees a plane.
     rows, columns : int
         Image size in pixels.
     positions : sequence of float
-        Places of the cameras, among them 0, the reference frame, and 1, the match frame to its right.
+        Positions of the cameras. They must include 0, the reference frame, and 1, the match frame to its right.
     search : Search, optional
         By default the whole pixels around the reference frame's truth.
     noise : float
         Standard deviation of the noise in grey levels, independent in every frame, pixel and channel.
     seed : int
-        Of textures and noise. The same seed gives the same scene.
+        Seed of textures and noise. The same seed gives the same scene.
     name : str
 
     Returns
@@ -90,7 +90,7 @@ def planes_scene(
     def occluded() -> Mask:
         disparity = visible(planes, 0, *grid)[1]
         u = grid[0] - disparity
-        # The same point computed in the other view may be off by rounding; another surface is nearer by more than that.
+        # The same point computed in the other view may differ by rounding; another surface is nearer by more than that.
         nearer = visible(planes, 1, u, grid[1])[1] > disparity + 1e-6
         return nearer | (u < 0) | (u > columns - 1)
 
@@ -141,14 +141,14 @@ def random_planes(
     noise: float = 2.0,
     seed: int = 0,
 ) -> Scene:
-    """A scene of random tilted rectangles before a slanted background, for timings and memory measurements at any size.
+    """Make a scene of random tilted rectangles in front of a slanted background, for timings and memory measurements at any size.
 
     Parameters
     ----------
     rows, columns : int
         Image size in pixels.
     levels : int
-        The search range is 0..levels-1, and the truth keeps within it.
+        The search range is 0..levels-1, and the truth stays within it.
     count : int
         Number of rectangles.
     positions, noise, seed

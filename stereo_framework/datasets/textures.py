@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WAVES = 48
-"""Waves a noise field: enough that no period shows."""
+"""Number of waves in a noise field: enough that no period is visible."""
 
 _GRAIN = (3.5, 14.0)
 """Wavelengths of the grain in pixels: fine enough to match small windows, coarse enough to interpolate."""
@@ -25,16 +25,16 @@ Pattern = Literal["clouds", "stripes", "checks", "flat"]
 
 @dataclass(frozen=True)
 class Texture:
-    """A pattern in two colours under a fine grain.
+    """A pattern in two colours, overlaid with a fine grain.
 
     Parameters
     ----------
     dark, light : (float, float, float)
         RGB, 0..255.
     pattern : str
-        ``clouds`` (noise), ``stripes``, ``checks``, or ``flat``: `light` alone.
+        ``clouds`` (noise), ``stripes``, ``checks``, or ``flat``: only `light`.
     period : float
-        Of the pattern in pixels of the reference frame.
+        Period of the pattern in pixels of the reference frame.
     angle : float
         Direction in degrees across which stripes and checks change; 0 = along the row.
     bend : float
@@ -42,7 +42,7 @@ class Texture:
     grain : float
         Standard deviation of the grain in grey levels. A flat texture without grain is textureless.
     fades : (float, float), optional
-        Rows from and to which the contrast of pattern and grain falls linearly, from all of it to none.
+        Rows between which the contrast of pattern and grain falls linearly from full to none.
     """
 
     dark: Colour

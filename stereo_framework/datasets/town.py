@@ -1,4 +1,4 @@
-"""A town seen from above, in any size: slanted ground, buildings with flat and gabled roofs, trees, and what they hide."""
+"""A town seen from above, in any size: slanted ground, buildings with flat and gabled roofs, trees, and the ground they hide."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _GROUND = (0.06, 0.3)
 
 
 def town(*, rows: int, columns: int, levels: int, seed: int = 6, name: str = "town") -> Scene:
-    """A town of random buildings and trees, for methods that must cope with large images.
+    """Make a town of random buildings and trees, for methods that must cope with large images.
 
     Parameters
     ----------
     rows, columns : int
         Image size in pixels; at least 60.
     levels : int
-        The search range is 0..levels-1, and the truth keeps within it; at least 16.
+        The search range is 0..levels-1, and the truth stays within it; at least 16.
     seed : int
         The same seed gives the same town.
     name : str
@@ -30,12 +30,12 @@ def town(*, rows: int, columns: int, levels: int, seed: int = 6, name: str = "to
     Returns
     -------
     Scene
-        Two frames, as of `planes_scene`.
+        A scene of two frames, as made by `planes_scene`.
 
     Raises
     ------
     ParameterError
-        Too small, or too few levels.
+        The image is too small, or there are too few levels.
     """
     if min(rows, columns) < 60 or levels < 16:
         raise ParameterError(

@@ -27,11 +27,6 @@ from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage, find
 
 __all__ = ["Match", "Pipeline"]
 
-for _family in SLOTS:
-    # Importing a family registers its stages.
-    importlib.import_module(f"stereo_framework.{_family}")
-
-
 _OF_VOLUMES = ("matching_cost", "aggregation", "optimization")
 
 

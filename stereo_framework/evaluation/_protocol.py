@@ -27,13 +27,13 @@ from stereo_framework.parameters import (
 )
 
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
-"""The regions of Scharstein & Szeliski 2002, section 5.1."""
+"""The regions of Scharstein & Szeliski 2002, section 5.1, which are computed from the truth."""
 
 MASKS = ("all", "nonocc", "disc", "background", "foreground", "background_nonocc", "foreground_nonocc")
-"""Masks of the benchmarks. A scene need not have them; any other that a protocol names it must have."""
+"""Masks that benchmarks define. A scene may lack these; any other mask that a protocol names must exist."""
 
 _WIDEST = 999
-"""Windows are no wider, in pixels; a wider one is a mistake and would exhaust the memory."""
+"""Largest legal width of a window, in pixels. A wider one is a mistake and would exhaust the memory."""
 
 _MISSING = {
     "bad": "a missing estimate is bad and left out of error averages",
@@ -72,7 +72,7 @@ def _is_name(value: str) -> bool:
 
 
 def items(value: Any) -> tuple[Any, ...]:
-    """The values of a list; a single one stands for a list of one."""
+    """The values of a list; a single value stands for a list of one."""
     return tuple(map(plain, value)) if isinstance(value, list | tuple) else (plain(value),)
 
 
@@ -97,13 +97,13 @@ def field(key: str) -> str:
 
 
 def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with single values, by key."""
+    """The faults of single values, by key."""
     wrong = parameter_faults(Protocol, {"name": "derived"} | {field(key): value for key, value in values.items()})
     return {key: wrong[field(key)] for key in values if field(key) in wrong}
 
 
 def region_fault(regions: Any, masks: Any) -> str | None:
-    """What is wrong with the names of regions that are computed; those of masks may be any."""
+    """What is wrong with the names of computed regions, or None. Masks may have any name."""
     strange = [v for v in items(regions) if isinstance(v, str) and v not in REGIONS]
     if masks != "computed" or not strange:
         return None
@@ -112,18 +112,18 @@ def region_fault(regions: Any, masks: Any) -> str | None:
 
 @dataclass(frozen=True)
 class Protocol(Shown):
-    """How a disparity map is measured. The defaults are those of ``taxonomy2002``; ``str`` tells every choice in one line.
+    """How a disparity map is measured. The defaults are those of ``taxonomy2002``; ``str(protocol)`` lists every choice in one line.
 
     Parameters
     ----------
     name : str
-        Stored with results and printed with tables.
+        Stored with the results and printed below tables.
     measures : tuple of str
-        What is measured, of `metrics.METRICS` and `metrics.GROUPS`.
+        What is measured: names from `metrics.METRICS` and `metrics.GROUPS`.
     thresholds : tuple of float
-        Errors above these (pixels) are bad; the first is the main one, that of ``bad_pixels_REGION``.
+        Errors above these (pixels) are bad. The first threshold is the main one, which ``bad_pixels_REGION`` uses.
     relative_threshold : float
-        A bad error is also above this share of the true disparity (KITTI 2015: 0.05); 0 = no such rule.
+        A bad error must also exceed this share of the true disparity (KITTI 2015: 0.05); 0 = no such rule.
     missing : str
         ``"bad"``: a missing estimate is a bad pixel; ``"apart"``: it is counted as invalid, percentages remain those of all pixels;
         ``"skip"``: only estimated pixels are measured; ``"zero"``: it is the disparity 0; ``"interpolate"``: filled as KITTI's kits do.
@@ -132,13 +132,13 @@ class Protocol(Shown):
     rounding : str
         ``"none"``; ``"grey"``: to the grey levels of the data set's 8-bit maps; ``"whole"``: to pixels where `Scene.whole_truth`.
     original_size : bool
-        Errors count in pixels of the data set's original images, of which the scene's may be reductions.
+        Count errors in pixels of the data set's original images, where the scene's images are reduced versions of them.
     enlarge : bool
-        A map of half or quarter size is enlarged by repetition; otherwise it is refused.
+        Enlarge a map of half or quarter size by repeating its pixels; otherwise such a map is refused.
     border : int or None
         Pixels on all four sides that are not evaluated; None = the scene's own border.
     masks : str
-        ``"computed"``: the regions of the 2002 paper; ``"scene"``: the data set's masks by their names.
+        ``"computed"``: the regions of the 2002 paper; ``"scene"``: the data set's masks, under their own names.
     regions : tuple of str
         Where errors are counted. ``all`` is every evaluated pixel with known truth.
     disparity_gap : float
@@ -146,7 +146,7 @@ class Protocol(Shown):
     textureless_width : int
         Side in pixels of the window over which squared horizontal differences are averaged; 0 = no averaging.
     textureless_threshold : float
-        Grey levels: RMS differences below are textureless.
+        Grey levels; pixels with RMS differences below this are textureless.
     discontinuity_width : int
         Side in pixels of the window around a pixel in which a discontinuity counts.
     averaging : str
@@ -158,7 +158,7 @@ class Protocol(Shown):
     partial_shuffle : float
         0..1: how far prediction errors forgive misplacements of a pixel (Szeliski 1999); 0 = not at all.
     prediction_lines : bool
-        Forward prediction draws lines between neighbours of one surface, not single pixels only.
+        Whether forward prediction draws lines between neighbours of one surface, and not only single pixels.
     count_grey_holes : bool
         In grey images, holes of a prediction count with intensity 255, as in the authors' program; in colour they never count.
     end_radius : int
@@ -237,11 +237,11 @@ class Protocol(Shown):
 
     @property
     def without_truth(self) -> bool:
-        """Whether distances to a map that stands in for the truth are measured."""
+        """Whether the protocol measures distances to a reference map that stands in for the truth."""
         return any(METRICS[name].about == "reference" for name in self.measures)
 
     def as_dict(self) -> dict[str, Any]:
-        """Every field as JSON and YAML hold it: ``Protocol(**record)`` gives the protocol again."""
+        """Every field in a form that JSON and YAML can hold; ``Protocol(**record)`` makes the protocol again."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {"hci": self.hci.as_dict()}
 
@@ -253,7 +253,7 @@ class Protocol(Shown):
         return f"{self.name}: {'; '.join(filter(None, self._choices()))}"
 
     def _choices(self) -> list[str]:
-        """Every choice in words, empty where it plays no part in the measures."""
+        """Every choice in words. A choice that does not affect the measures is an empty text."""
         about = {METRICS[name].about for name in self.measures}
         bad, depth = (any(name.endswith(end) for name in self.measures) for end in ("bad_pixels", "sigma_z_error"))
         return [
@@ -304,7 +304,7 @@ class Protocol(Shown):
 
 
 def grouped(measures: tuple[str, ...]) -> tuple[str, ...]:
-    """The same measures by the names of groups where a whole group is among them."""
+    """The same measures, with the name of a group in the place of its members where all of them are present."""
     for group, names in GROUPS.items():
         if set(names) <= set(measures):
             measures = tuple(dict.fromkeys(group if name in names else name for name in measures))

@@ -1,7 +1,7 @@
 """Left-right consistency: do the maps of the reference and of the match frame agree? Needs no ground truth.
 
-Both maps are float32 pixels, larger = nearer, of one shape; what is not finite is missing. That of the match frame holds disparities
-towards the reference frame, so that corresponding pixels of perfect maps have the same value.
+Both maps have the same shape and hold float32 disparities in pixels, larger = nearer; a value that is not finite is missing. The map of the
+match frame holds disparities towards the reference frame, so that corresponding pixels of perfect maps have the same value.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import math
 
 import numpy as np
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask
 
 
 def left_right_difference(disparity: Disparity, match_disparity: Disparity, direction: int) -> Disparity:
-    """Absolute difference of every disparity and the one that the match frame's map has where it points to.
+    """Absolute difference between every disparity and that of the pixel that it points to in the match frame's map.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels; 0 = they agree. NaN where there is no estimate, or it points out of the image or to a missing one.
+        Pixels; 0 where both maps agree. NaN where there is no estimate, or where it points out of the image or to a pixel without an estimate.
 
     Raises
     ------
@@ -40,8 +41,8 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
 
     Notes
     -----
-    The cross-check of Fua 1993, section 2.1, before its threshold. The pixel nearest to ``x - direction * d`` is looked at; `d` is rounded with
-    halves away from zero, as `render` does.
+    The cross-check of Fua 1993, section 2.1, before its threshold. A disparity `d` points to the pixel nearest to ``x - direction * d``, where `d` is
+    rounded with halves away from zero, as in `render`.
 
     Examples
     --------
@@ -49,9 +50,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
     >>> left_right_difference(np.float32([[0, 1, 1, 2.5]]), np.float32([[1, 3, 0, 0]]), 1)
     array([[1. , 0. , 2. , 1.5]], dtype=float32)
     """
-    if disparity.shape != match_disparity.shape:
-        a, b = (" x ".join(map(str, m.shape[::-1])) for m in (disparity, match_disparity))
-        raise DataError(f"the map of the reference frame is {a}, that of the match frame {b}; expected one size")
+    check_one_size("the map of the reference frame is", disparity.shape, "that of the match frame", match_disparity.shape)
     if direction not in (1, -1):
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
     difference = np.empty(disparity.shape, np.float32)
@@ -66,7 +65,7 @@ def left_right_difference(disparity: Disparity, match_disparity: Disparity, dire
 def inconsistent_pixels(
     disparity: Disparity, match_disparity: Disparity, direction: int, threshold: float = 1.0, *, mask: Mask | None = None
 ) -> float:
-    """Percentage of estimates that the match frame's map does not confirm: the share that a left-right check takes away.
+    """Percentage of estimates that the match frame's map does not confirm: the share that a left-right check removes.
 
     Parameters
     ----------
@@ -82,8 +81,8 @@ def inconsistent_pixels(
     Returns
     -------
     float
-        Percent of the pixels with an estimate; those that point out of the image or to a missing estimate are unconfirmed. Lower is
-        better; NaN without an estimate.
+        Percent of the pixels with an estimate. An estimate that points out of the image or to a missing one counts as unconfirmed.
+        Lower is better; NaN where there are no estimates.
 
     Raises
     ------
@@ -93,7 +92,7 @@ def inconsistent_pixels(
     estimated = np.isfinite(disparity)
     if mask is not None:
         estimated &= mask
-    # Asks what is confirmed: comparisons with NaN are false.
+    # Count what is confirmed: a comparison with NaN is false.
     confirmed = left_right_difference(disparity, match_disparity, direction) <= np.float32(threshold)
     count = int(np.count_nonzero(estimated))
     return 100 * (count - int(np.count_nonzero(confirmed & estimated))) / count if count else math.nan

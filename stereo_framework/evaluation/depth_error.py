@@ -1,7 +1,7 @@
 """Errors in depth: an error of one pixel far away is worse than one close by.
 
-Disparities are float32 pixels. An estimate is missing when it is not finite or stands for no depth, that is, not above ``-mu``:
-benchmarks' maps say 0 where there is none. Lower is better. An empty region gives NaN.
+Disparities are float32 pixels. An estimate is missing when it is not finite, or when it is not above ``-mu`` and so has no depth: the maps
+of benchmarks hold 0 where there is no estimate. Lower is better. An empty region gives NaN.
 
 Cabezas, Padilla & Trujillo 2011, A measure for accuracy disparity maps evaluation.
 """
@@ -36,8 +36,7 @@ def sigma_z_error(
     Parameters
     ----------
     disparity, truth : ndarray, float32, (rows, columns)
-        Pixels. Where the truth is unknown or not above ``-mu`` (infinitely far away) there is nothing to compare with: such pixels
-        are left out.
+        Pixels. Pixels whose truth is unknown, or not above ``-mu`` (infinitely far away), are left out.
     mask : ndarray, bool, (rows, columns)
         The region.
     scale : float
@@ -59,7 +58,7 @@ def sigma_z_error(
     Raises
     ------
     ParameterError
-        An unknown `missing`, ``"literal"`` without a `mu` above 0, a `scale` that is not above 0.
+        `missing` is not one of the three, or is ``"literal"`` without a `mu` above 0; or `scale` is not above 0.
 
     Notes
     -----
@@ -76,7 +75,7 @@ def sigma_z_error(
     """
     check_sizes("sigma_z_error", disparity=disparity, truth=truth, mask=mask)
     if missing not in MISSING:
-        raise ParameterError(f"missing: {missing!r} is no way to count missing estimates; {nearest(missing, MISSING)}")
+        raise ParameterError(f"missing: {missing!r} is not a way to count missing estimates; {nearest(missing, MISSING)}")
     if not (math.isfinite(scale) and scale > 0):
         raise ParameterError(f"scale: {scale!r} is not above 0; expected focal length times baseline")
     if missing == "literal" and not mu > 0:

@@ -1,9 +1,12 @@
-"""Error statistics of a disparity map against the truth.
+"""Error statistics of a disparity map against the truth, as the benchmarks and papers define them.
 
-Disparities are float32 pixels; what is not finite in the estimate is missing. The truth must be known throughout the
-region. Lower is better for errors, higher for the fraction matched. An empty region gives NaN.
+Disparities and truth are float32 ``(rows, columns)``, in pixels. An estimate that is not finite is missing. A region is a mask, bool ``(rows, columns)``, in
+which the truth must be known everywhere. An empty region gives NaN, and so does one without estimates where a statistic is taken over the estimates. Lower is
+better, except for `fraction_matched` and `density`.
 
-Scharstein & Szeliski 2002, section 5.1.
+- Scharstein & Szeliski 2002, section 5.1: `bad_pixels`, `rms_error`, `fraction_matched`. With a relative threshold, `bad_pixels` also counts the outliers of KITTI.
+- Cabezas et al. 2011: `mean_absolute_error`, `mean_squared_error`, `mean_absolute_percentage_error`.
+- Middlebury v3, ETH3D and KITTI: `error_quantile`, `density`, `invalid_pixels`.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.scene import Disparity, Mask
@@ -37,9 +42,9 @@ def bad_pixels(
     threshold : float
         Pixels; an error of exactly this is not bad.
     relative : float
-        Share of the true disparity that the error of a bad pixel exceeds besides; 0 = no such rule.
+        The error of a bad pixel must also exceed this share of the true disparity; 0 = no such rule.
     count_missing : bool
-        Whether missing estimates are bad. They are among the region's pixels in any case.
+        Whether missing estimates are bad. In either case they count among the pixels of the region.
 
     Returns
     -------
@@ -48,8 +53,9 @@ def bad_pixels(
 
     Notes
     -----
-    Scharstein & Szeliski 2002, equation 9; its programs have no missing estimates, counting them as bad is ours. Middlebury v3 counts them
-    apart. KITTI's Out-Noc and Out-All, and with 3 pixels and 0.05 its outliers D1 (Menze & Geiger 2015).
+    Scharstein & Szeliski 2002, equation 9. The programs of that paper leave no estimate missing; to count missing ones as bad is our choice,
+    and Middlebury v3 counts them apart. The same measure gives KITTI's Out-Noc and Out-All and, with a threshold of 3 pixels and a relative
+    one of 0.05, its outliers D1 (Menze & Geiger 2015).
 
     Examples
     --------
@@ -105,13 +111,142 @@ def fraction_matched(disparity: Disparity, mask: Mask) -> float:
     return int(np.count_nonzero(np.isfinite(disparity) & mask)) / count if count else math.nan
 
 
+def mean_absolute_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
+    """Mean absolute error (MAE, also "average error") over the estimated pixels of a region.
+
+    Returns
+    -------
+    float
+        Pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth = np.array([[5, 5, 5]], np.float32)
+    >>> mean_absolute_error(np.array([[5, 6, np.nan]], np.float32), truth, truth > 0)
+    0.5
+    """
+    return _mean(_absolute_errors(disparity, truth, mask))
+
+
+def mean_squared_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
+    """Mean squared error (MSE) over the estimated pixels of a region: the square of `rms_error`.
+
+    Returns
+    -------
+    float
+        Square pixels.
+    """
+    return rms_error(disparity, truth, mask) ** 2
+
+
+def mean_absolute_percentage_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
+    """Mean absolute error in percent of the truth (MAPE) over the estimated pixels of a region.
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels. Pixels whose true disparity is not above 0 are left out.
+    mask : ndarray, bool, (rows, columns)
+        The region.
+
+    Returns
+    -------
+    float
+        Percent. A hundredth of it is the mean relative error (MRE).
+
+    Notes
+    -----
+    Cabezas, Padilla & Trujillo 2011, Table 1.
+    """
+    mask = mask & (truth > 0)
+    errors = _absolute_errors(disparity, truth, mask)
+    return 100 * _mean(errors / truth[mask & np.isfinite(disparity)])
+
+
+def error_quantile(disparity: Disparity, truth: Disparity, mask: Mask, quantile: float) -> float:
+    """The absolute error below which a share `quantile` of a region's estimated pixels stay (A50, A90, A95, A99).
+
+    Parameters
+    ----------
+    disparity, truth : ndarray, float32, (rows, columns)
+        Pixels.
+    mask : ndarray, bool, (rows, columns)
+        The region.
+    quantile : float
+        0..1; 0.5 is the median, 1 the largest error.
+
+    Returns
+    -------
+    float
+        Pixels.
+
+    Raises
+    ------
+    ParameterError
+        `quantile` is not within 0..1.
+
+    Notes
+    -----
+    The rule of ETH3D's two-view evaluation: of the n errors in ascending order, take the one at index ``floor(n * quantile)``, counted from 0.
+    Nothing is interpolated, so the median of two errors is the larger one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth = np.full((1, 4), 5, np.float32)
+    >>> error_quantile(truth + np.float32([1, 3, 0, 2]), truth, truth > 0, 0.5)
+    2.0
+    """
+    if not 0 <= quantile <= 1:
+        raise ParameterError(f"quantile: {quantile!r} is not within 0..1")
+    errors = _absolute_errors(disparity, truth, mask)
+    if not errors.size:
+        return math.nan
+    index = min(math.floor(errors.size * quantile), errors.size - 1)
+    return float(np.partition(errors, index)[index])
+
+
+def density(disparity: Disparity, mask: Mask) -> float:
+    """Percentage of a region's pixels that have an estimate (ETH3D: coverage); higher is better.
+
+    Returns
+    -------
+    float
+        Percent.
+    """
+    return 100 * fraction_matched(disparity, mask)
+
+
+def invalid_pixels(disparity: Disparity, mask: Mask) -> float:
+    """Percentage of a region's pixels that have no estimate: 100 minus the `density`.
+
+    Returns
+    -------
+    float
+        Percent.
+    """
+    return 100 - density(disparity, mask)
+
+
+def _absolute_errors(disparity: Disparity, truth: Disparity, mask: Mask) -> NDArray[np.float32]:
+    """Absolute errors of the estimated pixels of a region, in any order."""
+    check_sizes("errors", disparity=disparity, truth=truth, mask=mask)
+    estimated = mask & np.isfinite(disparity)
+    return np.abs(disparity[estimated] - truth[estimated])
+
+
+def _mean(values: NDArray[np.float32]) -> float:
+    return float(np.mean(values, dtype=np.float64)) if values.size else math.nan
+
+
 @kernel
 def _good_kernel(disparity, truth, mask, threshold, relative):  # type: ignore[no-untyped-def]
     good, estimated = 0, 0
     for y in range(disparity.shape[0]):
         for x in range(disparity.shape[1]):
             error = np.abs(disparity[y, x] - truth[y, x])
-            # Counts what is good: with a missing estimate the comparisons are false.
+            # Count what is good: with a missing estimate the comparisons are false.
             good += mask[y, x] and (error <= threshold or error <= relative * np.float64(np.abs(truth[y, x])))
             estimated += mask[y, x] and np.isfinite(disparity[y, x])
     return good, estimated

@@ -1,4 +1,4 @@
-"""Measure a disparity map: all statistics of a protocol by name."""
+"""Measure a disparity map: the statistics that a protocol asks for, by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, sparsified
@@ -36,7 +36,7 @@ def evaluate(
     confidence: Mapping[str, NDArray[np.float32]] | None = None,
     reference: Disparity | None = None,
 ) -> dict[str, float]:
-    """Statistics of a disparity map, whatever made it.
+    """Measure a disparity map, wherever it comes from.
 
     Parameters
     ----------
@@ -47,25 +47,26 @@ def evaluate(
     protocol : str, mapping or Protocol, optional
         As `resolve` takes it. Default: the scene's own.
     confidence : mapping of str to ndarray, float32, (rows, columns), optional
-        How sure each pixel of the map is, by measure; higher = surer. Each is measured whatever the protocol's measures are, by the order that it gives
-        the pixels with truth and estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and ``auc_optimal`` beside them, at the main threshold.
+        How sure each pixel of the map is, by measure of confidence; higher = surer. Every measure given here is evaluated, whatever the protocol's own
+        measures are, by the order in which it puts the pixels that have truth and an estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and
+        ``auc_optimal`` for comparison, all at the main threshold.
     reference : ndarray, float32, (rows, columns), optional
-        A map that stands in for the truth in measures without truth (`sweep.reference` makes one): pixels, NaN = not to be relied upon.
+        A map that stands in for the truth in measures that do without it (`sweep.reference` makes one): pixels, NaN = not reliable.
 
     Returns
     -------
     dict of str to float
-        A statistic for each measure of the protocol and each region (``rms_error_nonocc``), predicted frame (``predict_err_near``) or the
-        map (``fraction_matched``); `metrics.METRICS` lists their units. ``bad_pixels_REGION`` is in percent at the main threshold; with
-        several thresholds ``bad0.5_REGION``, ``bad2_REGION``, ... besides. An empty region gives NaN. Statistics whose truth, mask or frame the
-        scene does not have are absent.
+        One statistic for each measure of the protocol and each region (``rms_error_nonocc``), each predicted frame (``predict_err_near``) or the
+        whole map (``fraction_matched``); `metrics.METRICS` lists the units. ``bad_pixels_REGION`` is a percentage at the main threshold; with
+        several thresholds there are also ``bad0.5_REGION``, ``bad2_REGION`` and so on. An empty region gives NaN. A statistic is absent if the
+        scene lacks the truth, mask or frame that it needs.
 
     Raises
     ------
     DataError
         The map has another size than the scene or does not hold floats; a measure of confidence has another size than the map.
     ParameterError
-        No array or no scene, no such protocol, or a derived one with faults.
+        What is given is no array or no scene, there is no such protocol, or a derived protocol has faults.
 
     Notes
     -----
@@ -114,7 +115,7 @@ def evaluate(
 def predictions(
     scene: Scene, disparity: Disparity, protocol: str | Mapping[str, Any] | Protocol | None = None
 ) -> dict[str, View]:
-    """The views that a map predicts, each with the real image that it stands for.
+    """The views that a disparity map predicts, each with the real image to compare it with.
 
     Parameters
     ----------
@@ -127,8 +128,8 @@ def predictions(
     Returns
     -------
     dict of str to (Prediction, ndarray)
-        By place in the sequence, of ``near``, ``middle``, ``match``, ``far`` those that it has. Forward: the frame there; inverse: the
-        reference frame as drawn from there. Empty when the protocol predicts nothing.
+        By place in the sequence: ``near``, ``middle``, ``match`` and ``far``, as far as the scene has them. With forward prediction it is the frame at
+        that place, with inverse prediction the reference frame as drawn from there. Empty when the protocol predicts nothing.
     """
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     if protocol.prediction == "none":
@@ -147,21 +148,19 @@ def predictions(
 def _orders(
     confidence: Mapping[str, NDArray], shape: tuple[int, ...], whole: Region, protocol: Protocol
 ) -> dict[str, Sparsification]:
-    """The orders that measures of confidence give the pixels of the map."""
+    """The orders in which measures of confidence put the pixels of the map."""
     factor = whole.given.shape[1] // shape[1]
     found = {}
     for name, values in confidence.items():
-        if values.shape != shape:
-            a, b = (" x ".join(map(str, size[::-1])) for size in (values.shape, shape))
-            raise DataError(f"confidence {name}: is {a}, the map {b}; expected one size")
-        # A map that is enlarged has its pixels repeated.
+        check_one_size(f"confidence {name}: is", values.shape, "the map", shape)
+        # The pixels of an enlarged map are repeated, so those of its confidence are too.
         large = values.repeat(factor, axis=0).repeat(factor, axis=1) if factor > 1 else values
         found[name] = sparsified(whole, large, protocol.thresholds[0], protocol.relative_threshold)
     return found
 
 
 def _whole(scene: Scene, prepared: Disparity, given: Disparity, mask: Mask, protocol: Protocol) -> Region | None:
-    """All evaluated pixels in the unit that the protocol counts in; None without truth."""
+    """All evaluated pixels, in the pixel unit that the protocol counts errors in; None without truth."""
     if scene.truth is None:
         return None
     factor, calibration = scene.reduction if protocol.original_size else 1, scene.calibration

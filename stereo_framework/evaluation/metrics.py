@@ -1,8 +1,8 @@
 """The table of metrics: what can be measured, in which unit, whether lower or higher is better, and where it is defined.
 
-Every metric is a plain function on arrays in a module beside this one; a row here ties it to what a protocol chooses, by the names of the
-protocol's fields, so that a protocol can know the metrics and they need not know it. A row gives its
-statistics per region (``avg_error_nonocc``), per predicted frame (``predict_err_near``) or for the whole map (``fraction_matched``).
+Every metric is a plain function of arrays in a module beside this one. A row of the table ties it to the choices of a protocol, by the names of the
+protocol's fields, so that protocols can refer to metrics while metrics know nothing of protocols. A row gives one statistic for each region
+(``avg_error_nonocc``), for each predicted frame (``predict_err_near``) or for the whole map (``fraction_matched``).
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from typing import Any, Literal
 import numpy as np
 
 from stereo_framework.evaluation.depth_error import sigma_z_error
-from stereo_framework.evaluation.disparity_error import bad_pixels, fraction_matched, rms_error
-from stereo_framework.evaluation.error_measures import (
+from stereo_framework.evaluation.disparity_error import (
+    bad_pixels,
     density,
     error_quantile,
+    fraction_matched,
     invalid_pixels,
     mean_absolute_error,
     mean_absolute_percentage_error,
     mean_squared_error,
+    rms_error,
 )
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.prediction import Prediction, prediction_error
@@ -44,18 +46,18 @@ from stereo_framework.scene import Calibration, Disparity, Image, Mask
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """What a metric of a region sees.
+    """What a metric that is measured on a region gets.
 
     Parameters
     ----------
     disparity, truth : ndarray, float32, (rows, columns)
-        In the pixels that the protocol counts errors in; rounded, clipped and filled as it says.
+        In the pixels in which the protocol counts errors; rounded, clipped and filled as it says.
     mask : ndarray, bool, (rows, columns)
         The region's pixels.
     given : ndarray, float32, (rows, columns)
         The same disparities before anything was filled: NaN where the method gave no estimate.
     calibration : Calibration or None
-        For pixels of the disparities above.
+        In the same pixels as the disparities above.
     """
 
     disparity: Disparity
@@ -66,7 +68,7 @@ class Region:
 
 
 View = tuple[Prediction, Image]
-"""A predicted view and the real image that it stands for."""
+"""A predicted view and the real image to compare it with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,22 +78,23 @@ class Metric:
     Parameters
     ----------
     name : str
-        Beginning of its statistics' names.
+        The beginning of the names of its statistics.
     unit : str
         Percent, pixels, grey levels, ...
     better : str
-        ``"lower"`` or ``"higher"``; ``""`` for what is neither.
+        ``"lower"`` or ``"higher"``; ``""`` where neither is better.
     about : str
-        ``"region"``, ``"frame"``, ``"map"``, ``"subsets"`` (the parts of the truth that the HCI metrics are about), ``"matches"`` (the map as
-        a set of matches of the two frames), ``"reference"`` (a map that stands in for the truth), ``"confidence"`` (a measure of how sure its pixels
-        are) or ``"sparsification"`` (the whole map, where such measures are given): what its statistics are given for.
+        What its statistics are about: ``"region"``, ``"frame"``, ``"map"``, ``"subsets"`` (the parts of the truth that the HCI metrics look at),
+        ``"matches"`` (the map as a set of matches between the two frames), ``"reference"`` (a map that stands in for the truth), ``"confidence"`` (a
+        measure of how sure each pixel is) or ``"sparsification"`` (the whole map, where such measures are given).
     source : str
         The paper or program that defines it.
     compute : callable, optional
-        Of a `Region`, of a `Prediction` and the real image as a pair, of the whole image as a `Region`, of `roc.MapErrors`, or of a `Sparsification`. Its keyword-only
-        parameters are fields of the protocol, and the `threshold`, at each of which it is then measured. None: `hci_metrics` measures it.
+        Takes what the metric is about: a `Region`, a pair of `Prediction` and real image, the whole image as a `Region`, `roc.MapErrors` or a
+        `Sparsification`. Its keyword-only parameters are fields of the protocol, and perhaps `threshold`; then it is measured at each threshold.
+        None: `hci_metrics` measures it.
     pooled : str
-        Over the pixels of many scenes: ``"mean"``, ``"rms"``, ``"sum"``, or ``""`` where only all errors together would tell.
+        How it is averaged over the pixels of many scenes: ``"mean"``, ``"rms"``, ``"sum"``, or ``""`` where that would take all errors together.
     """
 
     name: str
@@ -103,7 +106,7 @@ class Metric:
     pooled: Literal["mean", "rms", "sum", ""] = ""
 
     def measure(self, seen: Any, protocol: Any, **threshold: float) -> float:
-        """Measure what the metric is about as a protocol says."""
+        """The value of the metric under a protocol, for what it is about."""
         assert self.compute is not None, "HCI metrics are measured together"
         return self.compute(
             seen, **{name: getattr(protocol, name) for name in self._choices if name not in threshold}, **threshold
@@ -111,13 +114,13 @@ class Metric:
 
     @functools.cached_property
     def _choices(self) -> tuple[str, ...]:
-        """What a protocol decides; looking it up takes longer than to measure a small map."""
+        """The fields of the protocol that the metric uses. Looking them up takes longer than measuring a small map, so they are kept."""
         assert self.compute is not None, "HCI metrics are measured together"
         parameters = inspect.signature(self.compute).parameters.values()
         return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty)
 
     def statistics(self, seen: Mapping[str, Any], protocol: Any) -> dict[str, float]:
-        """All its statistics by name; `seen`: what it is about by region or frame, ``""`` for the whole, or the HCI metrics by name."""
+        """All its statistics by name. `seen` holds what it is about by region or frame, under ``""`` for the whole map, or the HCI metrics by name."""
         if self.about == "subsets":
             return {name: value for name, value in seen.items() if metric_of(name) is self}
         measured: list[tuple[str, dict[str, float]]] = [(self.name, {})]
@@ -133,17 +136,17 @@ class Metric:
 
 
 def shortest(value: float) -> str:
-    """A number as names and lines show it: the shortest text that means exactly this one (``0.5``, ``2``)."""
+    """A number as names and lines show it: the shortest text that stands for exactly this number (``0.5``, ``2``)."""
     return repr(float(value)).removesuffix(".0")
 
 
 def _counted(region: Region, missing: str) -> Mask:
-    """The pixels that percentages are taken of."""
+    """The pixels of which percentages are taken."""
     return region.mask & np.isfinite(region.given) if missing == "skip" else region.mask
 
 
 def _bad_pixels(region: Region, *, threshold: float, relative_threshold: float, missing: str) -> float:
-    # With nothing estimated in a region everything is wrong, as ETH3D's program has it.
+    # A region without any estimate is wrong everywhere, as in ETH3D's program.
     mask = _counted(region, missing)
     if missing == "skip" and region.mask.any() and not mask.any():
         return 100.0
@@ -191,7 +194,7 @@ def _auc_ratio(order: Sparsification) -> float:
 
 
 def sparsified(whole: Region, confidence: Disparity, threshold: float, relative_threshold: float) -> Sparsification:
-    """How a measure of confidence orders the pixels of a region that have an estimate.
+    """The order in which a measure of confidence puts the pixels of a region that have an estimate.
 
     Parameters
     ----------
@@ -199,7 +202,7 @@ def sparsified(whole: Region, confidence: Disparity, threshold: float, relative_
     confidence : ndarray of floats, (rows, columns)
         Higher = surer.
     threshold, relative_threshold : float
-        As in `Protocol`: what makes a pixel wrong.
+        The errors above which a pixel is wrong, as in `Protocol`.
     """
     known = whole.mask & np.isfinite(whole.given)
     truth = whole.truth[known]
@@ -279,12 +282,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
 
 
 def spelled_out(names: Iterable[str]) -> tuple[str, ...]:
-    """Statistics by name, groups replaced by those of their statistics that methods are judged by; each once.
+    """Statistics by name, each once. The name of a group is replaced by those of its statistics by which methods are judged.
 
     Parameters
     ----------
     names : iterable of str
-        Statistics, or names of groups: ``hci`` is the nine HCI metrics without what tells how they came about.
+        Statistics, or names of groups: ``hci`` is the nine HCI metrics, without the statistics that say how they came about.
 
     Examples
     --------
@@ -298,13 +301,13 @@ def spelled_out(names: Iterable[str]) -> tuple[str, ...]:
 
 
 THRESHOLDED = ("bad_pixels", "total_bad_pixels")
-"""Those that are measured at every threshold of a protocol; the others have one value."""
+"""The metrics that are measured at every threshold of a protocol; all others have one value."""
 
 _THRESHOLD = re.compile(r"(bad|total_bad)[0-9][0-9.e+-]*_")
 
 
 def metric_of(statistic: str) -> Metric | None:
-    """The metric that a statistic belongs to: ``bad0.5_all`` is one of ``bad_pixels``; None for what is none.
+    """The metric that a statistic belongs to (``bad0.5_all`` belongs to ``bad_pixels``), or None if there is none.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from stereo_framework.notebooks import brief
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
 EMPTY = (255, 192, 255)
-"""RGB of holes in predicted images; grey images have the last of them."""
+"""RGB of holes in predicted images; in grey images holes have the last of these values."""
 
 _PLACES = {"near": (-0.5, -1.0), "middle": (0.5,), "match": (1.0,), "far": (1.5, 2.0)}
 """Shifts, in the direction of the match frame, of the frames that statistics are named after."""
@@ -36,7 +36,7 @@ class Prediction:
     Parameters
     ----------
     image : ndarray, uint8, (rows, columns) or (rows, columns, 3)
-        Holes have the colour `EMPTY`.
+        Intensities 0..255; holes have the colour `EMPTY`.
     visible : ndarray, bool, (rows, columns)
         Where something was predicted.
     """
@@ -46,10 +46,10 @@ class Prediction:
 
 
 def predicted_frames(scene: Scene) -> dict[str, int]:
-    """Which frames of a sequence stand near, in the middle, at the match frame and far, by name; absent where there is none.
+    """Indices of the frames that are called near, middle, match and far, as far as the sequence has them.
 
     ``near`` lies half or a whole step before the reference frame, ``middle`` half-way to the match frame, ``far`` half or a whole step
-    beyond that. Where a sequence has both, the frame that comes last counts.
+    beyond the match frame. Where a sequence has both, the later frame counts.
     """
     found = {}
     for index in range(len(scene.frames)):
@@ -73,9 +73,9 @@ def forward_prediction(image: Image, disparity: Disparity, shift: float, *, gap:
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image.
     disparity : ndarray, float32, (rows, columns)
-        Pixels; what has no estimate draws nothing.
+        Pixels; a pixel without an estimate draws nothing.
     shift : float
-        Of the frame that is predicted.
+        Shift of the frame to predict.
     gap : float
         Neighbours whose disparities differ by less (pixels) belong to one surface; 0 draws single pixels only.
 
@@ -87,7 +87,7 @@ def forward_prediction(image: Image, disparity: Disparity, shift: float, *, gap:
 
 
 def inverse_prediction(frame: Image, disparity: Disparity, shift: float, *, gap: float = 2.0) -> Prediction:
-    """Draw the reference frame from the real frame at `shift`: every pixel fetches its intensity from where it moves to.
+    """Draw the reference frame from the real frame at `shift`: every pixel takes its intensity from the place to which it moves.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ def inverse_prediction(frame: Image, disparity: Disparity, shift: float, *, gap:
         Pixels, of the reference frame.
     shift : float
     gap : float
-        A pixel is visible when the disparity drawn where it moves to differs from its own by less (pixels, scaled by `shift`).
+        A pixel is visible when the disparity drawn at the place to which it moves differs from its own by less than this (pixels, scaled by `shift`).
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 5.1 and Figure 6. Sampled by cubic interpolation (a = -1), linearly where a neighbour is missing.
+    Scharstein & Szeliski 2002, section 5.1 and Figure 6. Intensities are interpolated by cubics (a = -1), and linearly where a neighbour is missing.
     """
     check_sizes("inverse_prediction", disparity=disparity, frame=frame)
     moved = np.float32(shift) * disparity
@@ -121,8 +121,8 @@ def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: f
     image : ndarray, uint8 or float32, shape of the prediction
         The real image.
     partial_shuffle : float
-        0..1: both images become intervals between the extremes of 3x3 neighbourhoods, drawn towards the pixel itself by this
-        factor, and only gaps between intervals count: forgives small misplacements. 0 compares the pixels themselves.
+        0..1. Above 0, the pixels of both images become intervals that reach from the pixel towards the extremes of its 3x3 neighbourhood, by
+        this share of the way, and only gaps between the intervals count as errors. That forgives small misplacements. 0 compares the pixels themselves.
     count_holes : bool
         Let holes count with their colour `EMPTY`.
 
@@ -152,7 +152,7 @@ def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: f
 def _sum_of_squared_gaps(
     low: NDArray, high: NDArray, other_low: NDArray, other_high: NDArray, counted: Mask
 ) -> tuple[float, int]:
-    """Squared distances of intervals low..high, summed over the pixels that count, and how many values that are."""
+    """The sum, over the pixels that count, of the squared distances of intervals low..high, and the number of values in it."""
     rows, columns, channels = low.shape
     total, count = 0.0, 0
     for y in range(rows):
@@ -176,7 +176,7 @@ def _interval(image: NDArray[np.float64], factor: float) -> tuple[NDArray[np.flo
 
 
 def _finish(drawn: NDArray[np.float32]) -> Prediction:
-    """Round to 8 bits; what is NaN becomes a hole in the empty colour."""
+    """Round to 8 bits. NaN becomes a hole of the colour `EMPTY`."""
     layers = drawn.reshape(*drawn.shape[:2], -1)
     image, visible = np.empty(layers.shape, np.uint8), np.empty(layers.shape[:2], np.bool_)
     _to_bytes(layers, np.array(EMPTY[-layers.shape[2] :], np.uint8), image, visible)

@@ -1,4 +1,4 @@
-"""A disparity map as a protocol measures it: enlarged, dropped, rounded, clipped and filled as the protocol says."""
+"""A disparity map in the form in which a protocol measures it: enlarged, rounded, clipped and filled, and without values that are out of bounds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from stereo_framework.scene import Disparity, Scene
 
 
 def prepare(disparity: NDArray, scene: Scene, protocol: Protocol) -> tuple[Disparity, Disparity]:
-    """Apply a protocol's rules to a map.
+    """Apply the rules of a protocol to a disparity map.
 
     Parameters
     ----------
     disparity : ndarray of floats, (rows, columns)
-        Pixels, not finite = no estimate. A protocol that enlarges maps takes half and quarter size too, in their own pixels.
+        Pixels, not finite = no estimate. A protocol that enlarges maps also accepts half and quarter size, with disparities in their own pixels.
     scene : Scene
     protocol : Protocol
 
@@ -63,13 +63,13 @@ def interpolated(disparity: Disparity) -> Disparity:
     Returns
     -------
     ndarray, float32, (rows, columns)
-        In each row a hole gets the smaller of its left and right estimate, or the only one; then each column's ends are
-        copied to the top and bottom where whole rows are missing. NaN only if nothing was estimated at all.
+        In each row a hole gets the smaller one of the estimates to its left and right, or the only one; where whole rows are missing, the ends of
+        each column are then copied to the top and bottom. NaN only if there is no estimate at all.
 
     Notes
     -----
-    KITTI 2012 and 2015 development kits. A row without any estimate between others gets the smaller of its neighbours above and
-    below; the kits, whose maps have none, leave it.
+    KITTI 2012 and 2015 development kits. A row without any estimate, between others, gets the smaller one of its neighbours
+    above and below; the kits leave such rows, which their maps do not have.
 
     Examples
     --------

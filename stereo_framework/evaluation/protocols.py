@@ -1,7 +1,7 @@
 """Evaluation protocols: records of every choice that changes a number.
 
-A protocol is named (a preset), derived from a preset by a mapping (``{base: taxonomy2002, thresholds: [1, 0.5]}``, as scripts
-write it) or a `Protocol`; `resolve` takes all three.
+A protocol is given as the name of a preset, as a mapping that derives one from a preset (``{base: taxonomy2002, thresholds: [1, 0.5]}``, as
+scripts write it), or as a `Protocol`. `resolve` takes all three.
 """
 
 from __future__ import annotations
@@ -9,10 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from typing import Any
-
-import yaml
 
 from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, value_faults
@@ -20,16 +17,15 @@ from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import shortest
 from stereo_framework.parameters import parameters_of, spelled
 from stereo_framework.scene import Scene
+from stereo_framework.shipped import shipped_yaml
 
 __all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "resolve", "shortest"]
 
-_LIST = (resources.files("stereo_framework.evaluation") / "presets.yaml").read_text("utf-8")
-# Every start reads it: by libyaml where it is there, ten times as fast.
-_GIVEN = yaml.load(_LIST, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+_GIVEN: Mapping[str, Mapping[str, Any]] = shipped_yaml("evaluation/presets.yaml")
 
 
 class _Presets(Mapping[str, Protocol]):
-    """Each is made when it is asked for: to check all of their values takes longer than to match a small pair, which needs none."""
+    """The presets by name. Each is made when it is asked for, since checking the values of all takes longer than matching a small pair."""
 
     def __getitem__(self, name: str) -> Protocol:
         return _preset(name)
@@ -50,7 +46,7 @@ def _preset(name: str) -> Protocol:
 
 
 PRESETS: Mapping[str, Protocol] = _Presets()
-"""The protocols that can be named; their list is ``presets.yaml`` beside this file."""
+"""The protocols that can be named; ``presets.yaml`` beside this file lists them."""
 
 WITHOUT_TRUTH = "truthfree-1"
 """The preset of scenes without ground truth."""
@@ -62,8 +58,8 @@ def resolve(spec: str | Mapping[str, Any] | Protocol) -> Protocol:
     Parameters
     ----------
     spec : str, mapping or Protocol
-        Name of a preset; or ``base`` (name of a preset) and the fields that differ from it, where ``threshold`` or ``thresholds``
-        is a number or a list of numbers, and ``name``, which by default tells the difference.
+        The name of a preset; or a mapping of ``base`` (the name of a preset), the fields that differ from it, where ``threshold`` or ``thresholds``
+        is a number or a list of numbers, and perhaps ``name``, which by default spells out the differences.
 
     Raises
     ------
@@ -86,7 +82,7 @@ def resolve(spec: str | Mapping[str, Any] | Protocol) -> Protocol:
 
 
 def derive(base: Protocol, changes: Mapping[str, Any]) -> Protocol:
-    """A protocol that differs from `base` in some fields; its name tells them, unless one is given.
+    """A protocol that differs from `base` in some fields. Its name spells them out, unless the changes contain a name.
 
     Raises
     ------
@@ -103,12 +99,12 @@ def faults(spec: object) -> dict[str, str]:
     Parameters
     ----------
     spec : object
-        What `resolve` would take, if it is right.
+        What the user gave for `resolve`.
 
     Returns
     -------
     dict of str to str
-        One line with the legal values by key of the mapping, ``""`` for the whole; empty when all is well.
+        For each faulty key of the mapping one line with the legal values, under ``""`` for the whole; empty if there is no fault.
     """
     if isinstance(spec, Protocol):
         return {}
@@ -143,7 +139,7 @@ def faults(spec: object) -> dict[str, str]:
 
 
 def of_scene(scene: Scene) -> Protocol:
-    """The protocol that the scene's data set is measured with, or ``taxonomy2002`` where that one is not a preset; ``truthfree-1`` without truth."""
+    """The protocol of the scene's data set, or ``taxonomy2002`` if that is not a preset; ``truthfree-1`` for a scene without truth."""
     if (scene.reference_index, scene.match_index) not in scene.truths:
         return PRESETS[WITHOUT_TRUTH]
     return PRESETS.get(scene.protocol, PRESETS["taxonomy2002"])

@@ -23,19 +23,19 @@ from stereo_framework.evaluation.rendering import render
 from stereo_framework.scene import Disparity, Image, Mask, Scene, inside_border
 
 _KEPT = 8
-"""Sets of masks, HCI subsets and matching tables kept per scene: a run is seldom measured with more protocols that differ in them."""
+"""How many sets of masks, HCI subsets and matching tables are kept for a scene. A run is seldom measured with more protocols that differ in them."""
 
 _CHOICES = {
     "computed": ("disparity_gap", "textureless_width", "textureless_threshold", "discontinuity_width"),
     "scene": ("disparity_gap", "regions"),
 }
-"""Fields of a protocol that its masks depend on, beside the border."""
+"""The fields of a protocol on which its masks depend, besides the border."""
 
 _CACHE: weakref.WeakKeyDictionary[Scene, dict[tuple[Any, ...], Any]] = weakref.WeakKeyDictionary()
 
 
 def forget(scene: Scene) -> None:
-    """Let go of a scene's regions; they are computed again when they are asked for."""
+    """Release what is kept of a scene; it is computed again when it is asked for."""
     with _LOCK:
         _CACHE.pop(scene, None)
 
@@ -54,14 +54,14 @@ def region_masks(scene: Scene, protocol: Protocol) -> Mapping[str, Mask]:
     Returns
     -------
     mapping of str to ndarray, bool, (rows, columns), read-only
-        Every mask is restricted to evaluated pixels: those within the border whose truth is known. Without truth: ``all`` alone, all
-        pixels within the border. Computed regions: ``textured``, ``textureless`` and ``discont`` hold non-occluded pixels only.
-        Masks of the scene: those that it has, and ``nonocc`` in any case, by `visible` where no file gives it.
+        Every mask is restricted to evaluated pixels: those within the border whose truth is known. Without truth there is only ``all``, which holds
+        all pixels within the border. Of the computed regions, ``textured``, ``textureless`` and ``discont`` hold non-occluded pixels only. Of the
+        scene's own masks there are those that it has; ``nonocc`` is always there, computed by `visible` where no file gives it.
 
     Raises
     ------
     DataError
-        The scene lacks a mask that the protocol names, other than those of the benchmarks.
+        The scene lacks a mask that the protocol names and that is not one of the benchmarks' masks.
     """
     border = scene.border if protocol.border is None else protocol.border
     choices = tuple(getattr(protocol, name) for name in _CHOICES[protocol.masks])
@@ -72,7 +72,7 @@ _T = TypeVar("_T")
 
 
 def kept(scene: Scene, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
-    """What was made of a scene before, or is made now; the oldest goes where it would be too much."""
+    """What is kept of a scene under a key; if nothing is, it is made now. The oldest entry is dropped when there are too many."""
     values = _CACHE.setdefault(scene, {})
     found = values.get(key)
     if found is None:
@@ -124,7 +124,7 @@ def _computed(scene: Scene, evaluated: Mask, border: int, protocol: Protocol) ->
 
 
 def hci_subsets(scene: Scene, parameters: Parameters | None = None) -> Subsets:
-    """The parts of a scene's truth that the HCI metrics are about, without its occluded pixels.
+    """The parts of a scene's truth on which the HCI metrics are measured, without occluded pixels.
 
     They are kept as long as the scene lives, as `region_masks` are.
 
@@ -145,24 +145,24 @@ def _subsets(scene: Scene, parameters: Parameters) -> Subsets:
 
 
 def visible(scene: Scene, *, gap: float = 2.0) -> Mask:
-    """Pixels of the reference frame that the match frame shows, as well as the truth tells.
+    """Pixels of the reference frame that are visible in the match frame, as far as the truth says.
 
     Parameters
     ----------
     scene : Scene
         With truth.
     gap : float
-        See `occluded`; used only without the match frame's truth.
+        As in `occluded`; used only where the truth of the match frame is not known.
 
     Returns
     -------
     ndarray, bool, (rows, columns)
-        With the truth of both frames: where they agree within a pixel. Else: what is not `occluded`.
+        If the truth of both frames is known, the pixels where the two agree to within a pixel; otherwise those that are not `occluded`.
 
     Notes
     -----
-    The agreement of the truth pair is how the masks of Middlebury v2 were made for teddy and cones (intersection over union 0.99 and
-    0.985 with the published ones).
+    The masks of Middlebury v2 for teddy and cones were made by the agreement of both truths: these masks have an intersection over union of
+    0.99 and 0.985 with the published ones.
     """
     truth = scene.truth
     if truth is None:
@@ -174,15 +174,15 @@ def visible(scene: Scene, *, gap: float = 2.0) -> Mask:
 
 
 def occluded(truth: Disparity, direction: int = 1, *, gap: float = 2.0) -> Mask:
-    """Pixels of the reference frame that the match frame does not show, found by warping there and back.
+    """Pixels of the reference frame that are hidden in the match frame, found by warping the truth there and back.
 
-    The truth is rendered into the match view; what arrived there is rendered back with the disparity it arrived with.
-    Reference pixels that nothing lands on are occluded.
+    The truth is rendered into the match view, and the result is rendered back with the disparities that arrived there. A pixel of the reference
+    frame on which nothing lands is occluded.
 
     Parameters
     ----------
     truth : ndarray, float32, (rows, columns)
-        Pixels, NaN = unknown; unknown pixels are skipped in both warps and come out as occluded unless another covers them.
+        Pixels, NaN = unknown. Unknown pixels are skipped in both warps, and so count as occluded unless another pixel covers them.
     direction : int
         1 when the match frame lies to the right of the reference frame, -1 otherwise.
     gap : float
@@ -194,15 +194,15 @@ def occluded(truth: Disparity, direction: int = 1, *, gap: float = 2.0) -> Mask:
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 5.1. The exchanged line ends of `render` strike in the warp with a negative shift: on the
-    way back for direction 1, on the way there for direction -1.
+    Scharstein & Szeliski 2002, section 5.1. The exchange of line ends in `render` takes effect in the warp with a negative shift:
+    on the way back for direction 1, and on the way there for direction -1.
     """
     there = render(truth, truth, direction, gap=gap)
     return np.isnan(render(there, there, -direction, gap=gap))
 
 
 def textureless(image: Image, *, width: int = 3, threshold: float = 4.0) -> Mask:
-    """Pixels around which the horizontal intensity differences are small.
+    """Pixels around which the horizontal differences of intensity are small.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def textureless(image: Image, *, width: int = 3, threshold: float = 4.0) -> Mask
         Side of the square window in pixels over which the squared differences are averaged, borders replicated; an even window
         reaches one pixel further to the right and down. 0 = no averaging.
     threshold : float
-        Grey levels; pixels whose RMS difference in the window is below it are textureless, those exactly at it are not.
+        Grey levels. Pixels whose RMS difference in the window is below this are textureless; those exactly at it are not.
 
     Returns
     -------
@@ -220,9 +220,9 @@ def textureless(image: Image, *, width: int = 3, threshold: float = 4.0) -> Mask
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 5.1. Of a pixel's squared differences to its left and right neighbour, each averaged over
-    the colour channels, the larger one counts. Sums of 8-bit images are exact; the authors' program rounds a running
-    sum and so decides some pixels exactly at the threshold otherwise.
+    Scharstein & Szeliski 2002, section 5.1. Of a pixel's two squared differences, to its left and to its right neighbour, each averaged over the
+    colour channels, the larger one counts. Sums of 8-bit images are exact here; the authors' program rounds a running sum, and so decides
+    differently about some pixels that lie exactly at the threshold.
     """
     channels = 1 if image.ndim == 2 else image.shape[2]
     # Differences of 8 bits and their squares are exact in float32, those of float images need float64.
@@ -249,13 +249,12 @@ def discontinuities(truth: Disparity, *, gap: float = 2.0, width: int = 9, borde
     truth : ndarray, float32, (rows, columns)
         Pixels, NaN = unknown; there is no discontinuity between known and unknown.
     gap : float
-        Neighbours (horizontal, vertical) whose disparities differ by at least this (pixels) are both at a discontinuity.
+        Horizontal and vertical neighbours whose disparities differ by at least this (pixels) are both at a discontinuity.
     width : int
         Side in pixels of the square window around every pixel in which a discontinuity is looked for; an even window reaches
         one pixel further to the right and down.
     border : int
-        Discontinuities in this many pixels at the image borders (and in a further one or two, as in the authors' program) are
-        not looked at.
+        Discontinuities within so many pixels of the image borders (and one or two pixels more, as in the authors' program) are ignored.
 
     Returns
     -------
@@ -264,7 +263,7 @@ def discontinuities(truth: Disparity, *, gap: float = 2.0, width: int = 9, borde
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 5.1; the paper says "more than", its numbers need "at least".
+    Scharstein & Szeliski 2002, section 5.1. The paper says "more than", but its numbers come out with "at least".
     """
     rows, columns = truth.shape
     top, left = border + 1, border + 1

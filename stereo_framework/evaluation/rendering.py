@@ -1,6 +1,6 @@
 """The renderer of the 2002 test bed: draws a view of the reference frame at another camera position.
 
-Occlusion maps and both kinds of prediction error are made with it.
+It serves for occlusion maps and for both kinds of prediction error.
 
 Scharstein & Szeliski 2002, section 5.1; the rules that the paper leaves open are those of the authors' program.
 """
@@ -28,7 +28,7 @@ def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 
     values : ndarray, (rows, columns) or (rows, columns, channels)
         What to draw: an image, the disparities themselves, a mask. Any real dtype.
     disparity : ndarray, float32, (rows, columns)
-        Pixels between the reference and the match frame; pixels without a finite one draw nothing.
+        Pixels between the reference and the match frame. A pixel whose disparity is not finite draws nothing.
     shift : float
         ``x_new = x - shift * disparity``. The scene's direction (1 or -1) gives the match view, half of it the view midway.
     gap : float
@@ -42,10 +42,10 @@ def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 
 
     Notes
     -----
-    Rows are walked left to right for positive shifts, else right to left, so that nearer pixels come later. As in the
-    authors' program, which the published numbers come from, the right-to-left walk computes the two end positions of
-    a line with each other's disparity, while the values stay with their own pixels. A line whose ends have changed their
-    order is not drawn, a splat goes to ``x - round(shift * disparity)``, halves are rounded away from zero.
+    Rows are walked from left to right for positive shifts and from right to left for others, so that nearer pixels are drawn later. As in the
+    authors' program, from which the published numbers come, the walk to the left computes the two end positions of a line with each other's
+    disparity, while the values stay with their own pixels. A line whose ends have changed their order is not drawn. A splat goes to
+    ``x - round(shift * disparity)``, where halves are rounded away from zero.
     """
     check_sizes("render", disparity=disparity, values=values)
     rows, columns = disparity.shape

@@ -1,4 +1,4 @@
-"""Warnings of maps that look wrong: read in the wrong scale or with the wrong sign, of the other view, or empty."""
+"""Warnings about maps that look wrong: empty ones, maps of the other view, and maps that were read in the wrong scale or with the wrong sign."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from numpy.typing import NDArray
 from stereo_framework.scene import Disparity, Scene
 
 _FACTORS = (2, 4, 8, 16, 256)
-"""Scales of disparity files: grey levels per pixel of the Middlebury sets and of 16-bit PNG."""
+"""Scales of disparity files, in grey levels per pixel: those of the Middlebury sets and that of 16-bit PNG files."""
 
 _FEWER = 0.6
-"""Share of the errors that remain when a map is looked up in the other view, below which it is taken for that view's."""
+"""If a smaller share of the errors than this remains when a map is compared with the other view, it is taken for a map of that view."""
 
 _ROWS = 64
-"""Rows that are looked at, spread over the image: enough to tell gross mistakes, and in no time even in large sweeps."""
+"""Number of rows that are examined, spread over the image: enough to notice gross mistakes, and fast even in large sweeps."""
 
 
 def doubts(disparity: Disparity, scene: Scene) -> list[str]:
-    """What looks like a mistake in how a map or the truth was read; empty when nothing does.
+    """Signs that a map or the truth was read in a wrong way; empty if there are none.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate. Maps of another size than the scene's images are not looked at.
+        Pixels, NaN = no estimate. A map of another size than the scene's images is not examined.
     scene : Scene
 
     Returns
     -------
     list of str
-        One line each. A map is doubted when, after a change of sign, of scale by 2, 4, 8, 16, 256 (up or down) or of the view, most of its
-        estimates would lie within a pixel of the truth and far fewer do as it is. Without truth: when its estimates would then
-        find much more similar intensities in the match frame.
+        One line each. A map is doubted if most of its estimates would lie within a pixel of the truth after a change of sign, of the view, or of scale by
+        2, 4, 8, 16 or 256 (up or down), and far fewer do as it is. Without truth it is doubted if its estimates would then point to much more similar
+        intensities in the match frame.
     """
     estimated = np.isfinite(disparity)
     if not estimated.any():
@@ -44,7 +44,7 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
 
 
 def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity) -> list[str]:
-    # Small disparities prove nothing: estimates scaled down far enough would match them all.
+    # Small disparities prove nothing: estimates that are scaled down far enough would agree with all of them.
     step = max(1, disparity.shape[0] // _ROWS)
     disparity, truth = disparity[::step], truth[::step]
     both = np.isfinite(disparity) & (np.abs(truth) > 2)
@@ -74,7 +74,7 @@ def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity) -> list[str]
 
 
 def _of_other_view(disparity: Disparity, scene: Scene, truth: Disparity, mask: NDArray[np.bool_]) -> float:
-    """Share of the true disparities that the map holds where the match frame shows them."""
+    """The share of the true disparities that the map holds at the places where the match frame shows these pixels."""
     rows, columns = np.nonzero(mask)
     true = truth[mask]
     places = np.rint(columns - scene.direction * true).astype(np.int64)
@@ -90,7 +90,7 @@ def _by_images(disparity: Disparity, scene: Scene) -> list[str]:
     columns = np.arange(some.shape[1])
 
     def difference(scale: float) -> float:
-        """Mean difference of the intensities of corresponding pixels; infinite when most have left the match frame."""
+        """Mean difference between the intensities of corresponding pixels; infinite if most of them lie outside the match frame."""
         with np.errstate(invalid="ignore"):
             places = np.rint(columns - scene.direction * some / scale)
             inside = (places >= 0) & (places < some.shape[1])

@@ -1,7 +1,7 @@
-"""Similarity of two images, or of a disparity map and the truth, in whole or where both are valid.
+"""Similarity of two images, or of a disparity map and the truth, over all pixels or over those that are valid in both.
 
-Conventions: images are uint8 or float32, ``(rows, columns)`` or ``(rows, columns, 3)``, intensities 0..255, both of one shape. `valid` tells
-which pixels count, for example `Prediction.visible`; the others may hold anything. Where nothing counts the result is NaN.
+Conventions: images are uint8 or float32, ``(rows, columns)`` or ``(rows, columns, 3)``, intensities 0..255, both of the same shape. `valid` says
+which pixels count, for example `Prediction.visible`; the others may hold anything. If no pixel counts, the result is NaN.
 
 Metrics: `mean_squared_difference` (lower is better), `peak_signal_to_noise` (higher), `structural_similarity` (Wang et al. 2004, at most 1,
 higher), `r_ssim` (Malpica & Bovik 2009, at most 1, higher).
@@ -76,20 +76,20 @@ def structural_similarity(image: Image, other: Image, valid: Mask | None = None)
     Parameters
     ----------
     image, other : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. Of colour images the mean over the channels counts.
+        Intensities 0..255. For colour images the result is the mean over the channels.
     valid : ndarray, bool, (rows, columns), optional
         Default: everywhere.
 
     Returns
     -------
     float
-        -1..1; 1 for equal images. NaN for images of less than 11 pixels a side and without a valid pixel 5 pixels or more inside.
+        -1..1; 1 for equal images. NaN if a side of the images is shorter than 11 pixels, or if no pixel 5 pixels or more inside is valid.
 
     Notes
     -----
     Wang, Bovik, Sheikh & Simoncelli 2004, equations 13 to 17: 11x11 Gaussian windows with a standard deviation of 1.5 pixels, K1 = 0.01,
-    K2 = 0.03, L = 255, windows that lie inside the image. With holes, our extension: the weights of a window are those of its valid pixels, scaled
-    to sum 1, and the mean is taken over the windows with a valid centre.
+    K2 = 0.03, L = 255, windows that lie inside the image. For images with holes we extend it: a window has the weights of its valid
+    pixels, scaled to sum to 1, and the mean is taken over the windows with a valid centre.
     """
     layers, others = (array.reshape(*array.shape[:2], -1) for array in (image, other))
     return float(np.mean([_similarity(layers[..., c], others[..., c], valid, _LARGEST) for c in range(layers.shape[2])]))
@@ -101,12 +101,12 @@ def r_ssim(disparity: Disparity, truth: Disparity, mask: Mask | None = None, *, 
     Parameters
     ----------
     disparity, truth : ndarray, float32, (rows, columns)
-        Pixels; what is not finite is missing or unknown and left out of every window.
+        Pixels; a value that is not finite is missing or unknown, and is left out of every window.
     mask : ndarray, bool, (rows, columns), optional
         Region; pixels outside are left out of the windows too. Default: everywhere.
     largest : float, optional
-        L, the range of disparities in pixels, which the constants that keep quotients stable are proportional to. Default: the
-        largest minus the smallest known true disparity of the whole map, whatever the mask.
+        L, the range of disparities in pixels, to which the constants that keep quotients stable are proportional. Default: the largest minus the
+        smallest known true disparity of the whole map, whatever the mask.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def r_ssim(disparity: Disparity, truth: Disparity, mask: Mask | None = None, *, 
     Notes
     -----
     Malpica & Bovik 2009, Range image quality assessment by structural similarity: the index of Wang et al. 2004 computed from the available
-    pixels only. How windows with gaps are weighted and the default of L are ours. A map is not punished for its gaps: see its density.
+    pixels only. The weights of windows with gaps and the default of L are our choices. A map is not punished for its gaps; its density tells of them.
     """
     known = np.isfinite(truth)
     valid = known & np.isfinite(disparity)
@@ -128,7 +128,7 @@ def r_ssim(disparity: Disparity, truth: Disparity, mask: Mask | None = None, *, 
 
 
 def _similarity(a: NDArray, b: NDArray, valid: Mask | None, largest: float) -> float:
-    """Mean of the index over the windows that lie inside and whose centre is valid."""
+    """Mean of the index over the windows that lie inside the image and have a valid centre."""
     centres = None if valid is None else valid[_RADIUS:-_RADIUS, _RADIUS:-_RADIUS]
     if min(a.shape) <= 2 * _RADIUS or (centres is not None and not centres.any()):
         return math.nan
@@ -152,6 +152,6 @@ def _similarity(a: NDArray, b: NDArray, valid: Mask | None, largest: float) -> f
 
 
 def _window_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weighted sums over the Gaussian windows that lie inside."""
+    """Weighted sums over the Gaussian windows that lie inside the image."""
     line = cv2.getGaussianKernel(2 * _RADIUS + 1, _SIGMA, cv2.CV_64F)
     return cv2.sepFilter2D(values, cv2.CV_64F, line, line)[_RADIUS:-_RADIUS, _RADIUS:-_RADIUS]

@@ -1,4 +1,4 @@
-"""How well a measure of confidence orders the pixels of a map: error rates of the surest ones, and the area under their curve.
+"""How well a measure of confidence orders the pixels of a map: the error rates of the surest pixels, and the area under their curve.
 
 The pixels are those with a known truth and an estimate. Error rates and densities are fractions, 0..1; lower is better.
 """
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 @brief
 @dataclass(frozen=True, eq=False)
 class Sparsification:
-    """The error rates of a map's surest pixels, over the share of pixels that they are.
+    """The error rate of the surest pixels of a map, as a function of their share of all pixels.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class Sparsification:
 
     Notes
     -----
-    Hu & Mordohai 2012 measure the area under this curve. Here it is a curve over all densities above 0: pixels of the same confidence come all
-    together, so that a part of them has their mean error rate, and the area is exact, not one of steps of density.
+    Hu & Mordohai 2012 measure the area under this curve. Here the curve is defined for all densities above 0: pixels of the same confidence are added
+    together, so that any part of them has their mean error rate, and the area is exact rather than summed over steps of density.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Sparsification:
 
     @cached_property
     def counts(self) -> tuple[NDArray, NDArray]:
-        """How many pixels are at least as sure as each value of confidence, the surest first, and how many of them are wrong."""
+        """For each value of confidence, the highest first, how many pixels are at least as sure, and how many of them are wrong."""
         sure = np.where(np.isnan(self.confidence), -np.inf, self.confidence)
         order = np.argsort(-sure)
         values = sure[order]
@@ -56,18 +56,18 @@ class Sparsification:
 
     @property
     def curve(self) -> tuple[Floats, Floats]:
-        """Densities, ascending to 1, and the error rates of so many surest pixels."""
+        """Densities, ascending to 1, and for each of them the error rate of this share of the pixels, the surest ones."""
         pixels, bad = self.counts
         return pixels / max(self.bad.size, 1), bad / pixels
 
     @property
     def error_rate(self) -> float:
-        """Of all pixels; NaN without any."""
+        """The error rate of all pixels; NaN if there are none."""
         return float(np.count_nonzero(self.bad)) / self.bad.size if self.bad.size else math.nan
 
     @property
     def area(self) -> float:
-        """The area under the curve: the error rate of all for a confidence that says nothing, `optimal_area` for one that knows what is wrong."""
+        """The area under the curve: the error rate of all pixels for a confidence that says nothing, `optimal_area` for one that knows which are wrong."""
         if not self.bad.size:
             return math.nan
         pixels, bad = (counts.astype(np.float64) for counts in self.counts)
@@ -81,7 +81,7 @@ class Sparsification:
 
 
 def optimal_area(error_rate: float) -> float:
-    """The least area that an order of pixels can have of which so many are wrong: all of them come last.
+    """The smallest area that any order of the pixels can reach if this share of them is wrong: that of the order in which the wrong ones come last.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Which of many maps of a pair without ground truth is the best one: their distances to a reference map, with intervals and a floor.
+"""Which of several maps of a pair is the best one, without ground truth: their distances to a reference map, with intervals and a floor.
 
-The reference is a map of which only the pixels are left that both views agree about, float32 pixels, NaN elsewhere; `sweep.reference` makes one. A
-distance is no error rate: it is too low by about the reference's own errors, maps of its own kind come out too well, and a map that is better
-than the reference is not recognised.
+The reference is a map of which only those pixels are kept about which both views agree, float32 in pixels, NaN elsewhere; `sweep.reference` makes one. A
+distance is not an error rate: it is too low by about the reference's own errors, maps of the reference's own kind come out too well, and a map that
+is better than the reference is not recognised as such.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ THRESHOLD = 1.0
 """Pixels above which a map differs from the reference."""
 
 _BLOCK = 32
-"""Side of the blocks that the bootstrap draws, pixels: neighbours are not independent."""
+"""Side, in pixels, of the blocks that the bootstrap draws. It draws blocks because neighbouring pixels are not independent."""
 
 _DRAWS = 400
 _CHANCE = 0.05
-"""Share of the draws in which a map may be no worse than the first one without being undecided."""
+"""A map counts as undecided if it is no worse than the first one in more than this share of the draws."""
 
 _FLOORS = 2.0
-"""Floors below which two distances cannot be told apart: the reference's own errors are as large."""
+"""Distances below so many times the floor cannot be told apart, since the reference's own errors are as large."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A map's place without ground truth.
+    """The place of a map in a ranking without ground truth.
 
     Parameters
     ----------
     name : str
     distance : float
-        Percent of the reference's pixels that the map differs at by more than the threshold, or has no estimate; lower is better.
+        Percent of the reference's pixels at which the map differs by more than the threshold or has no estimate; lower is better.
     half_width : float
-        Of its 95 % interval, points.
+        Half the width of its 95 % interval, in percentage points.
     undecided : bool
         Whether the map cannot be told from the first one: the bootstrap does not separate them, or its distance is below twice the floor.
     """
@@ -57,28 +57,22 @@ def standings(
     reference: Disparity,
     *,
     floor: float = 0.0,
-    threshold: float = THRESHOLD,
-    seed: int = 0,
 ) -> tuple[Standing, ...]:
-    """Rank maps of one pair by their distance to a reference map.
+    """Rank several maps of one pair by their distance to a reference map.
 
     Parameters
     ----------
     maps : mapping of str to ndarray, float32, (rows, columns)
         Pixels, not finite = no estimate.
     reference : ndarray, float32, (rows, columns)
-        Pixels, NaN = not to be relied upon.
+        Pixels, NaN = not reliable.
     floor : float
         Percent: the distance of a second reference to the first.
-    threshold : float
-        Pixels.
-    seed : int
-        Of the drawing of blocks.
 
     Returns
     -------
     tuple of Standing
-        Lowest distance first.
+        The map of the lowest distance first.
 
     Raises
     ------
@@ -87,8 +81,8 @@ def standings(
 
     Notes
     -----
-    The interval is a bootstrap over blocks of 32x32 pixels, 400 draws. On 17 real scenes of 59 maps each such distances had a rank correlation of
-    .98 with the true errors; see the page on choosing without ground truth.
+    The interval comes from a bootstrap over blocks of 32x32 pixels with 400 draws. On 17 real scenes with 59 maps each, such distances had a rank
+    correlation of .98 with the true errors; see the page on choosing without ground truth.
 
     Examples
     --------
@@ -106,9 +100,9 @@ def standings(
     if not known.any():
         raise DataError("the reference map has no pixel that both views agree about")
     pixels = _block_sums(known)
-    far = np.stack([_block_sums(known & ~(np.abs(d - reference) <= np.float32(threshold))) for d in maps.values()])
+    far = np.stack([_block_sums(known & ~(np.abs(d - reference) <= np.float32(THRESHOLD))) for d in maps.values()])
     distances = 100 * far.sum(axis=1) / pixels.sum()
-    chance = np.random.default_rng(seed).multinomial(pixels.size, np.full(pixels.size, 1 / pixels.size), _DRAWS).astype(float)
+    chance = np.random.default_rng(0).multinomial(pixels.size, np.full(pixels.size, 1 / pixels.size), _DRAWS).astype(float)
     drawn = 100 * (far @ chance.T) / np.maximum(chance @ pixels, 1)
     best = int(distances.argmin())
     undecided = (np.mean(drawn <= drawn[best], axis=1) > _CHANCE) | (distances < _FLOORS * floor)
@@ -120,7 +114,7 @@ def standings(
 
 
 def distance(disparity: Disparity, reference: Disparity, threshold: float = THRESHOLD) -> float:
-    """Percent of the reference's pixels that a map differs at by more than a threshold in pixels, or has no estimate; NaN without such pixels."""
+    """Percent of the reference's pixels at which a map differs by more than a threshold, in pixels, or has no estimate; NaN if there are no such pixels."""
     return bad_pixels(disparity, reference, np.isfinite(reference), threshold)
 
 

@@ -1,4 +1,4 @@
-"""The everyday way to a map: two images in, disparities, depth and points out."""
+"""The everyday way to a disparity map: two images go in, and disparities, depth and points come out."""
 
 from stereo_framework.everyday.matched import Matched, PointCloud
 from stereo_framework.everyday.matching import match, match_scene

@@ -1,4 +1,4 @@
-"""Which of many maps of a pair, or which method for it, where there is no ground truth."""
+"""Choosing without ground truth: which of several maps of a pair is best, and which method to use for it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from stereo_framework.tables.words import name_of
 _CANDIDATES = "truth_free/candidates"
 
 _LEAST = 30.0
-"""Percent of the pixels that both views must agree about; on all real pairs at hand they agree about more than half."""
+"""Percent of the pixels about which both views must agree. On all real pairs at hand they agree about more than half."""
 
 _NAMED = 4
-"""Names in one line, before the rest is only counted."""
+"""Number of names in one line; further ones are only counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,13 @@ class Judged:
     ----------
     scene : Scene
     reference : Reference or None
-        None where the doubts came before anything was matched.
+        None if doubts arose before anything was matched.
     standings : tuple of Standing
-        Best first; may be empty where there are doubts.
+        Best first; may be empty if there are doubts.
     kin : frozenset of str
-        Maps of the reference's own kind, whose distances are too low.
+        Names of the maps that are of the reference's own kind, whose distances are too low.
     doubts : tuple of str
-        What forbids an answer, each with the cure.
+        Reasons why there is no answer, each with the cure.
     """
 
     scene: Scene
@@ -50,14 +50,14 @@ class Judged:
 
     @property
     def best(self) -> str | None:
-        """The map that is better than all others; None if that cannot be told. Kin of the reference are not said to be better than others."""
+        """The map that is better than all others, or None if that cannot be decided. Kin of the reference are never called better than other maps."""
         undecided = [s for s in self.standings if s.undecided]
         favoured = self.standings and self.standings[0].name in self.kin and self.others
         return undecided[0].name if len(undecided) == 1 and not favoured and not self.doubts else None
 
     @property
     def others(self) -> tuple[Standing, ...]:
-        """The standings of all that are not kin."""
+        """The standings of all maps that are not kin of the reference."""
         return tuple(s for s in self.standings if s.name not in self.kin)
 
     @property
@@ -96,27 +96,27 @@ def judge(
     Parameters
     ----------
     scene : Scene
-        With a search range. Its `stand_in`, where it has one, is the reference map; then there are neither floor nor kin.
+        A scene with a search range. If it has a `stand_in`, that is the reference map, and there are neither floor nor kin.
     maps : mapping of str to ndarray, float32, (rows, columns)
-        Two or more; pixels, not finite = no estimate.
+        Two maps or more; pixels, not finite = no estimate.
     kin : collection of str
-        Those that were made with the reference's costs and optimizer.
+        Names of the maps that were made with the costs and the optimizer of the reference.
     estimated : bool
-        Whether nobody gave the range; disparities below zero are not meant then.
+        Whether the range was estimated rather than given; then disparities below zero are not intended.
     sparse : SparseMatches, optional
-        Those of the pair, where they are known already.
+        The sparse matches of the pair, if the caller has them already.
 
     Raises
     ------
     ParameterError
-        Fewer than two maps.
+        There are fewer than two maps.
     DataError
-        A map has another size, the scene no search range, or the reference map no disparity.
+        A map has another size, the scene has no search range, or the reference map holds no disparity.
 
     Notes
     -----
-    A pair whose images are exchanged, not rectified, of different scenes, or have disparities outside the range is not ranked, and neither is one about
-    which both views agree at too few pixels: `Judged.doubts` says why.
+    Maps are not ranked if the images are exchanged, not rectified, or of different scenes, if disparities lie outside the range, or if both views agree
+    about too few pixels. `Judged.doubts` says why.
     """
     if len(maps) < 2:
         raise ParameterError(f"{len(maps)} map given; ranking needs two or more")
@@ -135,7 +135,7 @@ def judge(
 
 
 def is_kin(parameters: Mapping[str, Any]) -> bool:
-    """Whether a method or one that it builds on, by its parameters, sums census costs along paths as the reference does: its distance is too low."""
+    """Whether the parameters of a method, or of one that it builds on, say that it sums census costs along paths as the reference does."""
     homes = [key.removesuffix("optimization.use") for key, value in parameters.items() if value == "semi_global"]
     return any("census" in str(parameters.get(f"{home}matching_cost.use", "")) for home in homes)
 
@@ -148,14 +148,14 @@ class Chosen:
     ----------
     judged : Judged
     maps : mapping of str to ndarray, float32, (rows, columns)
-        Of all that were tried; pixels, NaN = no estimate. None is where the pair is doubtful.
+        The maps of all methods that were tried; pixels, NaN = no estimate. Empty if the pair is doubtful.
     runs : mapping of str to Run
     seconds : mapping of str to float
-        Of matching.
+        Seconds that matching took.
     failed : mapping of str to str
-        What raised an error, and which.
+        The methods that raised an error, and the errors.
     left_out : tuple of str
-        What there was no time for.
+        The methods for which there was no time.
     """
 
     judged: Judged
@@ -167,12 +167,12 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """What was chosen: the map of the lowest distance."""
+        """The choice: the name of the map with the lowest distance."""
         return self.judged.standings[0].name
 
     @property
     def script(self) -> dict[str, Any]:
-        """A script of it, all values filled in."""
+        """A script of the chosen method with all values filled in."""
         return self.runs[self.name].mapping
 
 
@@ -183,27 +183,27 @@ def choose(
     seconds: float = 60.0,
     watch: Callable[[str], None] | None = None,
 ) -> Chosen:
-    """Try methods on a pair without ground truth and choose by the distance to a reference map.
+    """Try methods on a pair without ground truth, and choose one by the distance of its map to a reference map.
 
     Parameters
     ----------
     scene : Scene
-        As in `judge`; a search range that it does not have is estimated.
+        As in `judge`; if it has no search range, one is estimated.
     methods : sequence of str
-        Names of shipped scripts or files; default: the shipped methods and a few settings of each, in the order of ``truth_free/candidates``.
+        Names of shipped scripts, or files. Default: the shipped methods with a few settings of each, in the order of ``truth_free/candidates``.
     seconds : float
-        Nothing more is begun after this time, but two are always tried.
+        After this time no further method is started, but two are always tried.
     watch : callable, optional
-        Called with the name of what begins.
+        Called with the name of each method, or other step, when it begins.
 
     Raises
     ------
     ParameterError, DataError, ScriptError
-        As in `judge`; no such method; fewer than two maps could be made.
+        As in `judge`; there is no such method; fewer than two maps could be made.
 
     Notes
     -----
-    Where sparse matches speak against the pair or its range nothing is matched: `Chosen.judged.doubts` says why.
+    If sparse matches speak against the pair or its range, nothing is matched; `Chosen.judged.doubts` says why.
 
     Examples
     --------

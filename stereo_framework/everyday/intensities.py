@@ -1,4 +1,4 @@
-"""Intensities of a pair that do not fill 0..255: of 11 bits in files of 16, of reflectances, of radiances."""
+"""Pairs whose intensities do not fill 0..255: 11 bits in files of 16 bits, reflectances or radiances."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from stereo_framework.scene import Image, Scene
 
 _CUT = 0.5
-"""Percent of the pixels at either end that a stretch may clip."""
+"""Percent of the pixels that a stretch may clip at either end."""
 
 _DARK = 32
-"""Intensity that a pair should reach: 13 bits in files of 16 do not."""
+"""Intensity that a pair should reach. Files of 16 bits that hold only 13 do not reach it."""
 
 
 def intensity_doubt(scene: Scene) -> str | None:
-    """What speaks against the intensities of a pair, with the cure; None where nothing does."""
+    """What is wrong with the intensities of a pair, with the cure; None if nothing is."""
     images = scene.reference, scene.match
     low, high = min(float(image.min()) for image in images), max(float(image.max()) for image in images)
     if low < -1 or high > 256:
@@ -29,7 +29,7 @@ def intensity_doubt(scene: Scene) -> str | None:
 
 
 def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
-    """A scene whose intensities are spread over 0..255, all frames and channels alike.
+    """A scene whose intensities are spread over 0..255, in the same way in all frames and channels.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
     scene : Scene
         float32 images, clipped to 0..255.
     ends : (float, float)
-        Intensities that became 0 and 255: those of the pixels with data in both images, but for half a percent at either end.
+        The intensities that became 0 and 255: the extremes of all pixels with data in both images, except half a percent at either end.
     """
     pair = scene.reference_index, scene.match_index
     known = [
@@ -50,7 +50,7 @@ def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
     low, high = np.percentile(np.concatenate([values.ravel() for values in known]), [_CUT, 100 - _CUT])
     if not high > low:
         return scene, (0.0, 255.0)
-    # Frames of the pair are loaded already; the others stay unread until they are asked for.
+    # The frames of the pair are loaded already; the others are read when they are asked for.
     frames = tuple(
         replace(frame, load=partial(_spread, partial(scene.image, i), low, high), valid=partial(scene.valid, i))
         for i, frame in enumerate(scene.frames)
@@ -59,7 +59,7 @@ def stretched(scene: Scene) -> tuple[Scene, tuple[float, float]]:
 
 
 def stretch_told(ends: tuple[float, float]) -> str:
-    """What is said of images that were stretched."""
+    """A line about images that were stretched."""
     return "stretched: the intensities {:.4g} to {:.4g} became 0 to 255".format(*ends)
 
 

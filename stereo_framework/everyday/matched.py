@@ -1,4 +1,4 @@
-"""What the everyday way gives back: a map with everything that follows from it, and the files that it is saved as."""
+"""The result of the everyday way: a disparity map with everything that follows from it, and the files in which it is saved."""
 
 from __future__ import annotations
 
@@ -14,9 +14,17 @@ from numpy.typing import NDArray
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.engine.match import Match
 from stereo_framework.errors import DataError
-from stereo_framework.everyday.picture import picture
-from stereo_framework.figures._drawing import eight_bits
-from stereo_framework.io import geo_tags, write_disparity, write_image, write_opencv_calibration, write_pfm, write_points
+from stereo_framework.everyday.match_picture import picture
+from stereo_framework.figures.colours import rgb
+from stereo_framework.io import (
+    geo_tags,
+    make_folder,
+    write_disparity,
+    write_image,
+    write_opencv_calibration,
+    write_pfm,
+    write_points,
+)
 from stereo_framework.io.disparity import KITTI_SCALE
 from stereo_framework.io.tiff import GeoTags, write_float_tiff
 from stereo_framework.scene import Disparity, Mask, Scene, Search
@@ -25,17 +33,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONFIDENCE = left_right_consistency.__name__
-"""The measure that decides which pixels are sure, where the method has none of its own."""
+"""The measure of confidence that decides which pixels are sure. It is added to methods that do not have it."""
 
 _UNSURE = -1.0
-"""Pixels of left-right difference beyond which a disparity counts as unsure."""
+"""Confidence below which a disparity counts as unsure: a difference between both views of more than one pixel."""
 
 _STATUS_GREYS = np.array([255, 64, 128, 192, 0], np.uint8)
 """Grey levels of ``status.png``: matched, occluded, mismatched, filled, invalid."""
 
 
 class PointCloud(NamedTuple):
-    """Coloured points: place, float32 (n, 3), x to the right, y down, z away from the camera; colour, uint8 (n, 3)."""
+    """Coloured points. `place` is float32 (n, 3), with x to the right, y down and z away from the camera; `colour` is uint8 (n, 3), RGB."""
 
     place: NDArray[np.float32]
     colour: NDArray[np.uint8]
@@ -47,11 +55,11 @@ _SOMETIMES = (
     *("disparity.png", "disparity.tiff", "depth.tiff", "points.ply", "rectified.yml"),
     *(f"{name}{suffix}" for name in _RECTIFIED for suffix in (".png", ".tiff")),
 )
-"""Files of a match. Where some of the first stand without the others, no match wrote them."""
+"""Files of a match: those that every match writes, and those that only some write. A folder that holds only a part of the first was not written by a match."""
 
 
 def _check_replaced(folder: Path, images: Sequence[str]) -> None:
-    """Refuse to replace what is the user's: images that were matched, files that no earlier match wrote."""
+    """Refuse to replace files of the user: the images that were matched, and files that no earlier match wrote."""
     there = [folder / name for name in (*_ALWAYS, *_SOMETIMES) if (folder / name).exists()]
     inputs = [path for path in there for image in images if Path(image).is_file() and path.samefile(image)]
     if inputs:
@@ -62,25 +70,25 @@ def _check_replaced(folder: Path, images: Sequence[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """A disparity map of a pair, and all that follows from it.
+    """A disparity map of a pair, and everything that follows from it.
 
     Parameters
     ----------
     scene : Scene
-        Images and, where known, the calibration.
+        The images and, if it is known, the calibration.
     method : str
     result : Match
-        What the method made of the pair.
+        The result of the method.
     origin : str
         Where the search range comes from.
     warnings : tuple of str
-        What makes the map doubtful, each with the cure.
+        Reasons to doubt the map, each with the cure.
     vertical_offset : float or None
-        Rows that sparse matches lie apart in the median, pixels; None where there are too few of them.
+        Median vertical distance of sparse matches, in pixels; None if there are too few of them.
     rectified : bool
-        Whether the scene's images were rectified here, so that they are saved too.
+        Whether the images were rectified before matching, so that they are saved too.
     stretched : (float, float) or None
-        Intensities of the files that became 0 and 255; None where they stayed.
+        The intensities in the files that became 0 and 255; None if the images were not stretched.
     """
 
     scene: Scene
@@ -102,7 +110,7 @@ class Matched:
 
     @property
     def name(self) -> str:
-        """Of the pair: its reference image's."""
+        """The name of the pair, which is that of its reference image."""
         return Path(self.scene.frames[self.scene.reference_index].name).stem
 
     @property
@@ -112,7 +120,7 @@ class Matched:
 
     @property
     def confidence(self) -> NDArray[np.float32]:
-        """How sure each pixel is, float32 ``(rows, columns)``, higher = surer: minus the difference between both views' disparities, in pixels."""
+        """How sure each pixel is, float32 ``(rows, columns)``, higher = surer: minus the difference between the disparities of both views, in pixels."""
         return self.result.confidence[CONFIDENCE]
 
     @property
@@ -122,22 +130,22 @@ class Matched:
 
     @property
     def search(self) -> Search:
-        """What was searched."""
+        """The search range that was used."""
         return self.result.search
 
     @property
     def seconds(self) -> float:
-        """Of matching alone, without reading and compiling."""
+        """Seconds that matching took, without reading files and compiling kernels."""
         return sum(self.result.seconds.values())
 
     @property
     def sure(self) -> Mask:
-        """The pixels that both views agree about to a pixel, bool ``(rows, columns)``."""
+        """The pixels about which both views agree to within a pixel, bool ``(rows, columns)``."""
         return np.isfinite(self.disparity) & (self.confidence >= _UNSURE)
 
     @cached_property
     def depth(self) -> NDArray[np.float32]:
-        """Depth in the unit of the baseline, float32 ``(rows, columns)``; NaN where there is no estimate, or it lies at infinity or beyond.
+        """Depth in the unit of the baseline, float32 ``(rows, columns)``; NaN where there is no estimate or the depth is infinite.
 
         Raises
         ------
@@ -168,13 +176,11 @@ class Matched:
         column, row = calibration.center or ((columns - 1) / 2, (rows - 1) / 2)
         z = depth[y, x]
         place = np.stack([(x - column) * z / calibration.focal_length, (y - row) * z / calibration.focal_length, z], axis=1)
-        image = self.scene.reference if self.scene.reference.ndim == 3 else self.scene.reference[..., None]
-        colour = np.broadcast_to(eight_bits(image), (rows, columns, 3))[y, x]
-        return PointCloud(place.astype(np.float32), colour)
+        return PointCloud(place.astype(np.float32), rgb(self.scene.reference)[y, x])
 
     def plot(self) -> Figure:
         """The reference image beside the map, as a matplotlib figure."""
-        from stereo_framework.figures.pictures import overview_figure
+        from stereo_framework.figures.disparity_figures import overview_figure
 
         return overview_figure(self.scene.reference, self.disparity, self._shown, None, self._title)
 
@@ -184,7 +190,7 @@ class Matched:
 
     @property
     def _shown(self) -> tuple[float, float]:
-        """Disparities at the ends of the colours, pixels: those of the map but for a percent at either end."""
+        """Disparities at the ends of the colour scale, in pixels: the extremes of the map, except one percent at either end."""
         known = self.disparity[np.isfinite(self.disparity)]
         if not known.size:
             return self.search.minimum, self.search.maximum
@@ -192,40 +198,44 @@ class Matched:
         return float(low), float(max(high, low + 1))
 
     def save(self, folder: str | Path, *, tiff: bool = False) -> list[str]:
-        """Write the map and what follows from it.
+        """Write the map and everything that follows from it to a folder.
 
         Parameters
         ----------
         folder : path-like
-            Made where it is missing; what an earlier match wrote there is replaced.
+            It is made if it is missing. Files that an earlier match wrote there are replaced.
         tiff : bool
-            Also write ``disparity.tiff``, float32; where the reference image is a GeoTIFF it is written anyway.
+            Also write ``disparity.tiff``, float32. If the reference image is a GeoTIFF, it is written in any case.
 
         Returns
         -------
         list of str
-            The names of the files: ``disparity.pfm`` (pixels), ``disparity.png`` (16 bits, 256 grey levels a pixel, 0 = no estimate, less
-            than a pixel below 0 is 0; left out where a disparity does not fit), ``confidence.pfm``, ``confidence_NAME.pfm`` for each further measure of the
-            method, ``status.png`` (grey 255 matched, 192 filled, 128 mismatched, 64
-            occluded, 0 invalid), ``picture.png``; with a calibration ``depth.tiff`` and ``points.ply``; of a pair that was rectified
-            ``left_rectified.png`` and ``right_rectified.png``, transparent where no camera saw anything, or ``.tiff`` of floats with NaN there, where the
-            images have more than 8 bits, and their calibration ``rectified.yml``. TIFF files keep the GeoTIFF tags of a reference image that was not rectified.
+            The names of the files:
+
+            - ``disparity.pfm``, in pixels.
+            - ``disparity.png``, 16 bits, 256 grey levels a pixel, 0 = no estimate. A disparity less than a pixel below 0 becomes 0; if another one does not
+              fit, the file is left out.
+            - ``confidence.pfm``, and ``confidence_NAME.pfm`` for each further measure of the method.
+            - ``status.png``: grey 255 matched, 192 filled, 128 mismatched, 64 occluded, 0 invalid.
+            - ``picture.png``.
+            - With a calibration: ``depth.tiff`` and ``points.ply``.
+            - If the pair was rectified: ``left_rectified.png`` and ``right_rectified.png``, transparent where no camera saw anything, or, for images of more
+              than 8 bits, ``.tiff`` files of floats with NaN there; and their calibration, ``rectified.yml``.
+
+            TIFF files keep the GeoTIFF tags of a reference image that was not rectified.
 
         Raises
         ------
         DataError
-            The folder cannot be written, or holds files of these names that no match wrote.
+            The folder cannot be written, or holds files with these names that were not written by a match.
         """
         folder = Path(folder)
         _check_replaced(folder, [frame.name for frame in self.scene.frames])
         tags = self._tags
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+        make_folder(folder)
         write_disparity(folder / "disparity.pfm", self.disparity)
         names = ["disparity.pfm"]
-        # What smoothing takes a little below the range is at its end.
+        # Smoothing may take disparities a little below the range; they are moved to its end.
         within = np.where((self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity)
         known = within[np.isfinite(within)]
         if not known.size or (known.min() >= 0 and known.max() * KITTI_SCALE <= np.iinfo(np.uint16).max):
@@ -264,6 +274,6 @@ class Matched:
 
     @property
     def _tags(self) -> GeoTags:
-        """What places the reference image's pixels on the ground."""
+        """The tags that place the pixels of the reference image on the ground."""
         path = Path(self.scene.frames[self.scene.reference_index].name)
         return () if self.rectified or not path.is_file() else geo_tags(path)

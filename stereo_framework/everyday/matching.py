@@ -1,4 +1,4 @@
-"""Match two images: the method, the search range and the checks that one wants without thinking of them."""
+"""Match two images with a good method, an estimated search range and all checks, without having to think about them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stereo_framework.script import Run, load
 from stereo_framework.stage import Bound
 
 DEFAULT = "fine"
-"""The method that is used when none is named."""
+"""The method that is used if none is given."""
 
 
 def match(
@@ -48,22 +48,23 @@ def match(
     Parameters
     ----------
     left, right : path-like or ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Both files or both arrays, intensities 0..255; the left one is the reference.
+        Two files or two arrays, intensities 0..255. The left image is the reference.
     disparities : (float, float) or "auto", optional
-        Smallest and largest disparity in pixels, both included, or estimated; default: what the calibration file bounds, else estimated.
+        Smallest and largest disparity in pixels, both included, or "auto" to estimate them. Default: the bounds in the calibration file, or an
+        estimate if it has none.
     method : str, path-like or mapping
-        The name of a shipped script, a script's file, or a script itself, of one setting.
+        The name of a shipped script, the file of a script, or a script itself. It must have exactly one setting.
     calibration : path-like or Calibration, optional
-        Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML, XML or JSON with ``Q`` or ``P1`` and ``P2``.
+        A calibration, or the file of one: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML, XML or JSON with ``Q`` or ``P1`` and ``P2``.
     focal_length, baseline : float, optional
-        Instead of a calibration: pixels, and the distance of the cameras in the unit that depths shall have.
+        Instead of a calibration: the focal length in pixels, and the distance of the cameras in the unit that depths should have.
     rectify : path-like, sequence of path-like or StereoCalibration, optional
-        The stereo calibration of a pair that is not rectified, in one file or two as OpenCV's stereo_calib writes them: the pair is rectified, and has
-        the calibration that follows. Disparities are those of the rectified pair.
+        The stereo calibration of a pair that is not rectified, in one file or in two, as OpenCV's stereo_calib writes them. The pair is then rectified
+        first, and its calibration follows from this one. Disparities are those of the rectified pair.
     stretch : bool
-        Spread the intensities over 0..255, both images alike.
+        Spread the intensities over 0..255, in the same way in both images.
     left_mask, right_mask : path-like or ndarray, bool, (rows, columns), optional
-        True, or white, where the image holds data.
+        True, or white in a file, where the image holds data.
     plugins : sequence of str or Path, optional
         Plug-ins of the script that lie outside its folder.
     watch : callable, optional
@@ -79,7 +80,7 @@ def match(
     DataError
         A file is missing or damaged, or the images differ in size.
     ParameterError
-        A file and an array together, half a calibration, or a method of several settings.
+        A file and an array were given together, a calibration is incomplete, or the method has several settings.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def match(
     else:
         search = None if disparities is None or disparities == "auto" else Search(*disparities)
         scene = pair_scene(left, right, search, **masks)  # type: ignore[arg-type]
-        # A calib.txt beside the images may have given one, of a rectified pair.
+        # A calib.txt beside the images may have given a range that is not wanted here.
         scene = replace(scene, search=search) if disparities == "auto" or rectify is not None else scene
     ends = None
     if stretch:
@@ -106,7 +107,7 @@ def match(
     origin = "given"
     if rectify is not None:
         if any(given is not None for given in (calibration, focal_length, baseline)):
-            raise ParameterError("rectify brings the calibration of the rectified pair; leave out the other")
+            raise ParameterError("rectify computes the calibration of the rectified pair; leave out the other one")
         paths = [rectify] if isinstance(rectify, str | os.PathLike) else rectify
         cameras = paths if isinstance(paths, StereoCalibration) else read_stereo_calibration(paths)
         scene = rectified(scene, cameras)
@@ -114,7 +115,7 @@ def match(
         found, levels = _calibration(calibration, focal_length, baseline, colour=scene.reference.ndim == 3)
         if disparities is None:
             scene = scene if levels is None else replace(scene, search=Search(0, levels - 1))
-            # A calib.txt beside the images may have given one too.
+            # A calib.txt beside the images may have given the range, too.
             origin = "of the calibration" if scene.search is not None else origin
         scene = replace(scene, calibration=found)
     matched = match_scene(scene, method, origin=origin, plugins=plugins, watch=watch, was_rectified=rectify is not None)
@@ -130,7 +131,7 @@ def match_scene(
     watch: Callable[[str], None] | None = None,
     was_rectified: bool = False,
 ) -> Matched:
-    """Match a scene's frame pair as `match` does; where the scene has no search range one is estimated.
+    """Match the frame pair of a scene as `match` does. If the scene has no search range, one is estimated.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def match_scene(
     watch : callable, optional
         Called with a text that says what begins to be computed.
     was_rectified : bool
-        Whether the scene is the result of a rectification, whose images are saved too.
+        Whether the images of the scene were rectified, so that they are saved too.
     """
     run = single(method, plugins)
     tell = watch or (lambda doing: None)
@@ -168,15 +169,15 @@ def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path]
     Raises
     ------
     ScriptError
-        The script is not there, or has faults.
+        There is no such script, or it has faults.
     ParameterError
-        It has several settings.
+        The script has several settings.
     """
     return load(method, plugins=plugins).only
 
 
 def _with_confidence(pipeline: Pipeline) -> Pipeline:
-    """The method with the measure that `Matched` needs."""
+    """The method, with the measure of confidence that `Matched` needs."""
     if any(bound.stage.name == CONFIDENCE for bound in pipeline.confidence):
         return pipeline
     return replace(pipeline, confidence=(*pipeline.confidence, Bound(left_right_consistency)))
@@ -185,10 +186,10 @@ def _with_confidence(pipeline: Pipeline) -> Pipeline:
 def _calibration(
     given: PathLike | Calibration | None, focal_length: float | None, baseline: float | None, *, colour: bool
 ) -> tuple[Calibration | None, int | None]:
-    """The calibration and, where a file says it, how many disparities there are."""
+    """The calibration and, if a file says so, how many disparities there are."""
     halves = [length for length in (focal_length, baseline) if length is not None]
     if given is not None and halves:
-        raise ParameterError("a calibration, and a focal length or a baseline beside it; give one of both")
+        raise ParameterError("a calibration was given, and a focal length or a baseline besides; give one or the other")
     if len(halves) == 1:
         raise ParameterError("a calibration needs both, the focal length in pixels and the baseline")
     if focal_length is not None and baseline is not None:

@@ -10,23 +10,23 @@ from stereo_framework.io.images import ENDINGS
 
 
 def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:
-    """The pairs that two files, folders or patterns name.
+    """The pairs of images that two files, folders or patterns stand for.
 
     Parameters
     ----------
     left, right : str
-        Both files, or both folders or patterns (``left/*.png``). Files of equal names belong together; where no name is in both, the files do
+        Two files, or two folders or patterns (``left/*.png``). Files with the same name belong together. If no name occurs in both, the files are paired
         in the order of their names.
 
     Returns
     -------
     dict of str to (Path, Path)
-        Left and right file by a name of the pair: the left file's, without its ending.
+        The left and the right file, by the name of the pair, which is that of the left file without its ending.
 
     Raises
     ------
     DataError
-        One is a file and one is not, there are no images, or they do not pair up.
+        One is a file and the other is not, there are no images, or they do not form pairs.
     """
     files = [_files(text) for text in (left, right)]
     found = [paths for paths in files if paths is not None]
@@ -38,15 +38,19 @@ def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:
     if common := ours.keys() & theirs.keys():
         alone = sorted(ours.keys() ^ theirs.keys())
         if alone:
-            raise DataError(f"{left} and {right}: {alone[0]} is in one of both only ({len(alone)} such); each needs its partner")
+            raise DataError(
+                f"{left} and {right}: only one of them has {alone[0]} ({len(alone)} such files); each image needs its partner"
+            )
         return {Path(name).stem: (ours[name], theirs[name]) for name in sorted(common)}
     if len(ours) != len(theirs):
-        raise DataError(f"{left} has {len(ours)} images and {right} has {len(theirs)}; names differ, so both need as many")
+        raise DataError(
+            f"{left} has {len(ours)} images and {right} has {len(theirs)}; their names differ, so both need the same number"
+        )
     return {path.stem: (path, other) for path, other in zip(*found, strict=True)}
 
 
 def _files(text: str) -> list[Path] | None:
-    """The images of a folder or pattern, by name; None for a file."""
+    """The images in a folder or of a pattern, sorted by name; None for a file."""
     folder = Path(text).is_dir()
     if not folder and (Path(text).is_file() or not glob.has_magic(text)):
         return None

@@ -1,4 +1,4 @@
-"""Rectify a pair with the calibration of its cameras: afterwards what one image shows in a row, the other shows in the same row."""
+"""Rectify a pair with the calibration of its cameras, so that every point appears in the same row of both images."""
 
 from __future__ import annotations
 
@@ -13,43 +13,44 @@ from stereo_framework.io import StereoCalibration
 from stereo_framework.scene import Calibration, Frame, Image, Mask, Scene
 
 _LARGEST = 32766
-"""Rows and columns up to which OpenCV remaps."""
+"""The largest number of rows or columns that OpenCV can remap."""
 
 _WHOLE = 0.99
-"""Share of a remapped pixel that must come from pixels with data; rounding in OpenCV takes less than the rest."""
+"""Share of a remapped pixel that must come from pixels with data. It is a little below 1 to allow for rounding in OpenCV."""
 
 _ROUNDING = 0.01
-"""Pixels that a place may lie outside the image: places are float32."""
+"""By how many pixels a position may lie outside the image, since positions are float32."""
 
 
 _OFF_CENTRE = 0.2
-"""Share of the image's width or height that a principal point may lie from the middle; half of a larger image's lies at a quarter."""
+"""Distance of a principal point from the middle, as a share of the image's width or height, above which a warning is given."""
 
 
 def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
-    """A pair as two cameras would have seen it that look in the same direction, side by side.
+    """The pair as two cameras would have taken it that stand side by side and look in the same direction.
 
     Parameters
     ----------
     scene : Scene
-        A pair as its cameras took it; the reference frame is the left one.
+        The pair as its cameras took it. The reference frame is the left one.
     cameras : StereoCalibration
 
     Returns
     -------
     Scene
-        Of the same size, float32 or uint8 as before, with the calibration of the rectified cameras. Pixels that no camera saw hold no data.
+        Images of the same size and dtype as before, with the calibration of the rectified cameras. Pixels that no camera saw hold no data.
 
     Raises
     ------
     DataError
-        The cameras stand one above the other, the right one is left of the left one, or the calibration is no camera's or that of images of another size.
+        The cameras stand one above the other, the right camera stands to the left of the left one, or the calibration is impossible or made with images of
+        another size.
 
     Notes
     -----
-    OpenCV's ``stereoRectify`` with CALIB_ZERO_DISPARITY and its default scaling, which keeps the size of things; pixels are interpolated by cubics,
-    which end at the darkest and brightest intensity of the image. A `DataWarning` says where a principal point lies so far from the image's middle that the
-    calibration may be that of another size.
+    OpenCV's ``stereoRectify`` with CALIB_ZERO_DISPARITY and its default scaling, which keeps the size of objects. Pixels are interpolated by cubics, and the
+    results are clipped to the darkest and brightest intensity of the image. A `DataWarning` is given if a principal point lies so far from the middle of
+    the image that the calibration may have been made with images of another size.
     """
     import cv2
 
@@ -106,7 +107,7 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
 
 
 def _remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple[Image, Mask]:
-    """An image seen from elsewhere, and which of its pixels hold data."""
+    """The remapped image, and which of its pixels hold data."""
     import cv2
 
     height, width = image.shape[:2]
@@ -115,7 +116,7 @@ def _remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], ro
     )
     if valid is not None:
         inside &= cv2.remap(valid.astype(np.float32), columns, rows, cv2.INTER_LINEAR) > _WHOLE
-    # Beyond the border its pixels repeat, so that cubics at the border mix in no black.
+    # Beyond the border its pixels are repeated, so that cubics at the border do not mix in black.
     turned = cv2.remap(np.ascontiguousarray(image), columns, rows, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    # Nor do they go beyond what is there, which in floats nothing else stops.
+    # Cubics may exceed the intensities of the image, which nothing else prevents in images of floats.
     return np.clip(turned, image.min(), image.max(), out=turned), inside

@@ -1,4 +1,4 @@
-"""Sparse matches of a pair: a few hundred points found in both images wherever they lie, which tell what dense matching takes for granted."""
+"""Sparse matches of a pair: a few hundred points that are found anywhere in both images. They show whether what dense matching assumes is true."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from stereo_framework.scene import Image, Mask
 
 _FEATURES = 2000
 _LARGEST = 1000
-"""Pixels of the longer side up to which features are looked for; larger images are shrunk."""
+"""Length in pixels of the longer side of the images in which features are looked for; larger images are reduced."""
 
 _RATIO = 0.75
-"""Largest distance of a descriptor to its match, as a share of that to the next best one (Lowe 2004, section 7.1, has 0.8)."""
+"""Largest distance of a descriptor to its match, as a share of the distance to the second best one (0.8 in Lowe 2004, section 7.1)."""
 
 ENOUGH = 20
-"""Sparse matches from which something is concluded."""
+"""Smallest number of sparse matches from which conclusions are drawn."""
 
 _SAME_ROW = 1.5
-"""Pixels that rows of matched points may differ by at most in a rectified pair, at the size that they were found at."""
+"""Largest difference, in pixels, between the rows of matched points of a rectified pair, in the images in which they were found."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparseMatches:
-    """Points found in both images.
+    """Points that were found in both images.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class SparseMatches:
     vertical : ndarray, float32, (n,)
         Row in the match image minus row in the reference image, pixels.
     size : float
-        Pixels of the images for each one of those that the points were found in.
+        By how much the images are larger than those in which the points were found.
     """
 
     disparity: NDArray[np.float32]
@@ -44,39 +44,46 @@ class SparseMatches:
 
     @property
     def vertical_offset(self) -> float | None:
-        """Rows that the points lie apart in the median; None where there are too few of them to tell."""
+        """Median vertical distance of the points in both images, in pixels; None if there are too few of them."""
         return float(np.median(np.abs(self.vertical))) if self.vertical.size >= ENOUGH else None
 
     @cached_property
     def along_rows(self) -> NDArray[np.float32]:
-        """Disparities of the points that lie in one row in both images and have company, pixels, ascending; chance matches have none."""
+        """Disparities, in pixels and ascending, of the points that lie in the same row of both images and have others with similar disparities.
+
+        Chance matches have no such company.
+        """
         found = np.sort(self.disparity[np.abs(self.vertical) <= _SAME_ROW * self.size])
         if found.size < 4:
             return found[:0]
-        # At least two others within a hundredth of the whole spread.
+        # A point has company if at least two others lie within a hundredth of the whole spread.
         near = max(2 * self.size, 0.01 * float(found[-1] - found[0]))
         company = np.searchsorted(found, found + near, "right") - np.searchsorted(found, found - near, "left")
         return found[company > 2]
 
 
 Valid = tuple[Mask | None, Mask | None]
-"""The pixels of the reference and of the match image that hold data; None where all do."""
+"""The pixels of the reference and of the match image that hold data; None if all do."""
 
 
 def sparse_matches(reference: Image, match: Image, valid: Valid = (None, None)) -> SparseMatches:
-    """Match SIFT features of the images, each with the one that has it for its own best, clearly better than the next.
+    """Match SIFT features of the two images. Both features of a match must be each other's best one, and clearly better than the second best.
 
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     valid : (ndarray or None, ndarray or None), bool, (rows, columns)
-        Their pixels that hold data.
+        The pixels of the two images that hold data; None = all.
 
     Returns
     -------
     SparseMatches
-        None where the images show nothing in common; Lowe 2004.
+        Without points if the images have nothing in common.
+
+    Notes
+    -----
+    Lowe 2004.
     """
     import cv2
 

@@ -1,4 +1,4 @@
-"""Figures of curves in panels."""
+"""Figures with curves in one or several panels."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _ASLANT: dict[str, Any] = {"rotation": 25, "rotation_mode": "anchor", "ha": "right"}
 
 _PANEL = (3.1, 2.5)
-"""Inches of a panel with its labels."""
+"""Width and height of a panel with its labels, in inches."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A mean at a value of the horizontal axis; `ends` of its error bar."""
+    """A mean at a value of the horizontal axis; `ends` are those of its error bar."""
 
     x: Any
     y: float
@@ -33,7 +33,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Line:
-    """Points of the same series; `series` are the values of its keys."""
+    """The points of one series; `series` holds the values of its keys."""
 
     series: tuple[Any, ...]
     points: tuple[Mark, ...]
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves on the same axes, in a row and column of the figure; panels with the same `x_label` or `y_label` have the same limits."""
+    """Curves on the same axes, at a row and column of the figure. Panels with the same `x_label` or `y_label` share the limits of that axis."""
 
     row: int
     column: int
@@ -68,12 +68,12 @@ def curves_figure(
     ----------
     panels : sequence of Panel
     names : mapping
-        Name of each series, in the order of the legend; without a legend where there is one series without a name.
+        The name of each series, in the order of the legend. There is no legend if the only series has an empty name.
     legend_title, title, footnote : str
     x_scale, y_scale : str
         ``linear``, ``log`` or, for x, ``category``.
     labels : mapping of str to str, optional
-        Other words for values of the horizontal axis.
+        Labels that replace values of the horizontal axis.
     """
     rows, columns = 1 + max(p.row for p in panels), 1 + max(p.column for p in panels)
     with_legend = list(names.values()) != [""]
@@ -129,7 +129,7 @@ def _draw(axes: Axes, panel: Panel, positions: Positions, looks: Mapping[tuple[A
 
 
 def _aside(panel: Panel, curve: Line, point: Mark, positions: Positions) -> float:
-    """How far from its place a point stands: without lines between them, points of several series would hide each other."""
+    """By how much a point is moved sideways: without lines to join them, points of several series would hide each other."""
     if positions.ordered:
         return 0.0
     there = [c.series for c in panel.curves if any(p.x == point.x for p in c.points)]
@@ -137,7 +137,7 @@ def _aside(panel: Panel, curve: Line, point: Mark, positions: Positions) -> floa
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5, 10, ... or, where these are too few, even steps."""
+    """Powers of ten; if these are too few, 1, 2, 5, 10, ...; and if these are too few as well, even steps."""
     from matplotlib.ticker import LogLocator, MaxNLocator
 
     for locator in (LogLocator(), LogLocator(subs=(1, 2, 5)), MaxNLocator(5)):
@@ -156,7 +156,7 @@ def _xs(panels: Sequence[Panel], label: str) -> list[Any]:
 
 
 def _limits(points: Sequence[Mark], scale: str) -> tuple[float, float]:
-    """Ends of the vertical axis; from 0 where that costs less than half of it."""
+    """The ends of the vertical axis. It begins at 0 if that leaves at most half of it empty."""
     values = [v for p in points for v in (p.y, *(p.ends or ()))]
     if scale == "log":
         values = [v for v in values if v > 0] or [1.0]

@@ -1,8 +1,9 @@
-"""What figures are drawn with: panels and colour bars at screen pixels, without pyplot, so that nothing global is touched and threads
-may draw at the same time.
+"""The parts that figures are drawn with: panels, colour bars and legends whose places are given in screen pixels.
 
-Colours: disparities in viridis, perceptually uniform with rising lightness (nearer is brighter, in grey print too) and
-readable by the colour-blind; errors in a red-blue map, red = too near. Neither map holds the grey of what has no value.
+Figures are made without pyplot, so that nothing global is changed and threads may draw at the same time.
+
+Disparities are drawn in viridis, which is perceptually uniform with rising lightness (nearer is brighter, also in grey print) and readable by the
+colour-blind. Errors are drawn in a red-blue colour map, red = too near. Neither of them contains the grey of pixels without a value.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.figures._shown import new_figure
+from stereo_framework.figures.colours import LARGEST_ERROR, eight_bits
 from stereo_framework.scene import Disparity, Image
 
 if TYPE_CHECKING:
@@ -28,23 +30,20 @@ FONT = 9.0
 _NO_VALUE = "0.7"
 """Grey of pixels without a value in colour-coded figures."""
 
-LARGEST_ERROR = 4.0
-"""Pixels at the ends of the error colours: one fixed scale, so that figures can be compared."""
-
 _WIDEST = 1800
-"""Screen pixels of a row of panels."""
+"""Largest width of a row of panels, in screen pixels."""
 
 _DPI = 128
-"""A power of two: sizes in inches then give whole screen pixels again without rounding, and images stay sharp."""
+"""A power of two, so that sizes in inches convert back to whole screen pixels without rounding, and images stay sharp."""
 
 
 def check_image(image: Image, *maps: tuple[str, NDArray]) -> None:
-    """Refuse maps of another size than the image's, grey or in colour."""
+    """Refuse maps that differ in size from the image, which may be grey or in colour."""
     check_shapes(("image", image[..., 0] if image.ndim == 3 else image), *maps)
 
 
 def check_shapes(*maps: tuple[str, NDArray]) -> None:
-    """Refuse maps of different size; each comes with its name for the message."""
+    """Refuse maps of different sizes. Each map is given with its name, for the message."""
     first, reference = maps[0]
     for name, values in maps:
         if values.ndim != 2:
@@ -55,7 +54,7 @@ def check_shapes(*maps: tuple[str, NDArray]) -> None:
 
 
 class Sheet:
-    """A figure of so many screen pixels, on which everything has its place in pixels, y upwards.
+    """A figure of a given size in screen pixels, on which parts are placed at pixel coordinates, with y upwards.
 
     Parameters
     ----------
@@ -68,15 +67,15 @@ class Sheet:
         self.width, self.height = width, height
 
     def axes_at(self, x: float, y: float, width: float, height: float) -> Axes:
-        """Axes at a place."""
+        """New axes at a place."""
         return self.figure.add_axes((x / self.width, y / self.height, width / self.width, height / self.height))
 
     def text_at(self, x: float, y: float, text: str, **look: Any) -> Text:
-        """A text whose middle is at x."""
+        """A text that is centred at x."""
         return self.figure.text(x / self.width, y / self.height, text, ha="center", **look)
 
     def panel_at(self, x: int, y: int, width: int, height: int, title: str = "") -> Axes:
-        """A framed panel for an image, with a title above that is shortened in its middle where the panel is too narrow."""
+        """A framed panel for an image, with a title above, which is shortened in its middle if the panel is too narrow."""
         axes = self.axes_at(x, y, width, height)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(linewidth=0.5, color="0.5")
@@ -93,14 +92,14 @@ class Sheet:
         extend: str = "both",
         orientation: Literal["vertical", "horizontal"] = "horizontal",
     ) -> None:
-        """The scale of a picture's colours; it ends in arrows where values go beyond."""
+        """The colour scale of a picture. `extend` says at which ends it has arrows, because values go beyond."""
         bar = self.figure.colorbar(picture, cax=axes, orientation=orientation, extend=extend, extendfrac=0.03)
         bar.set_label(label, fontsize=FONT)
         bar.ax.tick_params(labelsize=FONT)
         bar.outline.set_linewidth(0.5)
 
     def title_line(self, title: str, height: int) -> None:
-        """A line over everything, in the middle of the top `height` pixels; a $ in a scene's name is not a formula."""
+        """A title line at the top, centred in the uppermost `height` pixels. A $ in the name of a scene does not begin a formula."""
         text = self.text_at(self.width / 2, self.height - height / 2, title, va="center", fontsize=FONT + 2, parse_math=False)
         self._shorten(text, self.width)
 
@@ -111,14 +110,14 @@ class Sheet:
         anchor: tuple[float, float],
         colour: str | tuple[float, float, float] = _NO_VALUE,
     ) -> None:
-        """What a colour means that stands for no value."""
+        """A legend for a colour that stands for missing values."""
         from matplotlib.patches import Patch
 
         patch = Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=text)
         self.figure.legend(handles=[patch], loc=place, bbox_to_anchor=anchor, frameon=False, fontsize=FONT, handlelength=1.4)
 
     def holes_legend(self, maps: Sequence[Disparity], truth: Disparity | None, bottom: int) -> None:
-        """What grey means, at the left below the panels, whose lower end is `bottom`; nothing when no pixel is grey."""
+        """A legend that explains grey, at the left below the panels, whose lower end is `bottom`; none if no pixel is grey."""
         holes = (
             "no estimate" * (not all(np.isfinite(values).all() for values in maps)),
             "truth unknown" * (truth is not None and not np.isfinite(truth).all()),
@@ -127,7 +126,7 @@ class Sheet:
             self.legend(" or\n".join(filter(None, holes)), "upper left", (0.0, bottom / self.height))
 
     def _shorten(self, text: Text, width: float) -> None:
-        """Cut out of the middle of a text until it fits: names of runs differ at their ends."""
+        """Shorten a text in its middle until it fits, since the names of runs often differ at their ends."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         renderer = FigureCanvasAgg(self.figure).get_renderer()
@@ -139,9 +138,9 @@ class Sheet:
 
 
 def panel_size(shape: tuple[int, ...], panels: int) -> tuple[int, int]:
-    """Width and height in screen pixels of the panel of an image of this shape when so many panels stand side by side.
+    """Width and height, in screen pixels, of the panel for an image of this shape if so many panels stand side by side.
 
-    Whole multiples of the image stay sharp; four panels of the usual 320 to 450 columns make a picture 1300 to 1800 wide.
+    Images are enlarged by whole factors, so that they stay sharp; four panels with the usual 320 to 450 columns make a picture 1300 to 1800 pixels wide.
     """
     rows, columns = shape[:2]
     room = _WIDEST // panels
@@ -149,27 +148,22 @@ def panel_size(shape: tuple[int, ...], panels: int) -> tuple[int, int]:
     return width, max(1, round(rows * width / columns))
 
 
-def eight_bits(image: Image) -> NDArray[np.uint8]:
-    """An image with intensities 0..255 as 8 bits."""
-    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
-
-
 def draw_image(axes: Axes, image: Image) -> None:
-    """An image with intensities 0..255, grey or RGB."""
+    """Draw an image with intensities 0..255, grey or RGB."""
     axes.imshow(eight_bits(image), cmap="gray", vmin=0, vmax=255, aspect="auto")
 
 
 def draw_disparity(axes: Axes, disparity: Disparity, shown: tuple[float, float]) -> AxesImage:
-    """Disparities in colours that end at `shown`."""
+    """Draw disparities in colours whose scale ends at `shown`."""
     low, high = map(float, shown)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise ParameterError(f"shown: {low:g}..{high:g} is no range of disparities; expected (minimum, maximum) in pixels")
-    # A range of one value would show all that lies above it like the value itself.
+        raise ParameterError(f"shown: {low:g}..{high:g} is not a range of disparities; expected (minimum, maximum) in pixels")
+    # With a range of a single value, everything above it would look like the value itself.
     return _draw(axes, disparity, "viridis", low, high if high > low else low + 1)
 
 
 def draw_difference(axes: Axes, disparity: Disparity, base: Disparity) -> AxesImage:
-    """Disparity minus base in the colours of errors."""
+    """Draw disparity minus base in the colours of errors."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity has no value either
         difference = disparity - base
     return _draw(axes, difference, "RdBu_r", -LARGEST_ERROR, LARGEST_ERROR)
@@ -184,7 +178,7 @@ def _draw(axes: Axes, values: NDArray, colours: str, low: float, high: float) ->
 
 
 def beyond(maps: Sequence[Disparity], shown: tuple[float, float]) -> str:
-    """At which ends of the colours a map goes beyond, in matplotlib's words."""
+    """At which ends of the colour scale maps have values beyond it, in the words of matplotlib."""
     finite = np.concatenate([values[np.isfinite(values)] for values in maps])
     below, above = bool((finite < shown[0]).any()), bool((finite > shown[1]).any())
     return ("neither", "min", "max", "both")[below + 2 * above]

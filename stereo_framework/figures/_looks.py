@@ -1,6 +1,6 @@
-"""What curves and charts look like, legible in print: colours for the colour-blind, and markers and line styles that tell curves apart in grey.
+"""The look of curves and charts: colours that the colour-blind can distinguish, and markers and line styles that distinguish curves in grey print.
 
-Figures are built without pyplot, so that nothing global is touched.
+Figures are made without pyplot, so that nothing global is changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's, without the yellow, which is too light for lines."""
+"""The palette of Okabe and Ito without its yellow, which is too light for lines."""
 
 _MARKERS = "os^DvPX*"
 _STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
@@ -31,10 +31,10 @@ _MOST_LINES = len(_COLOURS) * len(_STYLES)
 SMALL = 7.0
 LARGE = 11.0
 CHARACTER = 0.07
-"""Inches of a character of the ticks and the legend, on average."""
+"""Average width of a character in ticks and legends, in inches."""
 
 LINE = 0.2
-"""Inches from a line of the legend to the next."""
+"""Distance from one line of a legend to the next, in inches."""
 
 PARTS = (
     *("#08519c", "#4292c6", "#9ecae1"),  # blues
@@ -42,17 +42,17 @@ PARTS = (
     *("#252525", "#737373", "#bdbdbd"),  # greys
     *("#54278f", "#807dba", "#bcbddc"),  # purples
 )
-"""Colours of areas in threes of falling darkness, for measures of one kind: the HCI metrics of edges are blue, those of planes orange, those of
-structures grey. The colour-blind tell these hues apart, and grey print the shades."""
+"""Colours of areas, in groups of three from dark to light for measures of one kind: the HCI metrics of edges are blue, those of planes orange, those of
+structures grey. The colour-blind can distinguish the hues, and the shades remain different in grey print."""
 
 NO_SCORE = "no score: as the worst"
 _MISSING: Mapping[str, Any] = {"color": "black", "marker": "x", "markersize": 8, "linestyle": "none"}
 
 
 def styles(series: Sequence[tuple[Any, ...]], *, joined: bool) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Colour and marker by the first key of a series, line and filling by the others, where there are enough of them."""
+    """The look of each series: its first key decides colour and marker, the other keys line style and filling, as long as there are enough of them."""
     first = list(dict.fromkeys(one[:1] for one in series))
-    # What has no further keys gets the plain line.
+    # A series without further keys gets the plain line.
     rest = sorted(dict.fromkeys(one[1:] for one in series), key=lambda keys: any(v != NOT_APPLICABLE for v in keys))
     by_key = 1 < len(rest) <= len(_STYLES) and len(first) <= len(_COLOURS)
     found = {}
@@ -71,33 +71,33 @@ def styles(series: Sequence[tuple[Any, ...]], *, joined: bool) -> dict[tuple[Any
 
 
 def handle(style: Mapping[str, Any], name: str) -> Any:
-    """What a legend shows of a curve."""
+    """The entry of a curve in a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=name, **style)
 
 
 def of_method(index: int) -> str:
-    """The name, in an SVG file, of what a chart shows of one method: pages find it there, to hide it or to set it off."""
+    """The id, in an SVG file, of the parts of a chart that show one method. Pages use it to hide or highlight them."""
     return f"method-{index}"
 
 
 def mark_missing(
     axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], gid: str | None = None
 ) -> None:
-    """A cross where a line goes through the place of a score that is missing."""
+    """Draw a cross where a line passes through the place of a missing score."""
     missing = np.isnan(values)
     if missing.any():  # an empty line would spoil the layout
         axes.plot(x[missing], y[missing], clip_on=False, zorder=4, gid=gid, **_MISSING)
 
 
 def method_lines(found: Standings, labels: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Any]]:
-    """The look of the line of each method, and what the legend shows of them and of the crosses of missing scores.
+    """The look of the line of each method, and the entries of the legend for these lines and for the crosses of missing scores.
 
     Raises
     ------
     ParameterError
-        More methods than lines can be told apart.
+        There are more methods than lines that can be told apart.
     """
     if len(found.methods) > _MOST_LINES:
         raise ParameterError(
@@ -109,21 +109,21 @@ def method_lines(found: Standings, labels: Mapping[str, str]) -> tuple[list[dict
 
 
 def longest(texts: Iterable[str]) -> float:
-    """Inches of the longest of some texts."""
+    """Width of the longest of some texts, in inches."""
     return CHARACTER * max(map(len, texts))
 
 
 def new_chart(inside: float, beside: float, height: float, title: str = "", footnote: str = "") -> Figure:
-    """An empty figure with the frame that all charts share: a title above the panels, small print below everything.
+    """An empty figure with the layout that all charts share: a title above the panels, and a footnote in small print at the bottom.
 
     Parameters
     ----------
     inside, beside : float
-        Inches of the panels' width, over which the title stands, and of the legend beside them.
+        Width of the panels, above which the title stands, and width of the legend beside them, in inches.
     height : float
-        Inches without the title.
+        Height without the title, in inches.
     title, footnote : str
-        Folded where they are too long; nothing where they are empty.
+        They are broken into lines if they are too long, and left out if they are empty.
     """
     width, title = inside + beside, _folded(title, inside, LARGE)
     size = width, height + 0.25 * len(title.splitlines())
@@ -140,7 +140,7 @@ def _folded(text: str, inches: float, size: float) -> str:
 
 
 def legend_beside(figure: Figure, handles: Sequence[Any], title: str = "") -> None:
-    """A legend at the right of all panels."""
+    """Draw a legend to the right of all panels."""
     legend = figure.legend(
         handles=handles, loc="outside right upper", frameon=False, fontsize=FONT, title=title, handlelength=3.2
     )

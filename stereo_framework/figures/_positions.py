@@ -1,4 +1,4 @@
-"""Where the values of an axis stand: numbers to scale or side by side, null as "none" at the right end."""
+"""The positions of values on an axis: numbers to scale or side by side, and null as "none" at the right end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stereo_framework.errors import ParameterError
 from stereo_framework.tables.values import is_number, word
 
 _GAP = 0.18
-"""Distance of "none" from the last number, of the width of the axis."""
+"""Distance of "none" from the last number, as a share of the width of the axis."""
 
 
 class Positions:
@@ -22,14 +22,14 @@ class Positions:
     values : iterable
         Numbers, texts, booleans, None.
     scale : str
-        ``linear``, ``log`` or ``category``; values that are not numbers make it a category in any case.
+        ``linear``, ``log`` or ``category``. If some values are not numbers, it is a category in any case.
     labels : mapping of str to str
-        Other words for values.
+        Labels that replace values.
 
     Raises
     ------
     ParameterError
-        A logarithmic scale and a number that is not above 0.
+        The scale is logarithmic and a number is not above 0.
     """
 
     def __init__(self, values: Iterable[Any], scale: str, labels: Mapping[str, str]):
@@ -37,7 +37,7 @@ class Positions:
         numbers: list[Any] = sorted(v for v in different if is_number(v))
         names = [v for v in different if v is not None and not is_number(v)]
         self.ordered = not names
-        """Whether neighbours belong together, so that a line may join them."""
+        """Whether the values have an order, so that a line may join neighbours."""
         self.log = scale == "log" and self.ordered
         if self.log and numbers and numbers[0] <= 0:
             raise ParameterError(f"x_scale: log: {numbers[0]:g} is not above 0")
@@ -49,7 +49,7 @@ class Positions:
         to_scale = self.ordered and scale != "category"
         width = (high - low) if to_scale and high > low else 1.0
         self.none: float | None = None
-        """Position between the last number and "none", where a scale ends."""
+        """Position between the last number and "none", where the scale ends; None if there is no such place."""
         if None in different:
             distance = _GAP * width if to_scale and high > low else 1.0
             found[None] = high + distance if found else 0.0
@@ -65,13 +65,13 @@ class Positions:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """Place and text of every value, from left to right."""
+        """The position and text of every value, from left to right."""
         return sorted((place, self._texts[value]) for value, place in self._found.items())
 
     def ticks_that_fit(self, characters: float) -> list[tuple[float, str]]:
-        """Those of the ticks whose texts do not touch on an axis that is so many characters wide.
+        """The ticks that can be labelled without texts touching on an axis that is so many characters wide.
 
-        Of texts in an order some are left out, every second or third of evenly spaced ones; the last two stay. Names are never
+        Of values in an order some are left out: of evenly spaced ones, all but every second or third; the last two always stay. Names are never
         left out.
         """
         if not self.ordered or not self._fits_not(self.ticks, characters):
@@ -93,5 +93,5 @@ class Positions:
         return any((b - a) * scale < (len(s) + len(t) + 1) / 2 for (a, s), (b, t) in itertools.pairwise(ticks))
 
     def are_crowded(self, characters: float) -> bool:
-        """Whether names touch, so that they must stand aslant."""
+        """Whether names would touch, so that they must be written at an angle."""
         return not self.ordered and self._fits_not(self.ticks, characters)

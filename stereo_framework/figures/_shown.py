@@ -1,4 +1,4 @@
-"""Figures that a notebook shows by themselves, whatever it is set to: those with photographs as JPEG, which is a tenth of their PNG, charts as PNG."""
+"""Figures that notebooks display by themselves, whatever their settings: figures with photographs as JPEG, a tenth the size of PNG, and charts as PNG."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def new_figure(*, photographs: bool, **options: Any) -> Figure:
-    """An empty figure without pyplot.
+    """An empty figure, made without pyplot.
 
     Parameters
     ----------
     photographs : bool
-        Whether pictures will stand in it, not lines alone.
+        Whether it will contain photographs, and not only lines.
     **options
-        Of matplotlib's ``Figure``.
+        Options of matplotlib's ``Figure``.
     """
     figure: Figure = _kinds()[photographs](**options)
     return figure
@@ -26,7 +26,7 @@ def new_figure(*, photographs: bool, **options: Any) -> Figure:
 
 @functools.cache
 def _kinds() -> tuple[Any, Any]:
-    # On use: matplotlib loads slowly.
+    # Imported on use, because matplotlib loads slowly.
     from matplotlib.figure import Figure
 
     class Chart(Figure):

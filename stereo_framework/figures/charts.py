@@ -1,4 +1,4 @@
-"""The charts for choosing among methods, by the names that the ``report`` of a script has for them."""
+"""The charts that help to choose among methods, by the names that the ``report`` of a script uses for them."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ CHART_FIGURES: Mapping[str, Callable[[Chart, Standings], Figure]] = {
 }
 """The function that draws each kind of `script.report.CHARTS`.
 
-All take a `Chart`, of which each uses what concerns it, and the standings of its measures; `saving.save_figure` writes what they return.
+Each function takes a `Chart`, of which it uses the parts that concern it, and the standings in its measures; `saving.save_figure` writes the result.
 """

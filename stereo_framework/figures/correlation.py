@@ -1,4 +1,4 @@
-"""How far measures say the same: r^2 of linear fits between every two, as a table with colours."""
+"""How far measures agree: a coloured table of r^2 of the linear fits between every two measures."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CELL = (0.55, 0.3)
-"""Inches."""
+"""Width and height of a cell, in inches."""
 
 
 def correlation_figure(chart: Chart, found: Standings) -> Figure:
-    """r^2 of the linear fit between every two measures over all pairs of scene and method, with a colour for every cell.
+    """Draw r^2 of the linear fit between every two measures, over all pairs of scene and method, as a table with a colour for every cell.
 
     Notes
     -----
@@ -60,7 +60,7 @@ def correlation_figure(chart: Chart, found: Standings) -> Figure:
 
 
 def told_counts(counts: NDArray[np.int64]) -> str:
-    """Of how many pairs of scene and method the fits are."""
+    """A text that says over how many pairs of scene and method the fits were made."""
     off = counts[~np.eye(len(counts), dtype=bool)]
     if not off.size:
         return ""

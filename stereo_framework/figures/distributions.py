@@ -20,9 +20,9 @@ def distributions_figure(panels: Mapping[str, Mapping[str, NDArray]], bin_width:
     Parameters
     ----------
     panels : mapping of str to mapping of str to ndarray
-        By quantity with its unit, such as ``"error (px)"``, and by what the curve shows; arrays of any shape, what is not finite is left out.
+        By the quantity with its unit, such as ``"error (px)"``, and by the name of the curve. Arrays may have any shape; values that are not finite are left out.
     bin_width : float
-        In the quantity's unit; bins are centred on its multiples.
+        Width of the bins in the unit of the quantity. Bins are centred on its multiples.
     title : str
 
     Notes

@@ -1,6 +1,6 @@
-"""Pictures of the HCI metrics' subsets, and of what every pixel contributes to a metric, drawn over the dimmed reference image.
+"""Pictures of the subsets of the HCI metrics, and of the contribution of every pixel to a metric, over the dimmed reference image.
 
-Subsets in the manner of figure 3 of Honauer et al. 2015, metrics in that of its figures 2, 4 and 5.
+Subsets are drawn in the manner of figure 3 of Honauer et al. 2015, and metrics in that of its figures 2, 4 and 5.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _EDGE, _FOREGROUND, _BACKGROUND, _NEIGHBOURHOOD = (20, 20, 20), (213, 94, 0), (86, 180, 233), (90, 90, 90)
-"""RGB; orange and blue of Okabe and Ito's palette, which the colour-blind tell apart; a grey that no structure has."""
+"""RGB: the orange and the blue of Okabe and Ito's palette, which the colour-blind can distinguish, and a grey that no structure has."""
 
 _GOOD, _BAD = (170, 205, 220), (200, 30, 30)
-"""RGB of pixels that a share does not count and counts."""
+"""RGB of pixels in metrics that are shares: those that are right, and those that count as wrong."""
 
 _SHOWN: Mapping[str, float] = {
     "hci_fuzziness": 20.0,
@@ -35,22 +35,22 @@ _SHOWN: Mapping[str, float] = {
     "hci_porosity": 3.0,
     "hci_fragmentation": 1.0,
 }
-"""Values at the end of the colours: fixed, so that pictures of different maps can be compared. Metrics that are not here count pixels."""
+"""Values at the end of the colour scale, which are fixed so that pictures of different maps can be compared. All other metrics count pixels."""
 
 _COLOURS = "inferno_r"
 _PANEL = 900
-"""Screen pixels of a panel's longer side, at most; smaller images are enlarged by whole numbers while they fit."""
+"""Largest length of a panel's longer side, in screen pixels. Smaller images are enlarged by whole factors as long as they fit."""
 
 
 def subsets_figure(image: Image, subsets: Subsets, title: str = "") -> Figure:
-    """Where the metrics are measured: discontinuities with their bands, planes, and fine structures, side by side.
+    """The pixels on which the metrics are measured, side by side: discontinuities with their bands, planes, and fine structures.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image, intensities 0..255.
     subsets : Subsets
-        Drawn where they are evaluated; every plane and every structure has a colour of its own.
+        They are drawn where they are evaluated. Every plane and every structure has a colour of its own.
     title : str
 
     Raises
@@ -83,17 +83,17 @@ def subsets_figure(image: Image, subsets: Subsets, title: str = "") -> Figure:
 def metrics_figure(
     image: Image, scores: Mapping[str, Score], title: str = "", largest: Mapping[str, float] | None = None
 ) -> Figure:
-    """What every pixel contributes to metrics, three in a row; of all nine, the rows are edges, planes and structures.
+    """The contribution of every pixel to metrics, with three metrics in a row; for all nine, the rows are edges, planes and structures.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image, intensities 0..255.
     scores : mapping of str to Score
-        What metrics returned, by their names in `HCI_METRICS`.
+        The scores that metrics returned, by their names in `HCI_METRICS`.
     title : str
     largest : mapping of str to float, optional
-        By metric, the value at the end of the colours in its unit; the bar ends in an arrow where the picture goes beyond.
+        The value at the end of the colour scale, by metric and in its unit. The colour bar ends in an arrow if the picture goes beyond it.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tupl
     if scale >= 1:
         scale = int(scale)
     width, height = max(round(columns * scale), 1), max(round(rows * scale), 1)
-    # A narrow image still has titles and bars.
+    # Titles and bars need room even if the image is narrow.
     room, gap, above, below = max(width, 420), 14, 30, 74
     top, down = 40 if title else 6, -(-count // across)
     sheet = Sheet(gap + across * (room + gap), top + down * (above + height + below))
@@ -144,7 +144,7 @@ def _panels(shape: tuple[int, ...], count: int, across: int, title: str) -> tupl
 
 
 def _show(axes: Axes, rgb: NDArray[np.uint8], title: str) -> None:
-    # Averaging keeps thin lines of images that are shrunk.
+    # Averaging keeps thin lines visible in images that are reduced.
     box = axes.get_window_extent()
     width, height = round(box.width), round(box.height)
     shrunk = width < rgb.shape[1]
@@ -203,7 +203,7 @@ def _labelled(rgb: NDArray[np.uint8], labels: NDArray[np.int32], strength: float
 
 
 def _colour(label: int) -> tuple[int, ...]:
-    """Colours of which successive ones differ most: steps of the golden section around the circle of hues."""
+    """A colour for a label. Successive labels get very different colours, by steps of the golden section around the circle of hues."""
     from matplotlib.colors import hsv_to_rgb
 
     return tuple(int(v) for v in 255 * hsv_to_rgb(((0.58 + 0.618034 * label) % 1, 0.85, 0.85 - 0.2 * (label % 2))))

@@ -1,4 +1,4 @@
-"""Histograms of the scores of all methods on all scenes, which put a single one into context."""
+"""Histograms of the scores of all methods on all scenes, in which the scores of a single method are marked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ACROSS = 3
 _PANEL = (2.7, 1.75)
-"""Inches."""
+"""Width and height of a panel, in inches."""
 
 _BINS = 12
 _MARK = "#d55e00"
@@ -34,16 +34,17 @@ def histogram_figure(chart: Chart, found: Standings, *, every: bool = False) -> 
     chart : Chart
     found : Standings
     every : bool
-        Mark the scores of all methods: pages show one of them at a time.
+        Mark the scores of all methods. Pages need this, since they show one method at a time.
 
     Raises
     ------
     ParameterError
-        No such method.
+        There is no such method.
 
     Notes
     -----
-    Honauer et al. 2015, Figure 12. Every pair of scene and method counts once. Bins are of equal width, from 0 where that lies near.
+    Honauer et al. 2015, Figure 12. Every pair of scene and method counts once. Bins have equal widths, and begin at 0 if
+    that is near.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -86,7 +87,7 @@ def histogram_figure(chart: Chart, found: Standings, *, every: bool = False) -> 
 
 
 def bin_edges(values: NDArray[np.float64]) -> list[float]:
-    """Edges of equal bins over values, from 0 unless that leaves most of the range empty."""
+    """The edges of equal bins over values, beginning at 0 unless that would leave most of the range empty."""
     low, high = float(values.min()), float(values.max())
     if 0 < low <= high / 2:
         low = 0.0

@@ -1,4 +1,4 @@
-"""What notebooks show of scenes, matches, results, methods and protocols: pictures and tables in HTML, and figures."""
+"""What notebooks display for scenes, matches, results, methods and protocols: pictures and tables in HTML, and figures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image, eight_bits
-from stereo_framework.figures.layers import disparity_colours
-from stereo_framework.figures.pictures import overview_figure
+from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image
+from stereo_framework.figures.colours import disparity_colours, eight_bits
+from stereo_framework.figures.disparity_figures import overview_figure
+from stereo_framework.figures.picture_files import shown_range
 from stereo_framework.figures.plots import plot_figure
-from stereo_framework.figures.result_pictures import shown_range
 from stereo_framework.io.images import encode_jpeg, encode_png
 from stereo_framework.parameters import describe, spelled
 from stereo_framework.scene import Disparity, Scene
@@ -35,34 +35,34 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDEST = 960
-"""Screen pixels of a row of pictures."""
+"""Width of a row of pictures, in screen pixels."""
 
 _ACROSS = 4
 """Pictures in a row."""
 
 _THUMBNAIL = 300
-"""Screen pixels of a picture in HTML."""
+"""Width of a picture in HTML, in screen pixels."""
 
 _MOST_ROWS = 50
-"""Results in a table; of more the first are shown."""
+"""Largest number of results in a table; further ones are left out."""
 
 
 # --- figures ------------------------------------------------------------------------------------------------------------
 
 
 def show(*things: Any, disparities: tuple[float, float] | None = None, **named: Any) -> Figure:
-    """Pictures side by side: scenes, matches, results, maps and images.
+    """Show pictures side by side: of scenes, matches, results, maps and images.
 
     Parameters
     ----------
     *things : Scene, Match, Result, or ndarray
-        A scene shows its reference image; what has a disparity map, or is one (floats of two dimensions), the map; other arrays are images,
-        uint8 or bool, ``(rows, columns)`` or ``(rows, columns, 3)``, intensities 0..255.
+        For a scene its reference image is shown; for a match or result, or an array of floats with two dimensions, the disparity map. Other arrays
+        are images: uint8 or bool, ``(rows, columns)`` or ``(rows, columns, 3)``, intensities 0..255.
     disparities : (float, float), optional
-        Disparities in pixels at the ends of the colours, which all maps share. Default: the search range of the first that has one, else the
-        smallest and largest that are shown.
+        Disparities in pixels at the ends of the colour scale, which all maps share. Default: the search range of the first thing that has one,
+        otherwise the smallest and the largest disparity that are shown.
     **named
-        More of them, under titles.
+        Further things, under their names as titles.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
     Raises
     ------
     ParameterError
-        Nothing to show, or something without a picture.
+        There is nothing to show, or something has no picture.
 
     Examples
     --------
@@ -109,13 +109,13 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
 
 
 def scene_figure(scene: Scene) -> Figure:
-    """The images that are matched and, where it is known, the truth."""
+    """The two images that are matched and, if it is known, the truth."""
     truth = {} if scene.truth is None else {"truth": scene.truth}
     return show(scene, match=scene.match, disparities=_range(scene), **truth)
 
 
 def match_figure(match: Match, scene: Scene | None = None) -> Figure:
-    """A map alone or, of a scene, between image, truth and error."""
+    """The map of a match alone or, if the scene is given, together with image, truth and error."""
     if scene is None:
         return show(disparity=match.disparity, disparities=_range(match))
     return overview_figure(scene.reference, match.disparity, shown_range(match.disparity, scene), scene.truth, scene.name)
@@ -139,7 +139,7 @@ def _some(keys: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _name(thing: Any) -> str:
-    """What stands above a thing unless it is told."""
+    """The default title of a thing."""
     for attribute in ("method", "name"):
         if isinstance(name := getattr(thing, attribute, None), str):
             return name
@@ -147,7 +147,7 @@ def _name(thing: Any) -> str:
 
 
 def _picture(title: str, thing: Any) -> tuple[NDArray, bool]:
-    """What is drawn of a thing, and whether it is a map of disparities."""
+    """The array that is drawn for a thing, and whether it is a disparity map."""
     if isinstance(thing, Scene):
         return thing.reference, False
     found = getattr(thing, "disparity", thing)
@@ -178,7 +178,7 @@ def _height(array: NDArray, width: int) -> int:
 
 @functools.singledispatch
 def html(thing: Any) -> str:
-    """What a notebook shows of an object."""
+    """The HTML that a notebook displays for an object."""
     return f"<pre>{_text(repr(thing))}</pre>"
 
 
@@ -250,7 +250,7 @@ def _(protocol: Protocol) -> str:
 
 
 def matched_html(name: str, scene: Scene, method: str, match: Match, ends: tuple[float, float], warnings: Sequence[str]) -> str:
-    """What a notebook shows of the everyday match of two images; `ends` of the colours."""
+    """The HTML that a notebook displays for a `Matched`; `ends` are those of the colour scale."""
     pictures = _image_tag(name, scene.reference) + _map_tag("disparity", match.disparity, ends)
     return _titled(f"{name}, {method}", [f"search {match.search}", *_about(match)], pictures, warnings)
 
@@ -276,7 +276,7 @@ def _table(table: Table) -> str:
 
 
 def _rows(header: Sequence[str], rows: Iterable[Sequence[str]], plain: int | None = None) -> str:
-    """A table; cells from the column `plain` on are HTML already."""
+    """An HTML table. The cells from the column `plain` on are HTML already."""
     head = "".join(f"<th>{_text(name)}</th>" for name in header)
     body = "".join(
         f"<tr>{''.join(f'<td>{cell if plain is not None and i >= plain else _text(cell)}</td>' for i, cell in enumerate(row))}</tr>"
@@ -295,12 +295,12 @@ def _image_tag(title: str, image: NDArray) -> str:
 
 
 def _map_tag(title: str, values: NDArray, ends: tuple[float, float]) -> str:
-    """A map in colours, whose ends its title tells."""
+    """A map in colours, with the ends of the colour scale in its title."""
     return _tag(f"{title}, {ends[0]:.3g}..{ends[1]:.3g}", "png", encode_png(disparity_colours(_thinned(values), ends)))
 
 
 def _thinned(array: NDArray) -> NDArray:
-    """Every so many pixels of a large image."""
+    """A large image reduced by leaving out rows and columns."""
     every = max(1, round(array.shape[1] / _THUMBNAIL))
     return np.ascontiguousarray(array[::every, ::every])
 

@@ -1,4 +1,4 @@
-"""Parallel coordinates: every method a line through all measures, each on an axis with its own unit."""
+"""Parallel coordinates: every method is a line through all measures, each of which has an axis with its own unit."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def parallel_coordinates_figure(chart: Chart, found: Standings) -> Figure:
     Raises
     ------
     ParameterError
-        More methods than lines can be told apart.
+        There are more methods than lines that can be told apart.
 
     Notes
     -----
-    Honauer et al. 2015, Figure 10. Scores are means over the scenes. Every axis begins at the perfect score and ends at the worst method's, which are
-    written there in the measure's unit; `standings` tells what they are.
+    Honauer et al. 2015, Figure 10. Scores are means over the scenes. Every axis begins at the perfect score and ends at that of the worst
+    method, and both are written there in the unit of the measure; `standings` explains them.
     """
     looks, handles = method_lines(found, chart.labels)
     symbols = [measure_symbol(name, chart.labels) for name in found.measures]

@@ -1,4 +1,4 @@
-"""Plots of results as the ``report`` of a script describes them."""
+"""Plots of results, as the ``report`` of a script describes them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from stereo_framework.sweep import Result
 
 _MOST_ACROSS = 3
-"""Panels side by side, where one key makes them."""
+"""Largest number of panels side by side if one key makes the panels."""
 
 
 def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
-    """Draw a plot; what is neither its axis, series nor panels is averaged, and the footnote says so.
+    """Draw a plot. Results are averaged over everything that is neither axis, series nor panel of the plot, and the footnote says so.
 
     Parameters
     ----------
     plot : Plot
     results : sequence of Result
-        Of one protocol; those that have nothing to show are left out.
+        Results of one protocol. Those that have nothing to show are left out.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
     Raises
     ------
     ParameterError
-        No result has what is to be shown, or as `means`.
+        No result has what the plot shows; or as in `means`.
     """
     results = [r for r in results if _x_key(plot, r)]
     if not results:
@@ -92,14 +92,14 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
 
 
 def _x_key(plot: Plot, result: Result) -> str | None:
-    """What the horizontal axis shows of a result: the first of its keys that was swept or, with none swept, that is there."""
+    """The key that the horizontal axis shows for a result: the first one that was swept or, if none was, the first one that the result has."""
     swept = [key for key in plot.x if key in result.axes]
     there = [key for key in plot.x if key == STATISTIC or setting(result, key) != NOT_APPLICABLE]
     return next(iter((*swept, *there)), None)
 
 
 def _place(plot: Plot, panel: tuple[Any, ...], panels: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
-    """Row and column of a panel."""
+    """The row and column of a panel."""
     if len(plot.panels) == 2:
         row, column = (list(dict.fromkeys(one[i] for one in panels)).index(panel[i]) for i in (0, 1))
         return row, column
@@ -109,7 +109,7 @@ def _place(plot: Plot, panel: tuple[Any, ...], panels: Sequence[tuple[Any, ...]]
 
 
 def _y_label(plot: Plot, panel: tuple[Any, ...]) -> str:
-    """The statistic of a panel with its unit, or what several have in common."""
+    """The statistic of a panel with its unit, or the metric that several statistics have in common."""
     named = dict(zip(plot.panels, panel, strict=True))
     shown = [named[STATISTIC]] if STATISTIC in named else plot.y
     if len(shown) == 1:

@@ -10,6 +10,7 @@ import numpy as np
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, prediction_error
 from stereo_framework.figures._drawing import FONT, Sheet, draw_image, panel_size
+from stereo_framework.figures.colours import rgb
 from stereo_framework.scene import Image
 
 if TYPE_CHECKING:
@@ -19,21 +20,21 @@ if TYPE_CHECKING:
 def prediction_figure(
     predictions: Mapping[str, tuple[Prediction, Image]], errors: Mapping[str, float] | None = None, title: str = ""
 ) -> Figure:
-    """A column for every predicted frame: the real image, below it the predicted one, below that the prediction error.
+    """Draw a column for every predicted frame: the real image, the predicted one below it, and the prediction error below that.
 
     Parameters
     ----------
     predictions : mapping of str to (Prediction, image)
-        By the names that stand above the columns (near, middle, match, far): what was predicted, and the real image that it
-        stands for, uint8 or float32 of the same shape.
+        The predicted image and the real image to compare it with, uint8 or float32 of the same shape, by the name that stands above their column (near,
+        middle, match, far).
     errors : mapping of str to float, optional
-        By the same names, RMS errors in grey levels as a protocol counts them. Default: plain ones over visible pixels.
+        RMS errors in grey levels by the same names, as a protocol counts them. Default: plain RMS errors over visible pixels.
     title : str
 
     Raises
     ------
     ParameterError
-        No prediction.
+        There is no prediction.
 
     Notes
     -----
@@ -44,7 +45,7 @@ def prediction_figure(
     if errors is None:
         errors = {name: prediction_error(prediction, real) for name, (prediction, real) in predictions.items()}
     shape = next(iter(predictions.values()))[0].visible.shape
-    # One or two frames do not fill the whole width.
+    # One or two frames are not enlarged to fill the whole width.
     width, height = panel_size(shape, max(len(predictions), 3))
     left, gap, bottom, top = 40, 12, 92, 72 if title else 36
     sheet = Sheet(left + len(predictions) * (width + gap), bottom + 2 * height + gap + top)
@@ -66,6 +67,5 @@ def prediction_figure(
 
 
 def _with_holes(prediction: Prediction) -> Image:
-    """The predicted image in colour, so that holes differ from white."""
-    image = prediction.image if prediction.image.ndim == 3 else np.repeat(prediction.image[..., None], 3, axis=2)
-    return np.where(prediction.visible[..., None], image, np.array(EMPTY, np.uint8))
+    """The predicted image in colour, so that holes can be distinguished from white."""
+    return np.where(prediction.visible[..., None], rgb(prediction.image), np.array(EMPTY, np.uint8))

@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from matplotlib.projections.polar import PolarAxes
 
 _SIDE = 2.7
-"""Inches of a panel without the labels of its measures."""
+"""Side of a panel without the labels of its measures, in inches."""
 
 _BEHIND: Mapping[str, Any] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
-"""Lines go through the numbers of the rings; they stay legible."""
+"""Boxes behind the numbers of the rings, which keep them legible where lines pass through."""
 
 
 def radar_figure(chart: Chart, found: Standings) -> Figure:
-    """Two radar charts, of ranks and of scores; the further in, the better.
+    """Draw two radar charts, one of ranks and one of scores. The closer to the centre, the better.
 
     Raises
     ------
     ParameterError
-        More methods than lines can be told apart.
+        There are more methods than lines that can be told apart.
 
     Notes
     -----
-    Honauer et al. 2015, Figure 9. Ranks are means over the scenes, scores normalized means; `standings` tells how. The area within a line
-    has no meaning of its own: it depends on the order of the measures.
+    Honauer et al. 2015, Figure 9. Ranks are means over the scenes and scores are normalized means, as `standings` explains. The area within a
+    line has no meaning of its own, since it depends on the order of the measures.
     """
     looks, handles = method_lines(found, chart.labels)
     symbols = [measure_symbol(name, chart.labels) for name in found.measures]
@@ -79,7 +79,7 @@ def _draw(
 
 
 def _rings(axes: PolarAxes, rings: Sequence[float], spokes: int) -> None:
-    """Numbers of the rings, between the first two spokes and above the lines."""
+    """Draw the numbers of the rings between the first two spokes, above the lines."""
     axes.set_ylim(0, rings[-1])
     axes.set_yticks(rings, [""] * len(rings))
     for ring in rings:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SHIFT = 0.001
-"""The paper's axes are log(x + 0.001): the rate 0 has a place on them."""
+"""The axes of the paper show log(x + 0.001), so that the rate 0 has a place on them."""
 
 _TICKS = (0, 0.001, 0.01, 0.1, 1)
 
@@ -30,21 +30,21 @@ def roc_figure(
     cases: Mapping[str, Curve] | None = None,
     title: str = "",
 ) -> Figure:
-    """The ROC curves of several methods, with their feasibility boundary set off.
+    """Draw the ROC curves of several methods, with their feasibility boundary highlighted.
 
     Parameters
     ----------
     methods : mapping of str to sequence of Point
-        All settings of every method; its ROC set is drawn with markers and joined by its curve, the other settings are pale.
+        All settings of every method. The ROC set of a method is drawn with markers and joined by its curve; its other settings are pale.
     boundary : sequence of Point or Curve, optional
         Drawn as a broad band behind the curves. Default: none.
     cases : mapping of str to Curve, optional
-        Named curves of their own, drawn in black: the worst and the best case over scenes. Default: none.
+        Further curves by name, drawn in black, such as the worst and the best case over scenes. Default: none.
     title : str
 
     Notes
     -----
-    The dotted line is the zero-algorithm, 1 - x, which every curve joins.
+    The dotted line is the zero-algorithm, 1 - x, in which every curve ends.
     """
     from matplotlib import colormaps
 
@@ -67,14 +67,14 @@ def roc_figure(
         axes.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.3, label=name)
     for (name, curve), dashes in zip((cases or {}).items(), ("--", "-.", "-"), strict=False):
         axes.plot(*_path(curve), dashes, color="black", linewidth=1.5, label=name, zorder=4)
-    # Outside: every corner of the axes is somebody's result.
+    # The legend stands outside, since every corner of the axes may hold results.
     legend_beside(figure, axes.get_legend_handles_labels()[0])
     return figure
 
 
 def _log_axes(axes: Axes) -> None:
     def forward(rate: NDArray) -> NDArray:
-        # Matplotlib tries margins below 0, too; they only need some place.
+        # Matplotlib also asks for margins below 0, which only need some place.
         return np.log10(np.maximum(np.asarray(rate, float) + _SHIFT, _SHIFT / 10))
 
     def backward(place: NDArray) -> NDArray:
@@ -95,7 +95,7 @@ def _log_axes(axes: Axes) -> None:
 
 
 def _path(curve: Curve) -> tuple[NDArray, NDArray]:
-    """The curve as a line: pieces of slope -1 are bent by the axes and get many points, jumps are upright."""
+    """The points of a curve as a line. Pieces of slope -1 get many points, because the axes bend them; jumps are vertical."""
     x, y = [], []
     for left, right, start, end in zip(curve.x[:-1], curve.x[1:], curve.start, curve.end, strict=True):
         part = np.linspace(0, 1, 2 if start == end else 200)

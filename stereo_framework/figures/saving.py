@@ -1,4 +1,4 @@
-"""Figures as files: the same figure gives the same bytes every time."""
+"""Writing figures to files. The same figure gives the same bytes every time."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def svg_text(figure: Figure, description: str | None = None, *, letters: bool = 
     figure : Figure
     description : str, optional
     letters : bool
-        Keep text as text, for pages, which can search and change it. Default: as outlines, which look the same everywhere.
+        Keep text as text, for pages, which can search and change it. Default: convert it to outlines, which look the same everywhere.
     """
     import matplotlib
 
     file = io.StringIO()
-    # Without salt and with a date every drawing would be another file.
+    # Without a fixed salt, or with a date, every drawing would give a different file.
     with matplotlib.rc_context({"svg.hashsalt": "stereo_framework", "svg.fonttype": "none" if letters else "path"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Description": description})
     return file.getvalue()
@@ -43,7 +43,7 @@ def write_figure(path: Path, figure: Figure, description: str = "") -> None:
     Raises
     ------
     DataError
-        Another ending, or the file cannot be written.
+        The file has another ending, or cannot be written.
     """
     ending = path.suffix.lower()
     if ending not in (".png", ".svg"):
@@ -57,7 +57,7 @@ def write_figure(path: Path, figure: Figure, description: str = "") -> None:
 
 
 def rendered(figure: Figure) -> NDArray[np.uint8]:
-    """A figure's screen pixels, uint8 (rows, columns, 3)."""
+    """The screen pixels of a figure, uint8 (rows, columns, 3)."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     canvas = FigureCanvasAgg(figure)
@@ -66,7 +66,7 @@ def rendered(figure: Figure) -> NDArray[np.uint8]:
 
 
 def save_picture(path: PathLike, figure: Figure) -> None:
-    """Write a figure as a picture, a ``.png`` file, in exactly its own size: images in it are not resampled.
+    """Write a figure as a ``.png`` picture in exactly its own size, so that images in it are not resampled.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def save_picture(path: PathLike, figure: Figure) -> None:
 
 
 def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:
-    """Write a figure as ``STEM.svg`` and ``STEM.png``; the folder is made.
+    """Write a figure as ``STEM.svg`` and ``STEM.png``, and make the folder if it is missing.
 
     Raises
     ------

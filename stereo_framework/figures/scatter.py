@@ -1,4 +1,4 @@
-"""Points of several groups."""
+"""Scatter plots of several groups of points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def scatter_figure(groups: Mapping[str, Sequence[tuple[float, float]]], x_label:
     Parameters
     ----------
     groups : mapping of str to sequence of (float, float)
-        By the group's name.
+        Points by the name of their group.
     x_label, y_label : str
         With the unit.
     title : str

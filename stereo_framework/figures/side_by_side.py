@@ -1,4 +1,4 @@
-"""Several disparity maps of one scene beside each other."""
+"""Several disparity maps of one scene side by side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST = 5
-"""Columns of panels; what is more starts a new row."""
+"""Largest number of columns of panels; further columns start a new row."""
 
 
 def side_by_side_figure(
@@ -35,12 +35,12 @@ def side_by_side_figure(
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image, intensities 0..255.
     maps : mapping of str to ndarray, float32, (rows, columns)
-        Disparity maps in pixels by the names that stand above them, NaN = no estimate (grey). More than four make several rows.
+        Disparity maps in pixels, NaN = no estimate (grey), by the names that are written above them. More than four maps make several rows.
     shown : (float, float)
         Disparities in pixels at the ends of the colours of all maps and the truth.
     truth : ndarray, float32, (rows, columns), optional
-        Pixels, NaN = unknown (grey). It stands below the image, and below each map the signed error, map minus truth. Without it:
-        below the others their difference from the first map; of two maps, beside them.
+        Pixels, NaN = unknown (grey). It is drawn below the image, and the signed error, map minus truth, below each map. Without it, the difference
+        from the first map is drawn below each of the other maps or, if there are two maps, beside them.
     title : str
 
     Raises
@@ -48,7 +48,7 @@ def side_by_side_figure(
     DataError
         Image and maps differ in size.
     ParameterError
-        Fewer than two maps, or `shown` is no range.
+        There are fewer than two maps, or `shown` is not a range.
     """
     if len(maps) < 2:
         raise ParameterError(f"maps: {len(maps)} given; a comparison needs two or more")
@@ -67,7 +67,7 @@ def side_by_side_figure(
         upper = bottom + (lines - 1 - i // across) * (line + gap) + line
         for j, (name, draw, *values) in enumerate(column, 1):
             pictures[draw] = draw(sheet.panel_at(x, upper - j * (heading + height), width, height, name), *values)
-    # Below the first column stands what grey means; the bars share the others.
+    # The legend for grey stands below the first column; the bars share the others.
     left, inset = gap + width + gap, width // 12
     half = ((across - 1) * (width + gap) - gap) // 2
     bars = [sheet.axes_at(left + i * half + inset, bottom - 26, half - 2 * inset, 14) for i in range(2)]
@@ -96,5 +96,5 @@ def _columns(
     for name in others:
         below = (f"difference from {first}", draw_difference, maps[name], maps[first])
         columns.append([(name, draw_disparity, maps[name], shown), below])
-    # Of two maps a single row shows all.
+    # For two maps a single row shows everything.
     return columns if len(others) > 1 else [[panel] for column in columns for panel in column]

@@ -1,4 +1,4 @@
-"""Stacked bars of weighted scores: which method suits those who care for some faults more than for others."""
+"""Stacked bars of weighted scores, which show what method is best if some faults matter more than others."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BAR = 0.28
-"""Inches from a bar to the next."""
+"""Distance from one bar to the next, in inches."""
 
 _HATCH = "////"
-"""Of missing scores."""
+"""Pattern of missing scores."""
 
 
 def stacked_bars_figure(chart: Chart, found: Standings) -> Figure:
-    """A bar for each method, stacked of its weighted scores, the best method at the top.
+    """Draw a bar for each method that is stacked from its weighted scores, with the best method at the top.
 
     Raises
     ------
     ParameterError
-        As `weights_of`.
+        As in `weights_of`.
 
     Notes
     -----
-    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the normalized scores, means over the scenes; `standings` tells how
-    these are made.
+    Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the normalized scores, which are means over the scenes; `standings`
+    explains how they are normalized.
     """
     from matplotlib.patches import Patch
 
@@ -52,7 +52,7 @@ def stacked_bars_figure(chart: Chart, found: Standings) -> Figure:
         for j, weight in enumerate(shares):
             length = weight / sum(shares) * found.normalized[i, j]
             hatch = _HATCH if math.isnan(found.means[i, j]) else ""
-            # Pages move bars, numbers and names by these names in the SVG, when the weights change.
+            # When the weights change, pages find bars, numbers and names by these ids in the SVG and move them.
             axes.barh(
                 place, length, 0.72, left, color=_colour(j), hatch=hatch, edgecolor="white", linewidth=0.5, gid=f"bar-{i}-{j}"
             )

@@ -1,4 +1,4 @@
-"""Image, disparity and calibration files."""
+"""Reading and writing images, disparity maps, calibrations and other files."""
 
 from stereo_framework.io._files import (
     PathLike,

@@ -16,13 +16,13 @@ from stereo_framework.errors import DataError, close_names
 PathLike = str | os.PathLike[str]
 
 FILE_NAME = r"^[\w(][^/\\\\:*?\"<>|\x00-\x1f\x7f]{0,99}$"
-"""Names that become those of files, on every system; `name_fault` knows the exceptions."""
+"""Names that can be used for files on every system; `name_fault` knows the exceptions."""
 
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def name_fault(name: str) -> str | None:
-    r"""What is wrong with a name that files get: of a script, a method, a plot; None where it is right.
+    r"""What is wrong with a name of a script, method or plot, which becomes part of file names; None if nothing is.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def name_fault(name: str) -> str | None:
 
 
 def file_stem(text: str) -> str:
-    """A name as part of the name of a file: the last 80 characters, anything but letters, digits, ``_``, ``.`` and ``-`` replaced.
+    """A text as part of a file name: its last 80 characters, with everything replaced but letters, digits, ``_``, ``.`` and ``-``.
 
     Examples
     --------
@@ -49,22 +49,22 @@ def file_stem(text: str) -> str:
 
 
 def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) -> bytes:
-    """Content of a file.
+    """The content of a file.
 
     Parameters
     ----------
     path : path-like
-        A regular file: pipes and devices have no size that could be known before.
+        A regular file. Pipes and devices are refused, because their size cannot be known beforehand.
     most : int, optional
-        Its largest size in bytes; default: that of the largest images.
+        Largest size in bytes that is read; default: that of the largest images.
     empty : bool
-        Whether a file of 0 bytes is one as well.
+        Whether a file of 0 bytes is allowed.
 
     Raises
     ------
     DataError
-        Missing (the line names the nearest file of the folder, or the part of the path that exists), a folder, unreadable,
-        too large, or empty where that is no file.
+        The file is missing (the message names the most similar file of the folder, or the part of the path that exists), is a folder,
+        cannot be read, is too large, or is empty although that is not allowed.
     """
     check_file(path)
     raised = "" if most else f" ({limits.RAISED})"
@@ -83,12 +83,12 @@ def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) 
 
 
 def read_pipe(path: PathLike) -> bytes:
-    """What comes out of a pipe or device.
+    """What a pipe or device delivers.
 
     Raises
     ------
     DataError
-        Unreadable, or longer than a megabyte.
+        It cannot be read, or delivers more than a megabyte.
     """
     try:
         with open(path, "rb") as file:
@@ -101,7 +101,7 @@ def read_pipe(path: PathLike) -> bytes:
 
 
 def is_pipe(path: PathLike) -> bool:
-    """Whether a path is there and is neither a regular file nor a folder."""
+    """Whether a path exists and is neither a regular file nor a folder."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -129,22 +129,24 @@ def check_file(path: PathLike) -> None:
     if stat.S_ISDIR(mode):
         raise DataError(f"{path}: is a folder; expected a file")
     if not stat.S_ISREG(mode):
-        raise DataError(f"{path}: is no regular file but a pipe or device, whose size cannot be known; copy it into a file first")
+        raise DataError(
+            f"{path}: is not a regular file but a pipe or device, whose size cannot be known; copy it into a file first"
+        )
 
 
 def _said(path: Path) -> str:
-    """A path in a message of one line, whatever stands in it."""
+    """A path for a message of one line, whatever characters it contains."""
     return str(path) if str(path).isprintable() else repr(str(path))
 
 
 def _near(name: str, folder: Path) -> str:
-    """``; did you mean 'im2.png'?`` where the folder holds a similar name. The folder may hold thousands, so no list."""
+    """``; did you mean 'im2.png'?`` if the folder holds a similar name. It may hold thousands of files, so they are not listed."""
     close = close_names(name, os.listdir(folder)) if os.access(folder, os.R_OK) else []
     return f"; did you mean {str(folder / close[0])!r}?" if close else ""
 
 
 def write_bytes(path: PathLike, data: bytes) -> None:
-    """Write a file. In an `output_folder` one that this program did not write there is not replaced; elsewhere every file is.
+    """Write a file. Within an `output_folder`, a file that this program did not write is not replaced; elsewhere every file is.
 
     Raises
     ------
@@ -162,12 +164,12 @@ def write_bytes(path: PathLike, data: bytes) -> None:
 
 
 def make_folder(folder: PathLike) -> None:
-    """Make a folder, and those around it, where they are missing.
+    """Make a folder and its parents, as far as they are missing.
 
     Raises
     ------
     DataError
-        It cannot be made.
+        The folder cannot be made.
     """
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -176,17 +178,17 @@ def make_folder(folder: PathLike) -> None:
 
 
 RECORD = ".written-by-stereo-framework"
-"""In an output folder: the names of the files that this program wrote there, one a line."""
+"""The file of an output folder that lists, one on each line, the names of the files that this program wrote there."""
 
 _outputs: list[tuple[Path, set[str]]] = []
-"""The folders that are written to now, with the names in their records."""
+"""The folders that are being written to, with the names in their records."""
 
 
 @contextlib.contextmanager
 def output_folder(folder: PathLike) -> Iterator[None]:
-    """While this lasts, `write_bytes` replaces no file below a folder that this program did not write there; what it writes it notes in the folder's `RECORD`.
+    """A context in which `write_bytes` replaces only those files below a folder that this program wrote, and notes in the folder's `RECORD` what it writes.
 
-    A folder of results from before there were records has one made of the files that runs and reproductions write.
+    A folder of results that has no record yet, because an earlier version wrote it, gets one that lists the files that such versions write.
 
     Raises
     ------
@@ -198,7 +200,7 @@ def output_folder(folder: PathLike) -> Iterator[None]:
         one = folder, _recorded(folder)
     else:
         one = folder, _of_earlier_versions(folder)
-        # From now on what has no record is somebody else's.
+        # From now on a file that is not in the record belongs to somebody else.
         try:
             if folder.is_dir():
                 _note(folder, sorted(one[1]))
@@ -212,25 +214,25 @@ def output_folder(folder: PathLike) -> Iterator[None]:
 
 
 def is_own(path: PathLike) -> bool:
-    """Whether this program wrote a file below an `output_folder`."""
+    """Whether a file lies below an `output_folder` and was written by this program."""
     found = _output_entry(path)
     return found is not None and found[2] in found[1]
 
 
 def _check_claim(path: PathLike) -> None:
-    """Raise DataError if a file that is to be written is somebody else's."""
+    """Raise DataError if a file that is about to be written exists and belongs to somebody else."""
     found = _output_entry(path)
     if found is None or found[2] in found[1] or not os.path.lexists(path):
         return
     folder, names, name = found
-    # Another process may have written it.
+    # Another process of this program may have written it.
     names |= _recorded(folder)
     if name not in names:
         raise DataError(f"{path}: was not written by this program, and is not overwritten; move it or choose another folder")
 
 
 def _claim(path: PathLike) -> None:
-    """Note a file that was written."""
+    """Note in the record that a file was written."""
     found = _output_entry(path)
     if found is not None and found[2] not in found[1]:
         folder, names, name = found
@@ -244,7 +246,7 @@ def _note(folder: Path, names: Sequence[str]) -> None:
 
 
 def _output_entry(path: PathLike) -> tuple[Path, set[str], str] | None:
-    """The innermost output folder around a file, the names in its record, and the file's own name there."""
+    """The innermost output folder around a file, the names in its record, and the name of the file within it."""
     path = Path(os.path.abspath(path))
     around = [one for one in _outputs if one[0] in path.parents]
     if not around:
@@ -259,7 +261,7 @@ def _recorded(folder: Path) -> set[str]:
 
 
 def _of_earlier_versions(folder: Path) -> set[str]:
-    """What stands in a folder of results, or of a reproduction, under the names that versions without records wrote."""
+    """The files in a folder of results, or of a reproduction, that have names under which versions without records wrote."""
     if not any(True for sign in ("results.sqlite", "runs/*/results.sqlite") for _ in folder.glob(sign)):
         return set()
     usual = ("maps", "pictures", "plots", "tables", "charts", "scenes", "figures", "assets", "submissions")
@@ -271,17 +273,17 @@ _OWN = re.compile(rb"# Written by stereo-framework \((\w{16})\)[^\n]*\n")
 
 
 def write_own(path: PathLike, text: str) -> None:
-    """Write a YAML file that nobody else writes. Its first line holds a digest of the rest, by which it is known again.
+    """Write a YAML file of this program's own. Its first line holds a digest of the rest, by which the file is recognised later.
 
     Raises
     ------
     DataError
-        Something stands there that this program did not write, or that was changed since; or the folder cannot be written to.
+        There is a file that this program did not write or that was changed since, or the folder cannot be written to.
     """
     path, body = Path(path), text.encode()
     check_own(path)
     head = f"# Written by stereo-framework ({_digest(body)}), which replaces it unless it was changed: copy it to change it.\n"
-    # A reader never finds half of it.
+    # Written under another name first, so that a reader never finds half a file.
     part = path.with_name(f".{path.name}.part")
     try:
         part.write_bytes(head.encode() + body)
@@ -291,7 +293,7 @@ def write_own(path: PathLike, text: str) -> None:
 
 
 def check_own(path: PathLike) -> None:
-    """Raise DataError if something stands where `write_own` is to write that it would not replace."""
+    """Raise DataError if there is a file that `write_own` would not replace."""
     path = Path(path)
     if not path.exists() and not path.is_symlink():
         return

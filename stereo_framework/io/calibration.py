@@ -1,4 +1,4 @@
-"""Camera calibration files: Middlebury's ``calib.txt``, which ETH3D shares, KITTI's, and those that OpenCV writes."""
+"""Camera calibration files: Middlebury's ``calib.txt``, which ETH3D uses too, KITTI's, and those that OpenCV writes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from stereo_framework.scene import Calibration
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")
 _PEEK = 4096
-"""Bytes at the beginning of a file that tell its kind."""
+"""Number of bytes at the beginning of a file that are examined to find out its kind."""
 
 _LEVELS = range(2, 32768)
-"""How many disparities a search can have."""
+"""Legal numbers of disparities in a search."""
 
 
 _STEREO = {
@@ -34,15 +34,15 @@ _STEREO = {
     "R": ("R",),
     "T": ("T",),
 }
-"""Names of what `cv2.stereoCalibrate` finds: those of OpenCV's example, those of many textbooks, those of the function itself."""
+"""Names under which files hold the results of `cv2.stereoCalibrate`: in OpenCV's example, in many textbooks, and in the function itself."""
 
 _DISTORTIONS = (4, 5, 8, 12, 14)
-"""Numbers of coefficients that OpenCV knows."""
+"""The numbers of distortion coefficients that OpenCV knows."""
 
 
 @dataclass(frozen=True, eq=False)
 class StereoCalibration:
-    """Two cameras as `cv2.stereoCalibrate` finds them, before rectification.
+    """The calibration of two cameras before rectification, as `cv2.stereoCalibrate` finds it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class StereoCalibration:
     left_distortion, right_distortion : ndarray, float64, (n,)
         Coefficients in OpenCV's order; n is 4, 5, 8, 12 or 14.
     rotation, translation : ndarray, float64, (3, 3) and (3,)
-        They bring points of the left camera's system into that of the right one.
+        They take points from the coordinates of the left camera to those of the right one.
     """
 
     left: NDArray[np.float64]
@@ -64,7 +64,7 @@ class StereoCalibration:
 
 @dataclass(frozen=True)
 class CalibrationFile:
-    """What a ``calib.txt`` says.
+    """The content of a ``calib.txt``.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class CalibrationFile:
 
 
 def read_calibration(path: PathLike) -> CalibrationFile:
-    """Read a Middlebury ``calib.txt``; spaces and line breaks between entries are free.
+    """Read a Middlebury ``calib.txt``. Entries may be separated by any spaces and line breaks.
 
     Raises
     ------
     DataError
-        The file is missing, lacks an entry, or an entry is no number.
+        The file is missing or lacks an entry, or an entry is not a number.
     """
     entries = dict(_ENTRY.findall(read_bytes(path, limits.TEXT).decode("latin-1")))
     missing = [key for key in ("cam0", "doffs", "baseline", "width", "height", "ndisp") if key not in entries]
@@ -131,7 +131,7 @@ def read_calibration(path: PathLike) -> CalibrationFile:
 
 
 def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration:
-    """Read the calibration of two of KITTI's cameras: 0 and 1 are grey, 2 and 3 in colour.
+    """Read the calibration of two of KITTI's cameras. Cameras 0 and 1 are grey, 2 and 3 take colour images.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
         ``calib/000000.txt`` (KITTI 2012) or ``calib_cam_to_cam/000000.txt`` (2015), with one 3x4 projection matrix a camera
         and line: ``P0: f 0 cx -f*b 0 f cy ...``, or ``P_rect_00:``.
     left, right : int
-        Numbers of the reference and the match camera.
+        Numbers of the camera of the reference frame and of that of the match frame.
 
     Returns
     -------
@@ -171,12 +171,12 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
 
 
 def read_opencv_calibration(path: PathLike) -> Calibration:
-    """Read the calibration of a rectified pair that OpenCV wrote: its ``Q``, or ``P1`` and ``P2``, all as of ``cv2.stereoRectify``.
+    """Read the calibration of a rectified pair from a file that OpenCV wrote, with ``Q`` or with ``P1`` and ``P2`` of ``cv2.stereoRectify``.
 
     Parameters
     ----------
     path : path-like
-        A ``.yml``, ``.yaml``, ``.xml`` or ``.json`` file of ``cv2.FileStorage``, or `Q` alone as a 4x4 array in a ``.npy`` file.
+        A ``.yml``, ``.yaml``, ``.xml`` or ``.json`` file of ``cv2.FileStorage``, or a ``.npy`` file with only `Q`, a 4x4 array.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
     Raises
     ------
     DataError
-        The file is missing or damaged, or holds neither.
+        The file is missing or damaged, or holds neither of the two.
     """
     found = {"Q": read_numpy(path).astype(float)} if Path(path).suffix.lower() == ".npy" else _matrices(path)
     shapes = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
@@ -203,7 +203,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
 
 
 def write_opencv_calibration(path: PathLike, calibration: Calibration, shape: tuple[int, ...]) -> None:
-    """Write the calibration of a rectified pair of images of a shape as OpenCV's YAML with `Q`, which `read_opencv_calibration` reads."""
+    """Write the calibration of a rectified pair of images of this shape as OpenCV's YAML with `Q`, which `read_opencv_calibration` reads."""
     column, row = calibration.center or ((shape[1] - 1) / 2, (shape[0] - 1) / 2)
     f, b = calibration.focal_length, calibration.baseline
     q = [1, 0, 0, -column, 0, 1, 0, -row, 0, 0, 0, f, 0, 0, 1 / b, calibration.doffs / b]
@@ -212,18 +212,18 @@ def write_opencv_calibration(path: PathLike, calibration: Calibration, shape: tu
 
 
 def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
-    """Read the calibration of a pair of cameras that is not rectified, as OpenCV's example ``stereo_calib`` writes it in two files.
+    """Read the calibration of two cameras before rectification. OpenCV's example ``stereo_calib`` writes it in two files.
 
     Parameters
     ----------
     paths : sequence of path-like
-        YAML, XML or JSON files of ``cv2.FileStorage``, which together hold the camera matrices `M1` and `M2`, the distortions `D1` and `D2`, and `R`
-        and `T` between the cameras; also under the names `K1`, `cameraMatrix1`, `distCoeffs1` and their like.
+        YAML, XML or JSON files of ``cv2.FileStorage`` that together hold the camera matrices `M1` and `M2`, the distortions `D1` and `D2`, and the
+        rotation `R` and translation `T` between the cameras. Names such as `K1`, `cameraMatrix1` and `distCoeffs1` are understood, too.
 
     Raises
     ------
     DataError
-        A file is missing or damaged, something is in none of them, or is not what its name says.
+        A file is missing or damaged, none of them holds one of the matrices, or a matrix cannot be what its name says.
     """
     said = " and ".join(map(str, paths))
     found: dict[str, NDArray[np.float64]] = {}
@@ -247,7 +247,7 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
         if min(values[what].shape) != 1 or values[what].size not in _DISTORTIONS:
             raise refuse(what, f"a row or column of {_or([str(n) for n in _DISTORTIONS])} coefficients")
     rotation = values["R"]
-    # Written with six digits or more; a mirror is none.
+    # Files have six digits or more; a reflection is not a rotation.
     if rotation.shape != (3, 3) or np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0:
         raise refuse("R", "a rotation, 3x3")
     if values["T"].size != 3 or not values["T"].any():
@@ -270,24 +270,24 @@ def _matrices(path: PathLike) -> dict[str, NDArray[np.float64]]:
 
 
 def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibration, int | None]:
-    """Read a calibration file of any of the kinds of this module; its content says which.
+    """Read a calibration file of any kind that this module knows. The content of the file decides which kind it is.
 
     Parameters
     ----------
     path : path-like
     colour : bool
-        Whether a KITTI pair is of the colour cameras, 2 and 3, not of the grey ones, 0 and 1.
+        Whether a KITTI pair was taken by the colour cameras, 2 and 3, rather than by the grey ones, 0 and 1.
 
     Returns
     -------
     calibration : Calibration
     ndisp : int or None
-        Where the file bounds the disparities, they lie in 0..ndisp-1.
+        If the file bounds the disparities, they lie in 0..ndisp-1; otherwise None.
 
     Raises
     ------
     DataError
-        The file is missing, damaged or of no known kind.
+        The file is missing, damaged or of an unknown kind.
     """
     text = read_bytes(path, limits.TEXT)[:_PEEK].decode("latin-1")
     if Path(path).suffix.lower() == ".npy" or re.match(r"\s*(%YAML|<\?xml|\{)", text):
@@ -298,7 +298,7 @@ def read_any_calibration(path: PathLike, *, colour: bool = True) -> tuple[Calibr
     if re.search(r"^\s*(P\d|P_rect_\d\d):", text, re.MULTILINE):
         return read_kitti_calibration(path, *((2, 3) if colour else (0, 1))), None
     raise DataError(
-        f"{path}: is no calibration of a known kind; legal: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML, XML or JSON, Q as .npy"
+        f"{path}: is not a calibration file of a known kind; legal: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML, XML or JSON, Q as .npy"
     )
 
 

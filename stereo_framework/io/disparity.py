@@ -1,4 +1,4 @@
-"""Disparity maps in the encodings of the field; in memory always float32 pixels with NaN = unknown or no estimate.
+"""Disparity map files in the encodings that are in use. In memory a map is always float32, in pixels, with NaN = unknown or no estimate.
 
 | file | disparity | unknown |
 | --- | --- | --- |
@@ -25,7 +25,7 @@ from stereo_framework.io.tiff import GeoTags, is_tiff, read_valid, write_float_t
 from stereo_framework.scene import Disparity
 
 KITTI_SCALE = 256.0
-"""Grey levels per pixel of 16-bit maps, KITTI's convention."""
+"""Grey levels per pixel of disparity in 16-bit maps, the convention of KITTI."""
 
 
 def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int | None = 0, minimum: float = 0.0) -> Disparity:
@@ -36,11 +36,11 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
     path : path-like
         ``.pfm``, ``.npy``, ``.npz``, a ``.tif`` of floats, or a grey picture (PNG, PGM, ...) with 8 or 16 bits.
     scale : float, optional
-        Grey levels per pixel of disparity. Pictures only; needed for 8 bits, 256 by default for 16.
+        Grey levels per pixel of disparity, for pictures only. Required for 8 bits; the default for 16 bits is 256.
     unknown : int or None
-        Grey value that means unknown; None when every value is a disparity (Middlebury 2001: sawtooth, venus, map).
+        Grey value that means unknown; None if every value is a disparity (Middlebury 2001: sawtooth, venus, map).
     minimum : float
-        Disparity of grey 0 in pixels. Pictures only.
+        Disparity of grey 0 in pixels, for pictures only.
 
     Returns
     -------
@@ -50,8 +50,8 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
     Raises
     ------
     DataError
-        The file is missing, damaged, in colour or a JPEG, the scale is missing, or scale or minimum are given for a file
-        that holds pixels.
+        The file is missing, damaged, in colour or a JPEG; the scale is missing; or a scale or minimum is given for a file that holds
+        disparities in pixels.
     """
     suffix = Path(path).suffix.lower()
     floats = read_float_tiff(path) if suffix in (".tif", ".tiff") else None
@@ -68,12 +68,12 @@ def read_disparity(path: PathLike, *, scale: float | None = None, unknown: int |
 def grey_disparity(
     path: PathLike, samples: Samples, *, scale: float | None = None, unknown: int | None = 0, minimum: float = 0.0
 ) -> Disparity:
-    """Disparities of the grey levels of a picture, for those who look at the picture first.
+    """The disparities that the grey levels of a picture stand for, for callers that have read the picture already.
 
     Parameters
     ----------
     path : path-like
-        Named in messages.
+        The file, for messages.
     samples : ndarray, uint8 or uint16, (rows, columns)
         As of `read_grey`.
     scale, unknown, minimum
@@ -104,19 +104,19 @@ def grey_disparity(
 
 
 def where_valid(path: PathLike, disparity: Disparity) -> Disparity:
-    """The disparities of a picture, unknown where the nodata value or alpha channel of a TIFF says so."""
+    """The disparities of a picture, with NaN where the nodata value or alpha channel of a TIFF says that they are unknown."""
     valid = read_valid(path) if is_tiff(path) else None
     return disparity if valid is None else np.where(valid, disparity, np.float32(np.nan))
 
 
 def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()) -> None:
-    """Write a disparity map that `read_disparity` with the same scale reads back.
+    """Write a disparity map, which `read_disparity` with the same scale reads back.
 
     Parameters
     ----------
     path : path-like
-        ``.pfm``, ``.npy`` and ``.tif`` hold the values (unknown as +inf in PFM, where the field's tools expect it), ``.png`` 16 bits
-        without a scale and 8 bits with one, ``.pgm`` 8 bits.
+        ``.pfm``, ``.npy`` and ``.tif`` hold the values themselves (unknown is +inf in PFM, as other tools expect it). ``.png`` has 16 bits without a
+        scale and 8 bits with one; ``.pgm`` has 8 bits.
     disparity : ndarray of floats, (rows, columns)
         Pixels, NaN = unknown.
     scale : float, optional
@@ -127,16 +127,16 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
     Raises
     ------
     DataError
-        Another ending, a shape that is no map, disparities that the encoding cannot hold, or a missing scale.
+        The file has another ending, the array is not a map, the encoding cannot hold the disparities, or the scale is missing.
 
     Notes
     -----
-    In pictures grey 0 is unknown; a known disparity that rounds to 0 becomes 1, as in KITTI's own writer.
+    In pictures grey 0 means unknown, so a known disparity that rounds to 0 becomes 1, as in KITTI's own program.
     """
     suffix = Path(path).suffix.lower()
     disparity = np.asarray(disparity)
     if disparity.ndim != 2:
-        raise DataError(f"{path}: an array of shape {disparity.shape} is no disparity map; expected (rows, columns)")
+        raise DataError(f"{path}: an array of shape {disparity.shape} is not a disparity map; expected (rows, columns)")
     known = np.isfinite(disparity)
     if suffix in (".pfm", ".npy", ".tif", ".tiff"):
         if scale is not None:

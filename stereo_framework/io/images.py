@@ -1,7 +1,7 @@
-"""Images: PGM, PPM and PNG with 8 and 16 bits; JPEG, BMP and TIFF because users have them.
+"""Image files: PGM, PPM and PNG with 8 and 16 bits; also JPEG, BMP and TIFF, because users have them.
 
-Intensities are 0..255 throughout: 8-bit files stay uint8, 16-bit files are divided by 257 into float32. Files of numbers, PFM, npy and TIFF of floats or
-signed integers, hold them as they stand.
+Intensities are 0..255 throughout: 8-bit files stay uint8, 16-bit files are divided by 257 into float32. Files of numbers, which are PFM, npy
+and TIFF of floats or signed integers, hold intensities as they are.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Samples = NDArray[Any]  # uint8 or uint16
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8"
 _GREY_AND_ALPHA = 4
-"""A colour type of PNG files, which OpenCV decodes to colour and alpha."""
+"""The colour type of PNG files with grey and alpha, which OpenCV decodes to colour and alpha."""
 _NUMBERS = (b"Pf", b"PF", b"\x93NUMPY", b"PK")
-"""How PFM and numpy files begin."""
+"""The beginnings of PFM and numpy files."""
 _FORMATS = "PNG, PGM, PPM, JPEG, BMP or TIFF"
 
 
@@ -43,8 +43,8 @@ def read_image(path: PathLike) -> Image:
     ----------
     path : path-like
         PNG, PGM, PPM, JPEG, BMP or TIFF with 8 or 16 bits a sample. Palettes are decoded, an alpha channel is dropped (`read_alpha` reads
-        it), orientation tags and colour profiles are ignored. Or intensities 0..255 as numbers, PFM, npy or TIFF of floats or signed integers, in which
-        NaN, and in TIFF the value that GDAL's nodata tag says, = no data.
+        it), and orientation tags and colour profiles are ignored. Or a file of numbers with intensities 0..255: PFM, npy, or TIFF of floats or signed
+        integers, in which NaN, and in a TIFF the value of GDAL's nodata tag, means no data.
 
     Returns
     -------
@@ -55,13 +55,16 @@ def read_image(path: PathLike) -> Image:
     Raises
     ------
     DataError
-        The file is missing, unreadable, truncated, damaged or no image.
+        The file is missing, unreadable, truncated, damaged or not an image.
     """
     return _image(path, mapped=False)
 
 
 def map_image(path: PathLike) -> Image:
-    """As `read_image`, but a TIFF file without compression stays in the file until it is looked at: for large images that nobody writes meanwhile."""
+    """As `read_image`, but the pixels of a TIFF file without compression are read from the file only when they are used.
+
+    This is for large images, and only for files that are not written to in the meantime.
+    """
     return _image(path, mapped=True)
 
 
@@ -81,11 +84,11 @@ def _image(path: PathLike, *, mapped: bool) -> Image:
 
 
 def _intensities(samples: NDArray[Any], valid: Mask | None) -> Image:
-    """Those of a TIFF file: 16 bits divided by 257, other numbers as they stand, with NaN where there is no data."""
+    """The intensities of a TIFF file: 16-bit samples divided by 257, other numbers as they are, with NaN where there is no data."""
     if samples.dtype == np.uint8:
         return samples
     if samples.dtype == np.uint16:
-        # The same float32 numbers as those of a quotient in float64, in half the memory.
+        # This gives the same float32 numbers as a division in float64, with half the memory.
         return np.divide(samples, np.float32(257), dtype=np.float32)
     with np.errstate(over="ignore"):
         numbers = samples.astype(np.float32, copy=False)
@@ -95,13 +98,13 @@ def _intensities(samples: NDArray[Any], valid: Mask | None) -> Image:
 
 
 def read_alpha(path: PathLike) -> Mask | None:
-    """The pixels of an image file that its alpha channel does not make fully transparent, bool ``(rows, columns)``; of a TIFF, those that GDAL's
-    nodata tag does not mark either.
+    """The pixels of an image file that hold data, bool ``(rows, columns)``: those that the alpha channel does not make fully transparent and that, in a
+    TIFF, GDAL's nodata tag does not mark.
 
     Returns
     -------
     ndarray or None
-        None for a file without an alpha channel and without that tag.
+        None for a file that has neither an alpha channel nor that tag.
 
     Raises
     ------
@@ -119,15 +122,15 @@ def read_alpha(path: PathLike) -> Mask | None:
 
 
 def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
-    """Sample values as stored, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB, and the largest that the format allows.
+    """Sample values as stored, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB, and the largest value that the format allows.
 
-    That is 255 or 65535, or what the header of a PGM or PPM says.
+    The latter is 255 or 65535, or the value in the header of a PGM or PPM file.
     """
     if data[:1] == b"P" and data[1:2] in b"2356":
         return decode_netpbm(data, path)
     samples = decode(_checked(data, path), path)
     if samples is None:
-        raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}")
+        raise DataError(f"{path}: is damaged, truncated or not an image; expected {_FORMATS}")
     if samples.dtype not in (np.uint8, np.uint16):
         raise DataError(f"{path}: holds {samples.dtype} samples; expected 8 or 16 bits")
     if samples.ndim == 3:
@@ -139,7 +142,7 @@ def _samples(data: bytes, path: PathLike) -> tuple[Samples, int]:
 
 
 def read_grey(path: PathLike) -> Samples:
-    """Grey values as stored, of a grey picture or of one in colour whose channels are all equal (a palette of greys).
+    """The stored grey values of a grey picture, or of a picture in colour whose channels are all equal (a palette of greys).
 
     Returns
     -------
@@ -169,7 +172,7 @@ def read_grey(path: PathLike) -> Samples:
 
 
 def read_mask(path: PathLike) -> Mask:
-    """A mask picture as bool ``(rows, columns)``: True where it is white (255, or 65535 with 16 bits), False elsewhere.
+    """Read a mask picture as bool ``(rows, columns)``: True where it is white (255, or 65535 with 16 bits), False elsewhere.
 
     Raises
     ------
@@ -181,12 +184,12 @@ def read_mask(path: PathLike) -> Mask:
 
 
 def _checked(data: bytes, path: PathLike) -> bytes:
-    """An image file whose size is known and may be read, without what its pixels do not need.
+    """The bytes of an image file, checked so that it may be decoded, and without parts that its pixels do not need.
 
     Raises
     ------
     DataError
-        The size is above the limit, or more than so few bytes can hold; or it is of a kind whose size nobody here knows.
+        The image is larger than the limit, or than so few bytes can hold, or the size of this kind of file is not known.
     """
     if data.startswith(_PNG):
         return _critical_chunks(data, path)
@@ -197,12 +200,12 @@ def _checked(data: bytes, path: PathLike) -> bytes:
         for columns, rows in _sizes(data, path):
             limits.check_pixels(columns, rows, path)
     except struct.error:
-        raise DataError(f"{path}: is damaged, truncated or no image; expected {_FORMATS}") from None
+        raise DataError(f"{path}: is damaged, truncated or not an image; expected {_FORMATS}") from None
     return data
 
 
 def _sizes(data: bytes, path: PathLike) -> Iterator[tuple[int, int]]:
-    """Columns and rows that the header of a BMP or WebP file says."""
+    """The columns and rows that the header of a BMP or WebP file states."""
     if data.startswith(b"BM"):
         columns, rows, _, bits, compression = struct.unpack_from("<iiHHI", data, 18)
         columns, rows = abs(columns), abs(rows)
@@ -225,10 +228,10 @@ def _sizes(data: bytes, path: PathLike) -> Iterator[tuple[int, int]]:
 
 
 def _critical_chunks(data: bytes, path: PathLike) -> bytes:
-    """A PNG file checked for completeness and reduced to what its pixels need.
+    """A PNG file, checked for completeness and reduced to the parts that its pixels need.
 
-    Decoders differ in what they do about a file that ends early (some fill with zeros) and print warnings about colour
-    profiles; neither can happen to the result. Without tRNS, palettes decode to colour alone.
+    Decoders differ in how they treat a file that ends early (some fill up with zeros), and they print warnings about colour profiles. Neither can
+    happen with the result. Without a tRNS chunk, palettes decode to colours without alpha.
     """
     kept = [_PNG]
     at = len(_PNG)
@@ -241,7 +244,7 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
             raise DataError(f"{path}: is damaged: a checksum in the PNG does not match")
         if kind == b"IHDR" and size == 13:
             columns, rows, depth = struct.unpack_from(">IIB", data, at + 8)
-            # Checked before memory is taken for the pixels: a byte of compressed data makes 1032 at most.
+            # Checked before memory is allocated for the pixels: a byte of compressed data expands to 1032 bytes at most.
             if rows * columns * depth > 8 * 1032 * len(data):
                 raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
             limits.check_pixels(columns, rows, path)
@@ -254,14 +257,14 @@ def _critical_chunks(data: bytes, path: PathLike) -> bytes:
 
 
 def _check_jpeg(data: bytes, path: PathLike) -> None:
-    """Raise DataError for a JPEG that decoders would fill up with grey."""
+    """Raise DataError for a truncated JPEG, which decoders would fill up with grey."""
     if data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
         raise DataError(f"{path}: is truncated: the JPEG has no end marker")
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         kind, size, _, rows, columns = struct.unpack_from(">BHBHH", data, at + 1)
         if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):  # a start of frame, not a table
-            # A block of 8x8 pixels takes one bit at least.
+            # A block of 8x8 pixels takes at least one bit.
             if rows * columns > 64 * 8 * len(data):
                 raise DataError(f"{path}: is truncated: {columns}x{rows} pixels cannot come from {len(data)} bytes")
             limits.check_pixels(columns, rows, path)
@@ -270,30 +273,30 @@ def _check_jpeg(data: bytes, path: PathLike) -> None:
 
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pfm", ".npy")
-"""Of the files that images are looked for in, where a folder is given."""
+"""Endings of the files that count as images when a folder is given."""
 
 
 def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> None:
-    """Write an image in the format that the file name's ending says.
+    """Write an image in the format of the file name's ending.
 
     Parameters
     ----------
     path : path-like
         ``.png``, ``.pgm`` (grey), ``.ppm`` (colour), ``.jpg``, ``.bmp`` or ``.tif``.
     array : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        uint8 or uint16 as is; bool as 0 and 255; floats 0..255 rounded and clipped to 8 bits.
+        uint8 and uint16 are written as they are, bool as 0 and 255, and floats 0..255 are rounded and clipped to 8 bits.
     valid : ndarray, bool, (rows, columns), optional
-        What holds data; the rest becomes transparent. PNG alone.
+        The pixels that hold data; all others become transparent. For PNG only.
 
     Raises
     ------
     DataError
-        An unknown ending, an array that is no image, NaN, or a folder that does not exist.
+        The ending is unknown, the array is not an image or contains NaN, or the folder does not exist.
     """
     suffix = Path(path).suffix.lower()
     array = np.asarray(array)
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
-        raise DataError(f"{path}: an array of shape {array.shape} is no image; expected (rows, columns[, 3])")
+        raise DataError(f"{path}: an array of shape {array.shape} is not an image; expected (rows, columns[, 3])")
     if array.dtype == bool:
         array = array * np.uint8(255)
     elif np.issubdtype(array.dtype, np.floating):
@@ -321,7 +324,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
 
 
 def read_float_tiff(path: PathLike) -> NDArray[np.float32] | None:
-    """The map in a TIFF file of floats, float32 ``(rows, columns[, channels])``, NaN where there is no data; None where the file holds something else."""
+    """The values of a TIFF file of floats, float32 ``(rows, columns[, channels])``, with NaN where there is no data; None for any other file."""
     return _intensities(*read_tiff(path)) if is_tiff(path) and holds_floats(path) else None  # type: ignore[return-value]
 
 
@@ -338,7 +341,7 @@ def encode_jpeg(array: NDArray) -> bytes:
 
 
 def _encode_grey_and_alpha(array: NDArray) -> bytes:
-    """A PNG file of a kind that OpenCV does not write; `array` is uint8 or uint16 (rows, columns, 2). https://www.w3.org/TR/png-3"""
+    """The bytes of a PNG file with grey and alpha, which OpenCV does not write; `array` is uint8 or uint16 (rows, columns, 2). https://www.w3.org/TR/png-3"""
     rows, columns = array.shape[:2]
     samples = array.astype(array.dtype.newbyteorder(">")).reshape(rows, -1).view(np.uint8)
     unfiltered = np.zeros((rows, 1), np.uint8)

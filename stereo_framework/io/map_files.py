@@ -1,4 +1,4 @@
-"""Disparity maps of others: which file of a folder is the map of which scene, and how it is read."""
+"""Disparity maps that others made: which file of a folder is the map of which scene, and how to read it."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
 
 
 def map_files(folder: Path) -> list[Path]:
-    """The files in a folder, and in all its folders, that may be disparity maps; sorted."""
+    """The files in a folder and its subfolders that may be disparity maps, sorted."""
     return sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
 
 
 def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
-    """The scenes that a file's path names most completely.
+    """The scenes whose names fit the path of a file best.
 
     Parameters
     ----------
     path : Path
-        From the folder's own name on.
+        The path of the file, beginning with the name of the folder itself.
     names : sequence of str
         Full names of scenes.
 
     Returns
     -------
     dict of str to int
-        Names, more than one where the path fits several equally well, with how many of their data sets' folders the path names; empty where it
-        names no scene. Of two that it fits otherwise equally well the one counts of which it leaves fewer folders unnamed.
+        The names, more than one if the path fits several equally well, each with the number of its data set's folders that occur in the path; empty if
+        the path names no scene. Of two names that otherwise fit equally well, the one with fewer folders missing from the path is taken.
     """
     parts = [*path.parts[:-1], path.stem]
     found: dict[str, tuple[int, int]] = {}
@@ -52,20 +52,20 @@ def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
 
 
 def map_of(place: str, scene: str) -> Path:
-    """The file that holds a scene's map.
+    """The file that holds the disparity map of a scene.
 
     Parameters
     ----------
     place : str
-        A path in which ``{scene}`` stands for the scene's full name, its last part, or the full name with hyphens, whichever there is; or a folder
-        in which a file or its folder is named like the scene; or a file, whatever the scene.
+        A path in which ``{scene}`` stands for the scene's full name, its last part, or the full name with hyphens, whichever exists; or a folder in
+        which a file, or the folder of a file, is named like the scene; or a single file, which is taken for any scene.
     scene : str
         Full name.
 
     Raises
     ------
     DataError
-        There is none, or several.
+        There is no such file, or there are several.
     """
     if "{scene}" in place:
         names = dict.fromkeys([scene, scene.rpartition("/")[2], scene.replace("/", "-")])
@@ -89,7 +89,7 @@ def map_of(place: str, scene: str) -> Path:
 def read_map(
     path: PathLike, scene: Scene, *, scale: float | None = None, unknown: int | None = None, zero_is_known: bool | None = None
 ) -> Disparity:
-    """Read a map of a scene in the encoding that the scene's data set uses.
+    """Read a disparity map of a scene in the encoding of the scene's data set.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ def read_map(
         PFM, npy and TIFF of floats hold pixels.
     scene : Scene
     scale : float, optional
-        Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
+        Grey levels per pixel of disparity. Default: that of the scene for 8 bits, 256 for 16 bits.
     unknown : int, optional
-        Grey level that means no estimate; default: 0, but none in 8-bit maps where 0 is a disparity.
+        Grey level that means no estimate. Default: 0, except in 8-bit maps in which 0 is a disparity.
     zero_is_known : bool, optional
-        Whether 0 is a disparity in 8-bit maps; default: in those of scenes that are measured as in the 2002 paper, whose maps have it.
+        Whether 0 is a disparity in 8-bit maps. Default: only for scenes that are measured as in the 2002 paper, whose maps use it so.
 
     Returns
     -------

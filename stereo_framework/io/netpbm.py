@@ -1,6 +1,6 @@
 """PGM and PPM files, plain (P2, P3) and raw (P5, P6), with 8 and 16 bits.
 
-Own code, because OpenCV does not tell the largest grey value of the header, by which intensities are scaled.
+This is code of our own, because OpenCV does not return the largest grey value in the header, by which intensities are scaled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HEADER = re.compile(rb"P([2356])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb
 
 
 def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], int]:
-    """Samples as stored and the header's largest grey value.
+    """The samples as stored, and the largest grey value in the header.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[np.uint8] | NDAr
     Raises
     ------
     DataError
-        No header, a size of 0, fewer or larger samples than the header says.
+        There is no header, the size is 0, or there are fewer or larger samples than the header says.
     """
     header = _HEADER.match(data)
     if header is None:

@@ -1,6 +1,6 @@
 """Arrays in ``.npy`` files and archives of them (``.npz``).
 
-Own reader of the data, because numpy takes memory for what a header says before it looks at how much there is.
+The data are read by code of our own, because numpy allocates what a header asks for before it checks how much data there is.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 
 
 def read_numpy(path: PathLike) -> NDArray[np.float32]:
-    """The array of a ``.npy`` file or the first of a ``.npz`` archive, as float32; overflows become infinite.
+    """The array in a ``.npy`` file, or the first one in a ``.npz`` archive, as float32. Values that overflow become infinite.
 
     Raises
     ------
     DataError
-        The file is missing or damaged, holds something other than real numbers, or no array.
+        The file is missing or damaged, or holds no array or something other than real numbers.
     """
     data = read_bytes(path)
     try:
@@ -35,7 +35,7 @@ def read_numpy(path: PathLike) -> NDArray[np.float32]:
         raise DataError(f"{path}: {error}") from None
     except Exception as error:  # whatever the parsers of headers and archives raise on bytes that are neither
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise DataError(f"{path}: is damaged or no numpy file: {reason}") from None
+        raise DataError(f"{path}: is damaged or not a numpy file: {reason}") from None
     with np.errstate(all="ignore"):
         return array.astype(np.float32)
 
@@ -50,15 +50,17 @@ def _first(data: bytes) -> NDArray:
 
 
 def _array(file: IO[bytes], size: int) -> NDArray:
-    """The array in a file of `size` bytes; the rest is read only if there is as much of it as the header says."""
+    """The array in a file of `size` bytes. Its data are read only if there are as many bytes as the header says."""
     version = np.lib.format.read_magic(file)
     shape, fortran_order, dtype = _HEADERS[version](file)
     if not (np.issubdtype(dtype, np.floating) or np.issubdtype(dtype, np.integer)):
         raise DataError(f"holds {dtype}; expected numbers")
     needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=1) < 1 or needed != there:
-        raise DataError(f"is damaged or no numpy file: shape {shape} needs {needed} bytes after the header, the file has {there}")
-    # Bytes of an archive say little about what they become.
+        raise DataError(
+            f"is damaged or not a numpy file: shape {shape} needs {needed} bytes after the header, the file has {there}"
+        )
+    # The size of an archive says little about the size of what it holds.
     channels = math.prod(shape[2:])
     limits.check_pixels(math.prod(shape[1:2]) * (channels if channels > 4 else 1), math.prod(shape[:1]))
     return np.frombuffer(file.read(needed), dtype).reshape(shape, order="F" if fortran_order else "C")

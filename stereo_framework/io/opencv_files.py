@@ -1,6 +1,6 @@
 """Matrices in files of OpenCV's FileStorage: YAML, XML or JSON.
 
-Own reader, because OpenCV's parsers of the three write beyond their memory on some damaged files.
+They are read by code of our own, because OpenCV's parsers write beyond their memory on some damaged files.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _KEYS = ("rows", "cols", "data")
 
 
 def matrices(data: bytes) -> dict[str, NDArray[np.float64]]:
-    """The matrices of finite numbers at the top of a file, float64 ``(rows, columns)``, by name.
+    """The matrices of finite numbers at the top level of a file, float64 ``(rows, columns)``, by name.
 
     Raises
     ------
     DataError
-        It is none of the three kinds of file, or a damaged one; without the name of the file.
+        The data are none of the three kinds of file, or damaged. The message does not contain the name of the file.
     """
     try:
         start = data.lstrip()[:1]
         found = _of_xml(data) if start == b"<" else _of_json(data) if start == b"{" else _of_yaml(data)
     except (DataError, ValueError, RecursionError, yaml.YAMLError, ElementTree.ParseError):
-        raise DataError("is no file of OpenCV's FileStorage, or a damaged one") from None
+        raise DataError("is not a file of OpenCV's FileStorage, or a damaged one") from None
     return {name: matrix for name, one in found.items() if (matrix := _matrix(one)) is not None}
 
 
@@ -53,7 +53,7 @@ def _of_json(data: bytes) -> dict[str, Mapping[str, Any]]:
 
 
 def _of_xml(data: bytes) -> dict[str, Mapping[str, Any]]:
-    if b"<!" in data:  # no file of OpenCV's declares entities, which may stand for anything
+    if b"<!" in data:  # files of OpenCV never declare entities, which may stand for anything
         raise DataError("a declaration")
     found: dict[str, Mapping[str, Any]] = {}
     for one in ElementTree.fromstring(data):
@@ -63,7 +63,7 @@ def _of_xml(data: bytes) -> dict[str, Mapping[str, Any]]:
 
 
 def _of_yaml(data: bytes) -> dict[str, Mapping[str, Any]]:
-    # OpenCV's first line, "%YAML:1.0", is no legal directive.
+    # The first line that OpenCV writes, "%YAML:1.0", is not a legal directive.
     text = data.decode()
     root = compose(text.partition("\n")[2] if text.startswith("%") else text)
     if not isinstance(root, yaml.MappingNode):

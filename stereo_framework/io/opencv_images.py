@@ -1,4 +1,4 @@
-"""OpenCV's decoders of image files, with what they complain of as warnings of ours."""
+"""OpenCV's decoders of image files, whose complaints become warnings of this program."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _decoding = threading.Lock()
 
 
 def decode(data: bytes | bytearray, path: PathLike) -> NDArray | None:
-    """What OpenCV makes of the bytes, in its BGR order; None where it can make nothing of them.
+    """The image that OpenCV decodes from the bytes, in its BGR order, or None if it cannot decode them.
 
-    Where it fills up what is damaged, as in a JPEG, a `DataWarning` says so.
+    If it fills up damaged parts, as in a JPEG, a `DataWarning` says so.
     """
     import cv2
 
@@ -44,17 +44,17 @@ def decode(data: bytes | bytearray, path: PathLike) -> NDArray | None:
 
 
 _COMPLAINT = re.compile(r"libpng|libjpeg|JPEG|JFIF|TIFF|WebP|Huffman|progression|SOS|OpenCV|imread|imdecode|cv::", re.IGNORECASE)
-"""What the lines of the libraries that decode images hold."""
+"""Matches the lines that libraries which decode images print."""
 
 _DAMAGE = re.compile(r"Corrupt|Premature end|Invalid|Inconsistent|extraneous", re.IGNORECASE)
-"""What those of them hold that tell of damage."""
+"""Matches those of the lines that report damage."""
 
 
 @contextlib.contextmanager
 def _complaints() -> Iterator[list[str]]:
-    """What libraries of the image formats write to the error stream meanwhile, by line: they know no other way to tell it.
+    """Catch the lines that libraries of image formats write to the error stream, since they have no other way to report problems.
 
-    What others, in other threads, write there meanwhile is passed on.
+    Lines that other code writes there at the same time, in other threads, are passed on.
     """
     said: list[str] = []
     try:

@@ -1,4 +1,4 @@
-"""PFM files: float32 samples, bottom row first. Own reader, because OpenCV divides the values by the header's scale."""
+"""PFM files: float32 samples, bottom row first. They are read by code of our own, because OpenCV divides the values by the scale in the header."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     Parameters
     ----------
     path : path-like
-        Grey (``Pf``) or colour (``PF``); a negative scale means little-endian. The scale's size is not applied.
+        Grey (``Pf``) or colour (``PF``). A negative scale means little-endian; the size of the scale is ignored.
 
     Returns
     -------
@@ -30,12 +30,11 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     Raises
     ------
     DataError
-        The file is missing, has no legal header, or more or less data than the header says.
+        The file is missing, has no legal header, or has more or less data than the header says.
 
     Notes
     -----
-    One white-space character (or CR LF) ends the header; more are taken as part of it only where the length of the data
-    shows that they are.
+    One white-space character (or CR LF) ends the header. Further ones count as part of it only if the length of the data shows that they do.
     """
     data = read_bytes(path)
 
@@ -44,7 +43,7 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
 
     header = _HEADER.match(data)
     if header is None:
-        raise wrong(f"is no PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}")
+        raise wrong(f"is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}")
     try:
         scale = float(header[4])
     except ValueError:
@@ -59,7 +58,7 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     if len(data) - start != needed and not data[header.end() : len(data) - needed].strip():
         start = max(start, len(data) - needed)
     if len(data) - start != needed:
-        what = "is truncated" if len(data) - start < needed else "has data behind its end"
+        what = "is truncated" if len(data) - start < needed else "has data after its end"
         raise wrong(f"{what}: {columns}x{rows} needs {needed} bytes after the header, the file has {len(data) - start}")
     values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=start).astype(np.float32)
     return np.ascontiguousarray(values.reshape(rows, columns, *(3,) * (channels == 3))[::-1])
@@ -77,7 +76,7 @@ def write_pfm(path: PathLike, array: NDArray) -> None:
     Raises
     ------
     DataError
-        Another shape, or the folder does not exist.
+        The array has another shape, or the folder does not exist.
     """
     array = np.asarray(array)
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:

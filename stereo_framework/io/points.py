@@ -24,7 +24,7 @@ def write_points(path: PathLike, points: NDArray[np.float32], colours: NDArray[n
     Raises
     ------
     DataError
-        The arrays do not fit each other, or the file cannot be written.
+        The arrays do not fit together, or the file cannot be written.
     """
     if points.ndim != 2 or points.shape[1] != 3 or colours.shape != points.shape:
         raise DataError(f"{path}: points {points.shape} and colours {colours.shape}; expected (n, 3) of both")

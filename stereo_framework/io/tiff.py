@@ -1,7 +1,7 @@
 """TIFF files: images of 8 and 16 bits and of numbers, with GDAL's nodata value; float maps that keep GeoTIFF tags.
 
-tifffile reads what stands in a file, and its pixels where they are not compressed; compressed ones are OpenCV's, which takes no more memory for them
-than the image has. Where OpenCV would make something else of the samples than what is stored, the file is refused.
+The library tifffile reads the tags of a file, and its pixels if they are not compressed. Compressed pixels are decoded by OpenCV, which takes no more memory
+than the image needs. If OpenCV would not return the samples as they are stored, the file is refused.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ from stereo_framework.io.opencv_images import decode
 from stereo_framework.scene import Mask
 
 _BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-"""Of TIFF files and of those above 4 GB."""
+"""The beginnings of TIFF files, and of the variant for files above 4 GB."""
 
 _GEOTIFF = (33550, 33922, 34264, 34735, 34736, 34737)
-"""Pixel scale, tie points, transformation, and the three parts of the keys (GeoTIFF 1.1, section 7.1)."""
+"""Tags: pixel scale, tie points, transformation, and the three parts of the keys (GeoTIFF 1.1, section 7.1)."""
 
 _NODATA = 42113
-"""GDAL's tag of the value that means no data, as text."""
+"""GDAL's tag for the value that means no data, which is a text."""
 
 _NOT_COMPRESSED, _SEPARATE = 1, 2
 _WHITE, _GREY, _RGB, _PALETTE = 0, 1, 2, 3
-"""Photometric interpretations: 0 is white, 0 is black, colours, places in a palette."""
+"""Photometric interpretations: grey where 0 is white, grey where 0 is black, colours, and indices into a palette."""
 
 _AS_STORED = (_WHITE, _GREY, _RGB)
-"""Those whose samples are intensities, but for the direction of the first."""
+"""The interpretations whose samples are intensities, though inverted in the first one."""
 
 _PHOTOMETRIC, _ORIENTATION, _EXTRA = 262, 274, 338
-"""Tags by which OpenCV changes samples and their places."""
+"""Tags that make OpenCV change samples or their places."""
 
 _SHORT = 3
-"""The type of these tags."""
+"""The type of these tags, a 16-bit number."""
 
 _WHOLE_BYTES = (8, 16, 32, 64)
-"""Bits of a sample."""
+"""Numbers of bits in a sample that are whole bytes."""
 
 _REDUCED, _MASK = 1, 4
 """Bits in the kind of a page: a smaller version of another page, a mask of another page."""
 
 _ASSOCIATED, _UNASSOCIATED = 1, 2
-"""What an extra sample is called that holds transparency, by which colours are multiplied already or not."""
+"""Kinds of an extra sample that holds transparency: colours are already multiplied by it, or they are not."""
 
 _LOOKED_AT = 5
-"""Pages that are looked at to know whether there are several images."""
+"""Number of pages that are examined to find out whether there are several images."""
 
 GeoTags = Sequence[tuple[int, int, int, Any]]
-"""Code, type, count and value of tags."""
+"""Tags, each as code, type, count and value."""
 
-# What tifffile complains of is in its errors.
+# The errors of tifffile say all that its log does.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
 
 
@@ -71,7 +71,7 @@ def is_tiff(path: PathLike) -> bool:
     Raises
     ------
     DataError
-        It is no file.
+        There is no such file.
     """
     check_file(path)
     try:
@@ -82,29 +82,29 @@ def is_tiff(path: PathLike) -> bool:
 
 
 def read_tiff(path: PathLike, *, mapped: bool = False) -> tuple[NDArray[Any], Mask | None]:
-    """Read the first image of a TIFF file; a smaller version or a mask before it is none.
+    """Read the first image of a TIFF file. A reduced version or a mask that comes before it is skipped.
 
     Parameters
     ----------
     path : path-like
     mapped : bool
-        Whether what is not compressed is mapped from the file: it takes memory where it is looked at, which the system can take back, and may be
-        written to without changing the file. Whoever makes the file shorter meanwhile ends this program.
+        Whether pixels that are not compressed are mapped from the file. They then take memory only where they are used, which the system can
+        reclaim, and can be changed in memory without changing the file. If the file is made shorter in the meantime, this program is killed.
 
     Returns
     -------
     samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        As stored, of any type of numbers; unsigned ones of which 0 is white are turned round.
+        Samples as stored, of any numeric type; unsigned samples for which 0 is white are inverted.
     valid : ndarray, bool, (rows, columns), or None
-        The pixels that neither an alpha channel nor GDAL's nodata value marks as holding nothing; None for a file with neither.
+        The pixels that hold data according to the alpha channel and GDAL's nodata value; None for a file that has neither.
 
     Raises
     ------
     DataError
-        The file is missing, damaged or truncated, its image larger than the limit, or neither grey nor RGB.
+        The file is missing, damaged or truncated, or its image is larger than the limit or neither grey nor RGB.
     """
     with _first_page(path) as page:
-        # Of smaller versions and masks there may be any number.
+        # There may be any number of reduced versions and masks.
         others = [other for other in page.parent.pages[:_LOOKED_AT] if other.index != page.index]
         kinds = [other.subfiletype & (_REDUCED | _MASK) for other in others]
         if 0 in kinds:
@@ -133,26 +133,26 @@ def read_tiff(path: PathLike, *, mapped: bool = False) -> tuple[NDArray[Any], Ma
 
 
 def holds_floats(path: PathLike) -> bool:
-    """Whether the samples of a TIFF file are floats; its pixels are not read."""
+    """Whether the samples of a TIFF file are floats. Its pixels are not read for this."""
     with _first_page(path) as page:
         return page.dtype is not None and page.dtype.kind == "f"
 
 
 def read_valid(path: PathLike) -> Mask | None:
-    """The pixels of a TIFF file that hold data, as of `read_tiff`, read only where the file has an alpha channel or a nodata value."""
+    """The pixels of a TIFF file that hold data, as `read_tiff` returns them. Pixels are read only if the file has an alpha channel or a nodata value."""
     with _first_page(path) as page:
         told = _has_alpha(page) or _nodata(page, path) is not None
     return read_tiff(path)[1] if told else None
 
 
 def geo_tags(path: PathLike) -> GeoTags:
-    """The GeoTIFF tags of a file, which place its pixels on the ground; empty for a file of another kind."""
+    """The GeoTIFF tags of a file, which place its pixels on the ground; empty for any other kind of file."""
     if not is_tiff(path):
         return ()
     with _first_page(path) as page:
         found = [page.tags[code] for code in _GEOTIFF if code in page.tags]
         return [
-            # Text of other alphabets is against the format, and is not written.
+            # The format allows only ASCII text; other characters are replaced.
             (tag.code, int(tag.dtype), 0, tag.value.encode("ascii", "replace").decode())
             if isinstance(tag.value, str)
             else (tag.code, int(tag.dtype), tag.count, tag.value)
@@ -161,7 +161,7 @@ def geo_tags(path: PathLike) -> GeoTags:
 
 
 def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags = ()) -> None:
-    """Write a map or image, float32 ``(rows, columns[, 3])``, as a TIFF file of floats with GeoTIFF tags; NaN stays, and is said to be the nodata value."""
+    """Write a map or image, float32 ``(rows, columns[, 3])``, as a TIFF file of floats with GeoTIFF tags. NaN is declared as the nodata value."""
     import tifffile
 
     file = io.BytesIO()
@@ -174,7 +174,7 @@ def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags =
 
 @contextlib.contextmanager
 def _first_page(path: PathLike) -> Iterator[Any]:
-    """The first page of a file that holds an image at full size, as tifffile knows it, of a size that may be read."""
+    """The object of tifffile for the first page that holds an image at full size, after checking that its size may be read."""
     import tifffile
 
     check_file(path)
@@ -188,16 +188,16 @@ def _first_page(path: PathLike) -> Iterator[Any]:
         raise
     except Exception as error:  # whatever its parser raises on bytes that are no TIFF
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise DataError(f"{path}: is damaged, truncated or no image: {reason}") from None
+        raise DataError(f"{path}: is damaged, truncated or not an image: {reason}") from None
 
 
 def _check(page: Any, size: int, path: PathLike) -> None:
-    """Raise DataError for an image that is not read, before memory is taken for it."""
+    """Raise DataError for an image that cannot be read, before memory is allocated for it."""
     columns, rows, bands = page.imagewidth, page.imagelength, page.samplesperpixel
     for wide, high in ((columns, rows), (page.tilewidth, page.tilelength)):
         limits.check_pixels(wide, high, path)
     if columns < 1 or rows < 1 or page.imagedepth != 1:
-        raise DataError(f"{path}: is damaged, truncated or no image: it says {columns}x{rows}x{page.imagedepth} pixels")
+        raise DataError(f"{path}: is damaged, truncated or not an image: it says {columns}x{rows}x{page.imagedepth} pixels")
     if bands not in (1, 2, 3, 4) or (bands == 4 and page.photometric == _GREY):
         raise DataError(
             f"{path}: has {bands} bands; expected grey or RGB, with or without alpha: write the bands that are meant into a file"
@@ -218,7 +218,7 @@ def _samples(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
         return _as_they_stand(page, path, mapped)
     bands, bits = page.samplesperpixel, page.bitspersample
     apart = page.planarconfig == _SEPARATE and bands > 1
-    # OpenCV reads the first page, and mixes separate bands of more than 8 bits up.
+    # OpenCV reads only the first page, and mixes up separate bands of more than 8 bits.
     array = None if page.index or (apart and bits > 8) else decode(_without_changes(page, path), path)
     if array is not None and array.shape[:2] != (page.imagelength, page.imagewidth):
         raise DataError(
@@ -226,8 +226,8 @@ def _samples(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
         )
     if array is not None and bits in _WHOLE_BYTES and page.dtype is not None:
         if page.dtype.kind in "ui" and array.dtype.kind in "ui" and array.itemsize == page.dtype.itemsize:
-            array = array.view(page.dtype)  # OpenCV has not all of them with and without sign
-        # Where OpenCV cannot hold what is stored it makes one grey of several bands, or 8 bits of 16.
+            array = array.view(page.dtype)  # OpenCV does not have every type both with and without sign
+        # If OpenCV cannot represent the samples, it turns several bands into one, or 16 bits into 8.
         array = array if array.dtype == page.dtype else None
     if array is None or (page.photometric != _PALETTE and array.shape[2:] != ((bands,) if bands > 1 else ())):
         kinds = ", ".join(str(getattr(kind, "name", kind)) for kind in (page.compression, page.photometric))
@@ -240,7 +240,9 @@ def _samples(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
 
 
 def _without_changes(page: Any, path: PathLike) -> bytearray:
-    """A file with tags by which OpenCV gives the samples as they are stored: it would turn images, turn greys round, and multiply colours by alpha."""
+    """The bytes of a file with its tags changed so that OpenCV returns the samples as stored, instead of rotating images, inverting greys and multiplying
+    colours by alpha.
+    """
     data = bytearray(read_bytes(path))
     becomes = {_ORIENTATION: 1}
     if page.photometric == _WHITE:
@@ -261,7 +263,7 @@ def _as_they_stand(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
     import tifffile
 
     if mapped and page.is_memmappable:
-        # Writing changes the memory alone.
+        # Writing to the array changes only the memory.
         array = np.asarray(tifffile.memmap(path, page=page.index, mode="c"))
     else:
         array = page.asarray(maxworkers=1)
@@ -274,14 +276,14 @@ def _as_they_stand(page: Any, path: PathLike, mapped: bool) -> NDArray[Any]:
 
 
 def _has_alpha(page: Any) -> bool:
-    """Whether the last band is transparency. Files of four bands that do not say what the fourth is are taken for RGBA, as OpenCV writes them."""
+    """Whether the last band is transparency. A file of four bands that does not say what the fourth one is counts as RGBA, as OpenCV writes it."""
     if page.photometric not in _AS_STORED or page.samplesperpixel not in (2, 4):
         return False
     return not page.extrasamples or int(page.extrasamples[0]) in (_ASSOCIATED, _UNASSOCIATED)
 
 
 def _nodata(page: Any, path: PathLike) -> float | None:
-    """The value that GDAL's tag says, where samples can have it."""
+    """The value of GDAL's nodata tag, if samples can have it; otherwise None."""
     tag = page.tags.get(_NODATA)
     try:
         value = float(str(tag.value).strip("\0 ")) if tag is not None else np.nan

@@ -1,6 +1,6 @@
-"""YAML as all files of users are read: by the rules of YAML 1.2, and no larger than an honest one.
+"""Reading YAML files of users: by the rules of YAML 1.2, and within limits that no honest file exceeds.
 
-Numbers, ``true``/``false`` and ``null`` are what they seem; all else is text: ``no``, ``1:30``, ``2002-05-01``, ``0x10``, ``1_000``. ``010`` is ten.
+Numbers, ``true``, ``false`` and ``null`` are what they seem; everything else is text: ``no``, ``1:30``, ``2002-05-01``, ``0x10``, ``1_000``. ``010`` is ten.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PREFIX = "tag:yaml.org,2002:"
 
 
 class Loader(yaml.SafeLoader):
-    """Knows the scalars of YAML 1.2 alone."""
+    """A YAML loader that knows only the scalars of YAML 1.2."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML's own way; add_implicit_resolver fills it
     _level = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """A node with all that it holds. Deep ones are not gone into: PyYAML's time is the square of their levels."""
+        """A node with everything in it. Nodes that are nested too deeply are refused, because PyYAML's time grows with the square of the depth."""
         self._level += 1
         if self._level > limits.NESTING:
             raise _too_deep()
@@ -49,14 +49,14 @@ for _tag, _pattern, _first in (
 
 
 def compose(text: str | bytes) -> yaml.Node | None:
-    """The nodes of one YAML document; None where it is empty.
+    """The nodes of one YAML document, or None if it is empty.
 
     Raises
     ------
     yaml.YAMLError
-        It is no YAML.
+        The text is not YAML.
     DataError
-        It is nested too deeply, or too large once its aliases are followed; without the name of a file.
+        It is nested too deeply, or too large once its aliases are followed. The message does not contain the name of a file.
     """
     known: dict[int, tuple[int, int]] = {}
     root = yaml.compose(text, Loader=Loader)
@@ -69,7 +69,7 @@ def compose(text: str | bytes) -> yaml.Node | None:
 
 
 def _size(node: yaml.Node, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Nodes of a node with all that it holds, and their levels. What is `known` is looked at once and counted as often as it is used."""
+    """The number of nodes in a node, and the depth of their nesting. A node that is `known` is examined once and counted each time it is used."""
     if id(node) not in known:
         known[id(node)] = 1, 1  # also inside itself
         inner = node.value if isinstance(node, yaml.CollectionNode) else []
@@ -79,12 +79,12 @@ def _size(node: yaml.Node, known: dict[int, tuple[int, int]]) -> tuple[int, int]
 
 
 def scalar(node: yaml.ScalarNode) -> bool | int | float | str | None:
-    """The value of a scalar; the text itself where its tag is none of these.
+    """The value of a scalar; for any other tag it is the text itself.
 
     Raises
     ------
     ValueError
-        It cannot be read as its tag says, or is a number that does not fit 64 bits; the message says as what.
+        The text cannot be read as its tag says, or is a number that does not fit 64 bits. The message says what was expected.
     """
     text, tag = node.value, node.tag.removeprefix(PREFIX)
     if tag == "null":
@@ -92,7 +92,7 @@ def scalar(node: yaml.ScalarNode) -> bool | int | float | str | None:
     try:
         if tag == "bool":
             return {"true": True, "false": False}[text.lower()]
-        # Longer texts of digits take time by the square of their length.
+        # To convert longer texts of digits takes time that grows with the square of their length.
         if tag == "int" and len(text) < 25 and -(2**63) <= (number := int(text)) < 2**64:
             return number
         if tag == "float":
@@ -110,12 +110,12 @@ _WORDS = {"bool": "true or false", "int": "a whole number (of 64 bits)", "float"
 
 
 def read_yaml(path: PathLike) -> Any:
-    """What a YAML file of a user's holds: scalars, lists and dicts.
+    """The content of a YAML file of a user: scalars, lists and dicts.
 
     Raises
     ------
     DataError
-        The file is missing or no YAML, too large, or holds what YAML 1.2 has not: one line with its place.
+        The file is missing, too large or not YAML, or holds something that YAML 1.2 does not have. The message is one line with its place.
     """
     data = read_bytes(path, limits.TEXT)
     try:
@@ -124,7 +124,7 @@ def read_yaml(path: PathLike) -> Any:
     except yaml.MarkedYAMLError as error:
         raise DataError(f"{_place(path, error.problem_mark)}: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise DataError(f"{path}: is no YAML file: {' '.join(str(error).split())}") from None
+        raise DataError(f"{path}: is not a YAML file: {' '.join(str(error).split())}") from None
     except (DataError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {error}" if not str(error).startswith(str(path)) else str(error)) from None
 

@@ -1,4 +1,4 @@
-"""Whole matchers, which make disparities without a volume of ours."""
+"""Whole matchers, which compute disparities without a cost volume of this package."""
 
 from stereo_framework.matcher.command import command
 from stereo_framework.matcher.maps import maps

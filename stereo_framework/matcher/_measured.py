@@ -1,6 +1,7 @@
-"""Run a program and write down its exit status, its seconds and the most memory that it needed at a time, in KiB: ``_measured.py REPORT PROGRAM WORDS...``
+"""Run a program and write its exit status, its seconds and its peak memory in KiB to a report: ``_measured.py REPORT PROGRAM WORDS...``
 
-A process of its own, since the system counts what a process needed before it became another program: in one as small as this that is next to nothing.
+This is a process of its own because the system also counts the memory that a process used before it became another program; in a process as small
+as this one, that is next to nothing.
 """
 
 import os
@@ -18,12 +19,12 @@ if __name__ == "__main__":
     else:
         while not (found := os.wait4(pid, os.WNOHANG))[0]:
             if os.getppid() != parent:
-                # Whoever wanted it is gone, and could not end it.
+                # The process that asked for it is gone and could not end it.
                 os.killpg(0, signal.SIGKILL)
-            # A hundredth of the time so far is as well as it is told.
+            # Polling at intervals of 1 % of the time so far makes the time precise enough.
             time.sleep(min(0.05, max(0.001, (time.perf_counter() - start) / 100)))
         _, status, usage = found
-        # macOS counts in bytes.
+        # macOS reports bytes.
         memory = usage.ru_maxrss // (1024 if sys.platform == "darwin" else 1)
         text = f"ended {os.waitstatus_to_exitcode(status)} {time.perf_counter() - start} {memory}"
     with open(report, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""What OpenCV's block matchers have in common: how they are handed a pair, and how their maps are read."""
+"""What OpenCV's block matchers have in common: how they receive a pair and how their maps are read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SIXTEENTHS = 16
 
 
 def check_odd(parameter: str, value: int) -> None:
-    """Refuse windows without a middle pixel."""
+    """Refuse windows of an even size, which have no centre pixel."""
     if value % 2 == 0:
         raise ParameterError(f"{parameter}: {value} is not odd")
 
 
 def widest_difference(tolerance: int | None, search: Search) -> int:
-    """OpenCV's ``disp12MaxDiff`` for a tolerance; for none at all one that every disparity meets."""
+    """OpenCV's ``disp12MaxDiff`` for a tolerance; for None, a value so large that every disparity passes."""
     return _levels(search)[1] if tolerance is None else tolerance
 
 
@@ -43,23 +43,23 @@ def compute(
     margin: int = 0,
     grey: bool = False,
 ) -> Disparity:
-    """The map of one of OpenCV's matchers, with an estimate in every column that shows one.
+    """Compute the map of one of OpenCV's matchers, with estimates in all columns up to the borders.
 
-    OpenCV leaves out as many columns at a border as there are disparities, and half a window all around; here the images are continued beyond by copies
-    of their outermost pixels.
+    OpenCV leaves out as many columns at a border as there are disparities, and half a window all around; here the images are therefore extended by
+    copies of their outermost pixels.
 
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
     search : Search
     window : int
-        Side in pixels of the windows that are matched; OpenCV refuses images that have no room for half of one.
+        Side in pixels of the windows that are matched; OpenCV refuses images smaller than half a window.
     make : callable
-        Gives the matcher for the smallest disparity and the number of disparities.
+        Creates the matcher from the smallest disparity and the number of disparities.
     margin : int
-        Pixels to continue the images by on all sides besides.
+        Further pixels by which the images are extended on all sides.
     grey : bool
-        The matcher takes grey images alone.
+        The matcher takes only grey images.
 
     Returns
     -------

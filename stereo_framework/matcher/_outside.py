@@ -1,4 +1,4 @@
-"""What matchers from outside have in common: the files that they are made of, the pair as they get it, their maps as we take them."""
+"""What matchers from outside the package have in common: the files they consist of, the pair that they receive, and how their maps are taken over."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FilePaths = Annotated[list[str], Located(lambda paths, folder: [_from(path, fold
 
 
 def existing(parameter: str, paths: Iterable[str]) -> list[Path]:
-    """The files of a parameter.
+    """The existing files that a parameter names.
 
     Raises
     ------
     ParameterError
-        One is missing, or its path is empty.
+        A file is missing, or its path is empty.
     """
     for path in paths:
         if not path:
@@ -41,21 +41,21 @@ def existing(parameter: str, paths: Iterable[str]) -> list[Path]:
 
 
 def left_and_right(reference: Image, match: Image, search: Search) -> tuple[Image, Image]:
-    """The pair as everybody expects it, seen from the left: where the match frame lies to the left of the reference frame, both are mirrored."""
+    """The pair as outside matchers expect it, a left and a right image: if the match frame lies to the left of the reference frame, both are mirrored."""
     if search.direction > 0:
         return reference, match
     return reference[:, ::-1].copy(), match[:, ::-1].copy()
 
 
 def taken(who: str, found: Any, reference: Image, search: Search, *, scale: float = 1.0) -> Disparity:
-    """A map from outside as a stage returns it.
+    """Turn a map from outside into what a stage returns.
 
     Parameters
     ----------
     who : str
-        Who made it, for messages.
+        The name of what computed it, for messages.
     found : object
-        Disparities of the left image as of `left_and_right`; what is not finite is no estimate.
+        Disparities of the left image as of `left_and_right`; values that are not finite mean no estimate.
     reference : ndarray, (rows, columns) or (rows, columns, 3)
     search : Search
     scale : float
@@ -64,7 +64,7 @@ def taken(who: str, found: Any, reference: Image, search: Search, *, scale: floa
     Raises
     ------
     StereoFrameworkError
-        It is no map of numbers, or not of the image's size.
+        It is not a map of numbers, or not of the image's size.
     """
     values = np.asarray(found)
     rows, columns = reference.shape[:2]
@@ -82,7 +82,7 @@ def taken(who: str, found: Any, reference: Image, search: Search, *, scale: floa
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module is there, which is not imported."""
+    """Whether a module can be found, without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):

@@ -1,8 +1,8 @@
 """Kernels of PatchMatch stereo: what a plane costs at a pixel, and how planes spread over a view.
 
-A plane is float32 (a, b, z): at the pixel itself the disparity is z, one column or row further it is a or b more. Pixels of an image are float32 of four
-values: red, green, blue and the slope of grey along the row; the image that is matched with has a column more on the right, and
-what does not count in it is `NOTHING`, which differs from everything by more than any truncation.
+A plane is float32 (a, b, z): at the pixel itself the disparity is z, one column or row further it is a or b more. Pixels of an image are four
+float32 values: red, green, blue and the slope of grey along the row. The image that is matched with has one more column on the right, and
+its pixels that do not count are `NOTHING`, which differs from everything by more than any truncation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BLOCK = 64
 
 
 class Costs(NamedTuple):
-    """Parameters of the dissimilarity of two pixels: shares of both parts, where they are truncated, and 1 / gamma of the weights."""
+    """Parameters of the dissimilarity of two pixels: the shares of its two parts, the values at which they are truncated, and 1 / gamma of the weights."""
 
     colour: np.float32
     slope: np.float32
@@ -45,8 +45,8 @@ class Costs(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A view, and what is known of it: pixels, those that count, the other view's pixels with their border, the limits of each pixel's disparity, its
-    planes, their costs, the sums of the weights in them, and +1 or -1 as disparities lead to the left or right in the other view.
+    """A view and what is known of it: its pixels, which of them count, the other view's pixels with their border, the limits of each pixel's disparity, its
+    planes, their costs, the sums of the weights in them, and +1 or -1 for disparities that lead to the left or to the right in the other view.
     """
 
     own: Floats
@@ -61,7 +61,7 @@ class Side(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The pixels of a window that count, in long rows as processors like them: how many columns and rows each lies from the centre, where its row begins in
+    """The pixels of a window that count, in long rows, which suit processors: how many columns and rows each lies from the centre, where its row begins in
     the other view, its weight and its four values. `line` has room for the weights of one row.
     """
 
@@ -75,7 +75,7 @@ class Window(NamedTuple):
 
 @kernel
 def new_window(radius: int) -> Window:
-    """Room for all pixels of a window."""
+    """An empty window with room for all its pixels."""
     width = 2 * radius + 1
     most = width * width + _BLOCK
     across, down, weights = np.empty(most, np.float32), np.empty(most, np.float32), np.empty(most, np.float32)
@@ -84,9 +84,9 @@ def new_window(radius: int) -> Window:
 
 @kernel
 def weigh(side: Side, y: int, x: int, radius: int, alike: np.float32, window: Window) -> np.uint64:
-    """List the pixels around a pixel with how alike they are to it, 0..1, and return how many places are taken.
+    """List the pixels around a pixel with weights 0..1 for how similar they are to it, and return how many places of the list are used.
 
-    Pixels beyond the image, that do not count or weigh less than `_LEAST` are left out. At the end stand pixels of weight 0 that fill up a block.
+    Pixels that lie beyond the image, do not count or weigh less than `_LEAST` are left out. Pixels of weight 0 at the end fill up the last block.
     """
     own, line = side.own, window.line
     rows, columns, _ = own.shape
@@ -95,7 +95,7 @@ def weigh(side: Side, y: int, x: int, radius: int, alike: np.float32, window: Wi
     left, right = max(0, x - radius), min(columns, x + radius + 1)
     count = np.uint64(0)
     for i in range(2 * radius + 1):
-        # From the middle outwards, where weights are largest, so that what is too dear shows early.
+        # From the centre outwards, since weights are largest there: planes that cost too much are noticed early.
         away = (i + 1) // 2 if i % 2 == 1 else -(i // 2)
         row = y + away
         if row < 0 or row >= rows:
@@ -105,7 +105,7 @@ def weigh(side: Side, y: int, x: int, radius: int, alike: np.float32, window: Wi
             far = abs(pixels[j, 0] - red) + abs(pixels[j, 1] - green) + abs(pixels[j, 2] - blue)
             line[j] = exponential(-far * alike) if valid[j] else np.float32(0)
         for j in range(right - left):
-            # What is left out is written over.
+            # The next pixel overwrites the entry of one that is left out.
             window.across[count], window.down[count] = left + j - x, away
             window.begin[count], window.weights[count] = row * pitch, line[j]
             for k in range(4):
@@ -150,7 +150,7 @@ def _block_cost(
         left = np.uint32(at)
         part = at - np.float32(left)
         there = begin[j] + np.uint32(2) * left
-        # Two values at a time: loads from many places are what takes the time.
+        # Two values at a time, since loads from scattered places take most of the time.
         one, two = other[there], other[there + np.uint32(1)]
         three, four = other[there + np.uint32(2)], other[there + np.uint32(3)]
         red = abs(_low(one) + part * (_low(three) - _low(one)) - reds[j])
@@ -159,16 +159,16 @@ def _block_cost(
         slope = abs(_high(two) + part * (_high(four) - _high(two)) - slopes[j])
         colour = min(red + green + blue, by.most_colour)
         cost = by.colour * colour + by.slope * min(slope, by.most_slope)
-        # Beyond the image its outermost pixels go on, and cost half of the most or more: else plain surfaces would fit nowhere better than there.
+        # Beyond the image its outermost pixels repeat and cost at least half of the maximum; otherwise plain surfaces would fit nowhere better than there.
         total += weights[j] * (cost if at == free else max(cost, half))
     return total
 
 
 @kernel
 def plane_cost(
-    side: Side, y: int, x: int, a: np.float32, b: np.float32, z: np.float32, window: Window, count: np.uint64, by: Costs, best: np.float32
+    side: Side, x: int, a: np.float32, b: np.float32, z: np.float32, window: Window, count: np.uint64, by: Costs, best: np.float32
 ) -> np.float32:  # fmt: skip
-    """The weighted cost of a plane in the window around a pixel, which `weigh` has listed; anything above `best` as soon as it is that."""
+    """The weighted cost of a plane in the window around a pixel, which `weigh` has listed; once the sum exceeds `best`, it is returned unfinished."""
     sign, last = np.float32(side.sign), np.float32(side.own.shape[1] - 1)
     place, step, drop = np.float32(x) - sign * z, np.float32(1) - sign * a, -sign * b
     other = side.other.reshape(-1)
@@ -184,10 +184,10 @@ def plane_cost(
 def try_plane(
     side: Side, y: int, x: int, a: np.float32, b: np.float32, z: np.float32, window: Window, count: np.uint64, by: Costs
 ) -> None:
-    """Give a pixel a plane that is cheaper than its own, if its disparity is within the pixel's limits."""
+    """Give a pixel this plane if it is cheaper than its own and its disparity is within the pixel's limits."""
     if not (side.low[y, x] <= z <= side.high[y, x]) or abs(a) > _STEEPEST:
         return
-    cost = plane_cost(side, y, x, a, b, z, window, count, by, side.costs[y, x])
+    cost = plane_cost(side, x, a, b, z, window, count, by, side.costs[y, x])
     if cost < side.costs[y, x]:
         side.planes[y, x, 0], side.planes[y, x, 1], side.planes[y, x, 2] = a, b, z
         side.costs[y, x] = cost
@@ -200,12 +200,12 @@ def _between(counter: int, key: int, draw: int, low: float, high: float) -> floa
 
 @kernel
 def start(side: Side, key: int, first: int, stop: int) -> None:
-    """Random planes in some rows: a disparity within the pixel's limits and a normal of any direction."""
+    """Draw random planes in some rows: a disparity within the pixel's limits and a normal in any direction."""
     columns = side.own.shape[1]
     for y in range(first, stop):
         for x in range(columns):
             counter = y * columns + x
-            # The depth of the normal: where it is small, planes are steep and of no use.
+            # The depth component of the normal: where it is small, planes are steep and useless.
             up = _between(counter, key, 0, 0.7, 1.0)
             turn = _between(counter, key, 1, 0.0, 2 * np.pi)
             along = np.sqrt(1 - up * up) / up
@@ -219,7 +219,7 @@ def start(side: Side, key: int, first: int, stop: int) -> None:
 def _refine(
     side: Side, y: int, x: int, width: np.float32, key: int, draw: int, window: Window, count: np.uint64, by: Costs
 ) -> None:
-    """Try planes around a pixel's own, at first far ones, then nearer and nearer."""
+    """Try random planes around the pixel's own: at first far from it, then closer and closer."""
     counter = y * side.own.shape[1] + x
     reach, turn = np.float64(width) / 2, 1.0
     while reach > 0.1:
@@ -236,9 +236,9 @@ def _refine(
 
 @kernel
 def meet(planes: Floats, valid: NDArray[np.bool_], sign: int, heads: Places, following: Places, first: int, stop: int) -> None:
-    """In some rows, list for each pixel those of the other view, with `planes`, that meet it; `sign` is this view's.
+    """In some rows, list for each pixel the pixels of the other view whose `planes` lead to it; `sign` belongs to this view.
 
-    `heads` holds the column of the first one, `following` that of the one after each; -1 ends a list.
+    `heads` holds the column of the first one, `following` the column of the next one after each; -1 ends a list.
     """
     columns = valid.shape[1]
     for y in range(first, stop):
@@ -255,9 +255,9 @@ def sweep(
     side: Side, planes: Floats, heads: Places, following: Places, step: int, width: np.float32, key: int, draw: int, radius: int, by: Costs,
     diagonal: int, first: int, stop: int,
 ) -> None:  # fmt: skip
-    """In some tiles of a diagonal, let pixels try the planes of the two neighbours before them and of the other view's pixels that meet them, and refine.
+    """In some tiles of a diagonal, let pixels try the planes of their two predecessors and of the other view's pixels that lead to them, then refine.
 
-    `step` -1: rows, columns and tiles are counted from the last one; `planes` are the other view's, with the lists of `meet`.
+    With `step` -1, rows, columns and tiles are counted from the last one. `planes` are the other view's, with the lists made by `meet`.
     """
     rows, columns = side.valid.shape
     sign = np.float32(side.sign)
@@ -273,7 +273,7 @@ def sweep(
                 if np.isinf(side.costs[y, x]):
                     side.weights[y, x] = window.weights[:count].sum()
                     a, b, z = side.planes[y, x, 0], side.planes[y, x, 1], side.planes[y, x, 2]
-                    side.costs[y, x] = plane_cost(side, y, x, a, b, z, window, count, by, np.float32(np.inf))
+                    side.costs[y, x] = plane_cost(side, x, a, b, z, window, count, by, np.float32(np.inf))
                 if j > 0 and side.valid[y, x - step]:
                     a, b, z = side.planes[y, x - step, 0], side.planes[y, x - step, 1], side.planes[y, x - step, 2]
                     try_plane(side, y, x, a, b, z + a * np.float32(step), window, count, by)
@@ -292,7 +292,7 @@ def sweep(
 def seen_from(
     a: np.float32, b: np.float32, z: np.float32, sign: np.float32, source: int, x: int
 ) -> tuple[np.float32, np.float32, np.float32]:
-    """A plane of the pixel `source` of the other view as one of the pixel `x` of this one; `sign` is this view's."""
+    """Express the plane of the other view's pixel `source` as a plane of this view's pixel `x`; `sign` belongs to this view."""
     # A pixel x of this view meets u = x - sign d, and d = z + a (u - source) there.
     scale = np.float32(1) + sign * a
     return a / scale, b / scale, (z + a * np.float32(x - source)) / scale
@@ -300,7 +300,7 @@ def seen_from(
 
 @kernel
 def fill(planes: Floats, kept: NDArray[np.bool_], low: Floats, high: Floats, out: Floats, first: int, stop: int) -> None:
-    """In some rows, disparities of the pixels kept, and elsewhere the lower one of the planes of the nearest kept pixels to the left and right."""
+    """In some rows, write the disparities of kept pixels, and elsewhere the lower of the two planes of the nearest kept pixels to the left and right."""
     columns = kept.shape[1]
     before = np.empty(columns, np.int64)
     for y in range(first, stop):

@@ -39,7 +39,7 @@ _KEPT = 4000
 
 
 def _started(run: str, folder: Path) -> str:
-    """A command with those of its words that are files in a folder, or would be, as paths from anywhere."""
+    """The command, with absolute paths for those of its words that name files relative to the folder."""
 
     def word(found: re.Match[str]) -> str:
         path = Path(found[0].strip("'\"")).expanduser()
@@ -102,32 +102,32 @@ def command(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, written to files. Where the match frame lies to the left of the reference frame both are mirrored, and so is what is read.
     search : Search
-        The program is told both ends.
+        The program can be given both of its ends.
     run : str
-        The program and its words. {left} and {right} become the files of the images, {output} that of the map which the program writes, {minimum} and {maximum} the
-        ends of the search range in pixels, both included. Words that are files in the script's folder are found there; the program itself needs ./ before its
-        name there. It runs in a temporary folder.
+        The program and its arguments. {left} and {right} become the files of the images, {output} the file of the map that the program writes, {minimum}
+        and {maximum} the ends of the search range in pixels, both included. Arguments that are files in the script's folder are found there; a program
+        in that folder needs ./ before its name. It runs in a temporary folder.
     format : str
         What the program writes: disparities in pixels as "pfm", "tif" or "npy", or a grey picture, "png".
     images : str
         What it reads: "png", "pfm" of floats, or "pnm", which is PGM or PPM. All but "pfm" hold 8 bits; fractions are rounded.
     grey : bool
-        Write grey images of those in colour.
+        Convert colour images to grey before they are written.
     scale : float or None
-        Units of the map per pixel; null: 1, of a picture of 16 bits 256.
+        Units of the map per pixel of disparity; null: 1, or 256 for 16-bit pictures.
     sign : int
-        -1 where the map holds the negatives of the disparities.
+        -1 if the map holds negative disparities.
     unknown : int or None
         Grey level of a picture that means no estimate.
     least : float or None
-        What lies below this, in pixels, is no estimate; null: all that is finite is one.
+        Values below this, in pixels, mean no estimate; null: every finite value is an estimate.
     timeout : float
-        Seconds after which the program, with all that it has started, is ended.
+        Seconds after which the program, with everything that it has started, is ended.
     shell : bool
-        Give the command to the shell, with its pipes and variables, instead of starting the program.
+        Let a shell run the command, so that pipes and variables work, instead of starting the program directly.
     files : list or None
-        Further files that decide what the program does. The program and its words that are files belong to a run's identity without being listed. Paths start at
-        the script's folder.
+        Further files that decide what the program does. The program and those of its arguments that are files belong to a run's identity without being
+        listed. Paths start at the script's folder.
 
     Returns
     -------
@@ -137,14 +137,14 @@ def command(
     Raises
     ------
     ParameterError
-        The command lacks something, or there is no such program.
+        The command is incomplete, or there is no such program.
     StereoFrameworkError
-        The program failed, took too long, or wrote no map of the images' size. All that it wrote for people is a note of the error.
+        The program failed, took too long, or wrote no map of the images' size. Its whole output is a note of the error.
 
     Notes
     -----
-    The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory is told besides, and what it wrote for
-    people. Neither memory nor these seconds are known on Windows.
+    The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory and its output are reported
+    too. On Windows neither this time nor the memory is known.
     """
     require(command, run=run, format=format, images=images, timeout=timeout, sign=sign)
     _files(run, shell, files)
@@ -166,7 +166,7 @@ def command(
 
 
 def _written(stem: Path, image: Image, images: str, grey: bool) -> Path:
-    """The file that an image was written to."""
+    """Write an image to a file and return its path."""
     if grey and image.ndim == 3:
         image = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2GRAY)
     path = stem.with_suffix(".png" if images == "png" else ".pfm" if images == "pfm" else ".pgm" if image.ndim == 2 else ".ppm")
@@ -175,7 +175,7 @@ def _written(stem: Path, image: Image, images: str, grey: bool) -> Path:
 
 
 def _filled(run: str, put_in: Mapping[str, str], shell: bool) -> list[str]:
-    """The words of a command, files and numbers put in."""
+    """The words of a command with files and numbers filled in."""
     if shell:
         text = _PLACE.sub(lambda place: shlex.quote(put_in[place[1]]) if place[1] in put_in else place[0], run)
         return ["/bin/sh", "-c", text] if os.name == "posix" else ["cmd", "/c", text]
@@ -183,7 +183,7 @@ def _filled(run: str, put_in: Mapping[str, str], shell: bool) -> list[str]:
 
 
 def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
-    """Run a program to its end and tell what it took; raise if it fails."""
+    """Run a program to its end and report the time and memory it took; raise if it fails."""
     report = folder / "measured.txt"
     measured = os.name == "posix"
     call = [sys.executable, "-I", "-S", _measured.__file__, str(report), *words] if measured else list(words)
@@ -202,7 +202,7 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
                 if time.perf_counter() - start >= timeout:
                     raise _with_note(StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"), folder)
         finally:
-            # Whoever interrupts us ends it too, and what it has started and left behind.
+            # An interruption of this process also ends the program and everything it has started.
             _end(process)
     seconds, memory = time.perf_counter() - start, None
     if measured and status == 0:
@@ -219,7 +219,7 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
 
 
 def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """The status of a process that ends in time; None if it does not."""
+    """The exit status of a process, or None if it does not end in time."""
     try:
         return process.wait(max(seconds, 0))
     except subprocess.TimeoutExpired:
@@ -243,14 +243,14 @@ def _signal(number: int) -> str:
 
 
 def _last(path: Path) -> str:
-    """The end of what a program wrote for people."""
+    """The end of a program's output."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _KEPT))
         return file.read().decode("utf-8", "replace")
 
 
 def _with_note(error: StereoFrameworkError, folder: Path) -> StereoFrameworkError:
-    """An error that says all that the program wrote, for those who want to see tracebacks."""
+    """The error with the program's whole output as a note, which is shown with tracebacks."""
     error.add_note((_last(folder / "messages.txt") + _last(folder / "printed.txt")).rstrip())
     return error
 
@@ -262,4 +262,4 @@ def _read(who: str, output: Path, scale: float | None, unknown: int | None) -> D
         return read_disparity(output, scale=scale if output.suffix == ".png" else None, unknown=unknown)
     except DataError as error:
         said = str(error).replace(str(output), "{output}")
-        raise StereoFrameworkError(f"{who}: what it wrote is no map: {said}") from error
+        raise StereoFrameworkError(f"{who}: what it wrote is not a map: {said}") from error

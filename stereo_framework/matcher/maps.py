@@ -1,4 +1,4 @@
-"""Disparity maps that somebody else has made, as if they had been matched."""
+"""Disparity maps computed elsewhere, treated as if they had just been matched."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _files(place: str, scene: Scene | None) -> list[Path]:
     try:
         return [map_of(place, scene.name)]
     except DataError:
-        # The run says so; maps of other scenes may be there.
+        # The run reports it; maps of other scenes may exist.
         return []
 
 
@@ -44,11 +44,11 @@ def maps(
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Not looked at, but for their size.
+        Only their size is used.
     search : Search
-        Without influence.
+        Not used.
     scene : Scene
-        Its name says which file holds its map, its data set how 8-bit maps are encoded.
+        Its name says which file holds its map, and its data set says how 8-bit maps are encoded.
     place : str
         A path with {scene} for the scene's name (its last part, all of it, or all with hyphens), or a folder as benchmarks ask for it, in which a file or its
         folder is named like the scene; or a single file. Relative paths start at the script's folder.
@@ -67,7 +67,7 @@ def maps(
     DataError
         There is no map of the scene or there are several, or it has another size than the images.
     """
-    report_call(CallReport())  # Reading takes some time too, but that is not what the method took.
+    report_call(CallReport())  # The time of reading a file is not the time of the method.
     path = map_of(place, scene.name)
     disparity = read_map(path, scene, scale=scale, unknown=unknown)
     if disparity.shape != reference.shape[:2]:

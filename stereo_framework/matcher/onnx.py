@@ -26,7 +26,7 @@ def _files(model: str) -> list[Path]:
     if not is_installed("onnxruntime"):
         raise ParameterError("onnx needs onnxruntime; install it with: pip install 'stereo-framework[onnx]'")
     [path] = existing("onnx.model", [model])
-    # What is too large for the format lies beside it.
+    # Weights too large for the format lie in a file beside the model.
     return [path, *sorted(other for other in path.parent.glob(f"{path.name}?*") if other.is_file())]
 
 
@@ -55,13 +55,13 @@ def onnx(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. The network sees (intensity / divide - mean) / deviation, (1, channels, rows, columns). Where the match frame lies to the left of
-        the reference frame both are mirrored, and so is what comes out.
+        the reference frame both are mirrored, and so is the output.
     search : Search
-        Without influence: the network has its own range.
+        Not used: the network has its own range.
     model : str
         The file; its path starts at the script's folder.
     inputs : list or None
-        Names of the inputs that take the left and the right image; a single one takes both, one behind the other as channels. null: the model's own, in
+        Names of the inputs that take the left and the right image; a single input takes both, concatenated as channels. null: the model's own, in
         their order.
     output : str or None
         Name of the output that holds disparities; null: the model's last, which is the finest of networks that refine.
@@ -72,14 +72,14 @@ def onnx(
     mean, deviation : float or list
         Then subtracted, and divided by; one number, or one of each channel in the network's order.
     multiple : int
-        Rows and columns that the network sees are multiples of this, in pixels; the images are continued to the right and below by copies of their outermost
-        pixels, and what belongs there is cut off again.
+        The network gets images whose rows and columns are multiples of this, in pixels; they are extended to the right and below by copies of their
+        outermost pixels, and the result is cropped again.
     scale : float
         Units of the output per pixel of disparity.
     sign : int
         -1 for networks whose output is the flow of the left image, the negative of disparity.
     part : int
-        Which channel of an output that has several.
+        The channel that is used of an output with several.
     device : str
         What onnxruntime computes on; "cuda" needs its build for that.
 
@@ -95,7 +95,7 @@ def onnx(
     ParameterError
         Illegal values, or names that the model does not have.
     StereoFrameworkError
-        The file is no model, or its inputs or output do not fit the images.
+        The file is not a model, or its inputs or output do not fit the images.
     """
     require(onnx, model=model, multiple=multiple, scale=scale, sign=sign, channels=channels, device=device)
     session = _session(model, Path(model).stat().st_mtime_ns if Path(model).is_file() else 0, device, thread_count())
@@ -125,7 +125,7 @@ def onnx(
 
 @functools.lru_cache(maxsize=2)
 def _session(model: str, time: int, device: str, threads: int) -> Any:
-    """A model ready to run; `time` is that of its file, which may change."""
+    """A model ready to run; `time` is its file's modification time, so that a changed file is loaded again."""
     try:
         import onnxruntime
     except ImportError:
@@ -136,11 +136,11 @@ def _session(model: str, time: int, device: str, threads: int) -> Any:
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.log_severity_level = 4  # what is wrong is raised as well
+    options.log_severity_level = 4  # errors are raised as well
     try:
         return onnxruntime.InferenceSession(model, options, providers=[_PROVIDERS[device]])
     except Exception as error:  # onnxruntime's own kinds
-        raise StereoFrameworkError(f"{model}: is no ONNX model that onnxruntime can run: {_line(error)}") from error
+        raise StereoFrameworkError(f"{model}: is not an ONNX model that onnxruntime can run: {_line(error)}") from error
 
 
 def _line(error: Exception) -> str:
@@ -155,7 +155,7 @@ def _chosen(parameter: str, names: list[str] | None, there: dict[str, Any], mode
 
 
 def _planes(image: Image, channels: str, divide: float, mean: Any, deviation: Any) -> NDArray[np.float32]:
-    """An image as networks see it, (channels, rows, columns)."""
+    """An image as a network sees it, (channels, rows, columns)."""
     values = image.astype(np.float64)
     if channels == "grey":
         values = (values if values.ndim == 2 else values @ _GREY)[..., None]
@@ -172,14 +172,14 @@ def _planes(image: Image, channels: str, divide: float, mean: Any, deviation: An
 
 
 def _padded(planes: NDArray[np.float32], entry: Any, multiple: int, model: str) -> NDArray:
-    """What an input of the model is fed: a batch of one, continued to the size that the model wants."""
+    """The array for an input of the model: a batch of one image, extended to the size that the model wants."""
     takes = f"{model} takes {entry.type[7:-1]} {'x'.join(map(str, entry.shape))} as {entry.name!r}"
     if entry.type not in _TYPES or len(entry.shape) != 4:
         raise StereoFrameworkError(f"{takes}; an image is 1 x channels x rows x columns")
     sizes = [-(-size // multiple) * multiple for size in planes.shape[1:]]
     given = [1, len(planes), *sizes]
     for i, fixed in enumerate(entry.shape):
-        # A model of a fixed size sees the image in its upper left corner.
+        # In a model of fixed size the image fills the upper left corner of the input.
         given[i] = fixed if isinstance(fixed, int) and i >= 2 and fixed >= planes.shape[i - 1] else given[i]
         if isinstance(fixed, int) and fixed != given[i]:
             raise StereoFrameworkError(f"{takes}; the pair gives {'x'.join(map(str, given))}")

@@ -42,17 +42,17 @@ def opencv_bm(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; fractions are rounded, and colours are matched as grey.
     search : Search
-        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16. The step has no influence.
+        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16. The step is not used.
     window : int
         Side in pixels of the windows that are matched; odd, 5 to 255.
     filter : str
         What is matched. "sobel": horizontal derivatives; "normalized": intensities less their mean over a window.
     filter_size : int
-        Side in pixels of the window whose mean "normalized" takes off; odd, 5 to 255. The other filter does not use it.
+        Side in pixels of the window whose mean "normalized" subtracts; odd, 5 to 255. The other filter does not use it.
     filter_cap : int
         Where filtered intensities are cut off, in grey levels; 1 to 63.
     texture : int
-        Smallest sum of filtered intensities, in grey levels without their sign, over a window that is matched.
+        Smallest sum of the magnitudes of filtered intensities, in grey levels, over a window that is still matched.
     uniqueness : int
         Percent by which the best sum must undercut all that lie more than a pixel away.
     tolerance : int or None
@@ -65,17 +65,17 @@ def opencv_bm(
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Sixteenths of pixels; NaN where a window has too little texture, no match is unique, agrees with the other frame's or belongs to a
-        region large enough.
+        Sixteenths of pixels; NaN where the window has too little texture, or the match is not unique, disagrees with the other frame's map or belongs to
+        a region that is too small.
 
     Raises
     ------
     ParameterError
-        Another filter, or an even size of a window.
+        An unknown filter, or an even window size.
 
     Notes
     -----
-    OpenCV leaves out half a window all around and as many columns at the border as there are disparities; here the images are continued by so many copies
+    OpenCV leaves out half a window all around and as many columns at the border as there are disparities; here the images are extended by that many copies
     of their outermost pixels.
     """
     require(opencv_bm, filter=filter)

@@ -43,7 +43,7 @@ def opencv_sgbm(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; fractions are rounded.
     search : Search
-        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16. The step has no influence.
+        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16. The step is not used.
     mode : str
         The paths along which costs are summed up. "sgbm": five, in one pass over the image; "hh": eight, in two passes; "3way": three, in one pass, the
         fastest; "hh4": four, in two passes.
@@ -66,19 +66,19 @@ def opencv_sgbm(
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Sixteenths of pixels; NaN where no match is unique, agrees with the other frame's or belongs to a region large enough.
+        Sixteenths of pixels; NaN where the match is not unique, disagrees with the other frame's map or belongs to a region that is too small.
 
     Raises
     ------
     ParameterError
-        Another mode, or an even window.
+        An unknown mode, or an even window.
 
     Notes
     -----
     Hirschmueller 2008 sums mutual information; OpenCV matches derivatives and intensities as Birchfield & Tomasi 1998 do, over windows. It always
-    takes medians over 3x3 pixels at the end. OpenCV 5.0 checks with a tolerance of 1 where its documentation promises no check; null asks for
-    a tolerance as large as the range, which leaves out nothing. It leaves out as many columns at the border as there are disparities; here the images
-    are continued by so many copies of their outermost columns, as they are to the left of a cost volume's.
+    takes medians over 3x3 pixels at the end. OpenCV 5.0 checks with a tolerance of 1 where its documentation promises no check; null therefore sets
+    a tolerance as large as the range, which rejects nothing. It leaves out as many columns at the border as there are disparities; here the images
+    are extended by that many copies of their outermost columns, as those of a cost volume are.
     """
     require(opencv_sgbm, mode=mode)
     check_odd("opencv_sgbm.window", window)

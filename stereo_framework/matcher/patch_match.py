@@ -1,4 +1,4 @@
-"""PatchMatch stereo: a slanted plane for each pixel, found by chance and spread to whoever it fits."""
+"""PatchMatch stereo: a slanted plane for each pixel, found at random and spread to the pixels that it fits."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def patch_match(
     tolerance: Annotated[NonNegative, Unit("pixels")] | None = 1.0,
     seed: NonNegativeInt = 0,
 ) -> Views:
-    """Match both views with a plane for each pixel, whose window it puts on the other view.
+    """Match both views with a plane for each pixel, by which the pixel's window is projected into the other view.
 
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; grey counts as three equal channels.
     search : Search
-        Disparities of pixels lie between its ends, in pixels; its step has no influence.
+        Disparities lie between its ends, in pixels; its step is not used.
     domain : Domain, optional
-        What is masked is neither matched nor matched with, and each pixel's disparity keeps to its own range.
+        Masked pixels are neither matched nor matched with, and each pixel's disparity stays within its own range.
     window : int
         Side of the windows, in pixels; an even one counts as one more.
     iterations : int
@@ -59,10 +59,10 @@ def patch_match(
     slope_truncation : float
         Largest difference of two slopes that counts, in grey levels a pixel.
     tolerance : float, optional
-        Largest difference between the views' disparities, in pixels, at which both are kept; elsewhere the nearest planes kept to the left and right
-        go on, the lower one of both. null: no check and no filling.
+        Largest difference between the views' disparities, in pixels, at which both are kept; elsewhere the lower of the two nearest planes kept to the
+        left and right is continued. null: no check and no filling.
     seed : int
-        Of all random numbers; the same seed gives the same maps on any number of threads.
+        Seed of all random numbers; the same seed gives the same maps on any number of threads.
 
     Returns
     -------
@@ -73,19 +73,19 @@ def patch_match(
     Raises
     ------
     ParameterError
-        A parameter out of its range.
+        A parameter is out of its range.
 
     Notes
     -----
     Bleyer, Rhemann & Rother 2011: of q in the window of p ``w(p, q) ((1 - balance) min(|I_q - J_q'|, colour_truncation) + balance min(|slope
-    difference|, slope_truncation))`` is summed up, ``w = exp(-|I_p - I_q| / gamma)`` and q' the place in the other view that the plane leads to, between
+    difference|, slope_truncation))`` is summed up, where ``w = exp(-|I_p - I_q| / gamma)`` and q' the place in the other view that the plane leads to, between
     two pixels by linear interpolation. Planes start at random, are tried by the neighbours to the left and above (the right and below in every other
     iteration) and by the pixels of the other view that meet them, and are changed at random by less and less: by half the range and more than a tenth
     of a pixel.
 
     What the paper leaves open: a slope is half the difference of the two neighbours in the row, of grey values 0.299 R + 0.587 G + 0.114 B. Beyond
-    the other image its outermost pixels go on, but a pixel that is compared with them costs half of the most that it can, or more; one that is
-    compared with what is masked costs the most.
+    the other image its outermost pixels repeat, but a pixel that is compared with them costs at least half of the maximum; one that is
+    compared with a masked pixel costs the maximum.
 
     Departures: pixels of a window that weigh less than 0.001 are left out; normals start within 45 degrees of the viewing direction, and planes that slope by
     more than 0.9 along the row are not tried. The weighted median at the end is left to the refinement of that name.
@@ -111,7 +111,7 @@ def patch_match(
 
 def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: float, seed: int) -> None:
     rows, columns = sides[0].own.shape[:2]
-    # Draws of a refinement: four for each halving.
+    # A refinement draws four random numbers for each halving.
     halvings = 4 * (int(np.ceil(np.log2(max(width, 1) / 2 / 0.1))) + 1)
     # Any window is worth a thread.
     work = rows * columns * (2 * radius + 1) ** 2
@@ -123,11 +123,11 @@ def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: f
     for i in counted(iterations, "iteration"):
         step = 1 if i % 2 == 0 else -1
         for side, key, opposite in zip(sides, keys, sides[::-1], strict=True):
-            # Before the first time planes of the other view are random, and as good as any.
+            # At first the planes of the other view are random and as good as any others.
             meet = functools.partial(_patches.meet, opposite.planes, opposite.valid, side.sign, heads, following)
             over_rows(meet, rows, 5 * rows * columns)
             seen = opposite.planes, heads, following, step, np.float32(width), key, 3 + i * halvings, radius, by
-            # A pixel waits for its neighbours to the left and above, and a tile for such tiles: those of a diagonal wait for none of each other.
+            # A pixel waits for its neighbours to the left and above, and a tile for such tiles; tiles of one diagonal do not wait for each other.
             for diagonal in range(down + along - 1):
                 first, stop = max(0, diagonal + 1 - along), min(down, diagonal + 1)
                 sweep = functools.partial(_patches.sweep, side, *seen, diagonal)
@@ -135,7 +135,7 @@ def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: f
 
 
 def _told(side: Side, own: NDArray, theirs: NDArray, tolerance: float | None) -> tuple[NDArray, NDArray, NDArray]:
-    """The map of a view, its status and its confidence."""
+    """A view's map, status and confidence."""
     status = np.where(side.valid, Status.MATCHED, Status.INVALID).astype(np.uint8)
     sure = np.where(side.valid, -side.costs / side.weights, np.float32(-np.inf))
     sure = np.where(side.valid, sure, sure.min(where=side.valid, initial=0)).astype(np.float32)
@@ -163,7 +163,7 @@ def _pixels(image: Image) -> NDArray[np.float32]:
 
 
 def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.uint64]:
-    """The pixels with one more column on the right, so that each has a neighbour; where one does not count, all values are `NOTHING`.
+    """The pixels with one more column on the right, so that each has a neighbour; pixels that do not count hold `NOTHING` in all values.
 
     Two float32 values stand in each uint64, so that the kernel loads both at once.
     """

@@ -19,13 +19,13 @@ from stereo_framework.stage import import_file, stage
 
 
 def _started(function: str, folder: Path) -> str:
-    """The function with the path of its file, if a file is named, starting at the folder."""
+    """The function's name, with the path of its file, if it names one, resolved from the folder."""
     module, colon, name = function.rpartition(":")
     return f"{folder / Path(module).expanduser()}{colon}{name}" if module.endswith(".py") else function
 
 
 def _module_file(function: str) -> Path:
-    """The source of a function's module, which is not imported."""
+    """The source file of a function's module, found without importing it."""
     module, colon, name = function.rpartition(":")
     if not colon or not module or not name.isidentifier():
         raise ParameterError(f"python.function: {function!r} is not PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION")
@@ -61,15 +61,15 @@ def python(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Given to the function as they are, intensities 0..255, colours in RGB order. Where the match frame lies to the left of the reference
-        frame both are mirrored, and so is what is returned.
+        frame both are mirrored, and so is the result.
     search : Search
         The function is given both ends, in pixels, both included.
     function : str
         The function as PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION; the path of a file starts at the script's folder. It returns numbers, (rows, columns),
-        in pixels; what is not finite is no estimate.
+        in pixels; values that are not finite mean no estimate.
     files : list or None
-        Further files that decide what the function does, such as a model's weights: their content is part of a run's identity, as the function's own
-        file is. Paths start at the script's folder.
+        Further files that decide what the function does, such as a model's weights: their content is part of a run's identity, like the function's own
+        file. Paths start at the script's folder.
 
     Returns
     -------
@@ -81,16 +81,16 @@ def python(
     ParameterError
         There is no such module, file or function.
     StereoFrameworkError
-        The function raised something, or returned no map of the images' size.
+        The function raised an exception, or did not return a map of the images' size.
     """
     call = _function(function)
     try:
         found = call(*left_and_right(reference, match, search), search.minimum, search.maximum)
     except StereoFrameworkError:
         raise
-    except Exception as error:  # whatever it raises is told as its own
+    except Exception as error:  # any exception of the function is reported as its own
         text = next(iter(str(error).splitlines()), "")
-        # The first frame is this one; a function in C has none of its own.
+        # The first frame is this function; a function in C has no frame of its own.
         frames = traceback.extract_tb(error.__traceback__)[1:]
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
         raise StereoFrameworkError(f"{place}{function.rpartition(':')[2]}: {type(error).__name__}: {text}") from error
@@ -103,7 +103,7 @@ def _function(function: str) -> Callable[..., Any]:
     module, _, name = function.rpartition(":")
     try:
         loaded = _loaded(module, Path(module).stat().st_mtime_ns) if module.endswith(".py") else importlib.import_module(module)
-    except Exception as error:  # whatever a module raises when it is imported
+    except Exception as error:  # anything that a module raises on import
         raise ParameterError(f"python.function: {module} cannot be imported: {type(error).__name__}: {error}") from error
     found = getattr(loaded, name, None)
     if not callable(found):
@@ -113,5 +113,5 @@ def _function(function: str) -> Callable[..., Any]:
 
 @functools.lru_cache(maxsize=8)
 def _loaded(path: str, time: int) -> ModuleType:
-    """The module in a file; `time` is the file's, which may change."""
+    """The module in a file; `time` is the file's modification time, so that a changed file is loaded again."""
     return import_file(f"stereo_framework_function_{Path(path).stem}", path)

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
+from markupsafe import Markup, escape
+
 from stereo_framework import __version__
-from stereo_framework.figures.layers import LARGEST_ERROR, colour_table
+from stereo_framework.figures.colours import LARGEST_ERROR, colour_table
 from stereo_framework.io import PathLike, is_own, make_folder, output_folder, write_bytes
-from stereo_framework.page.pictures import Scenes, data_uri
+from stereo_framework.page.stored_pictures import Scenes, data_uri
 from stereo_framework.tables.formats import write_text
 
 if TYPE_CHECKING:
@@ -62,10 +64,14 @@ class Cell:
         known = value is not None and not math.isnan(value)
         return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)
 
-    def classes(self, key: bool) -> str:
-        """What the page's styles tell cells by; `key`: it tells what its row is about."""
+    def html(self, key: bool) -> Markup:
+        """The cell as a page holds it; `key`: it tells what its row is about. A template takes twice the time."""
         mark = self.mark and ("best" if self.mark == "best" else "bad")
-        return " ".join(filter(None, ("key" * key, mark, "long" * (len(self.text) > 40), "none" * (self.text == "-"))))
+        classes = " ".join(filter(None, ("key" * key, mark, "long" * (len(self.text) > 40), "none" * (self.text == "-"))))
+        told = (("data-value", self.value), ("class", classes or None), ("title", self.hint or None))
+        attributes = "".join([f' {name}="{escape(value)}"' for name, value in told if value is not None])
+        unseen = f'<span class="unseen"> ({escape(self.mark)})</span>' if self.mark else ""
+        return Markup(f"<td{attributes}>{escape(self.text)}{unseen}</td>")
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,10 @@ class PageTable:
     note: str = ""
     keys: int = 1
     kind: ClassVar[str] = "table"
+
+    def is_number(self, column: int) -> bool:
+        """Whether there is a number in a column."""
+        return any(row[column].value is not None for row in self.rows)
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,16 @@ from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes
-from stereo_framework.page.choosing import choosing_blocks, is_scored
+from stereo_framework.page.choosing_charts import choosing_blocks, is_scored
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
-from stereo_framework.page.pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.page.report_files import reports
 from stereo_framework.page.standing import rank_blocks, roc_blocks
+from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
-from stereo_framework.tables.averages import averages
+from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
@@ -86,14 +86,14 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         sections.append(Section("Maps", maps))
     if choosing := _choosing(folder, results):
         sections.append(Section("Choosing", choosing))
-    if ranks := rank_blocks(folder, results):
+    if ranks := rank_blocks(folder, results, names):
         sections.append(Section("Ranks", ranks))
     if curves := roc_blocks(results):
         sections.append(Section("ROC", curves))
     if plots := sorted((folder / "plots").glob("*.svg")):
         sections.append(Section("Plots", [Picture(_drawing(p), f"plot {p.stem}", p.stem) for p in plots]))
     sections += [
-        Section("All results", [_listing(same, averages(same, data), results[part]) for same in protocols]),
+        Section("All results", [_listing(same, average_rows(same, data), results[part]) for same in protocols]),
         Section("Times", [_times(results[part], names[part])]),
         Section("Behind the numbers", _details(folder, results[part])),
     ]
@@ -135,8 +135,10 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
         found = standings(results, measures, names)
-        seconds = _seconds(results, names)
-        tables = [_by_scene(found, k, seconds) for k in range(len(measures))]
+        of_method: dict[str, list[Result]] = {}
+        for r, name in zip(results, names, strict=True):
+            of_method.setdefault(name, []).append(r)
+        tables = [_by_scene(found, k, of_method) for k in range(len(measures))]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, order), *others = tables
@@ -149,17 +151,8 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
 
 
-def _seconds(results: Sequence[Result], names: Sequence[str]) -> dict[str, float]:
-    """The mean time of matching of each method."""
-    found: dict[str, list[float]] = {}
-    for r, name in zip(results, names, strict=True):
-        if (seconds := r.matching_seconds) is not None:
-            found.setdefault(name, []).append(seconds)
-    return {name: fmean(taken) for name, taken in found.items()}
-
-
-def _by_scene(found: Standings, k: int, seconds: Mapping[str, float]) -> tuple[PageTable, list[str]]:
-    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first; `seconds` by method."""
+def _by_scene(found: Standings, k: int, of_method: Mapping[str, Sequence[Result]]) -> tuple[PageTable, list[str]]:
+    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first."""
     measure, direction = found.measures[k], better(found.measures[k])
     sign = -1 if direction == "higher" else 1
     mean, rank = found.means[:, k].tolist(), found.ranks[:, k].tolist()
@@ -168,8 +161,8 @@ def _by_scene(found: Standings, k: int, seconds: Mapping[str, float]) -> tuple[P
     kept = order[:_MOST_METHODS]
     rows = []
     for i in kept:
-        taken = seconds.get(found.methods[i], math.nan)
-        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, taken]
+        taken = [seconds for r in of_method[found.methods[i]] if (seconds := r.matching_seconds) is not None]
+        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, fmean(taken) if taken else math.nan]
         rows.append([v if math.isfinite(v) else None for v in numbers])
     short, scenes = short_names(found.scenes), len(found.scenes)
     header = ["method", *(short[s] for s in found.scenes), *["mean", "mean rank"] * several, "seconds"]
@@ -190,7 +183,7 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     """The table of those results of a protocol that are `shown`, the best of all marked, and of all means."""
     there = set(map(id, shown))
     own = [i for i, r in enumerate(results) if id(r) in there]
-    table = listing([*results, *means]).rows_of([*own, *range(len(results), len(results) + len(means))])
+    table = listing([*results, *means], kept=[*own, *range(len(results), len(results) + len(means))])
     cells = [
         [
             Cell(text, float(item) if is_number(item) else None, "best" if (i, j) in table.best else "")

@@ -15,14 +15,13 @@ from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.ranking import astar_verdict, rank_methods
 from stereo_framework.tables.score_tables import read_scores
-from stereo_framework.tables.words import setting_name
 
 _MOST_METHODS = 60
 """Rows of a table of ranks; of sweeps the best ones are listed elsewhere."""
 
 
-def rank_blocks(folder: Path, results: Sequence[Result]) -> list[Block]:
-    """A table of ranks for each protocol under which two methods or more have scores; empty where there is none.
+def rank_blocks(folder: Path, results: Sequence[Result], names: Sequence[str]) -> list[Block]:
+    """A table of ranks for each protocol under which two methods or more have scores; empty where there is none. `names` are those of the settings.
 
     Notes
     -----
@@ -30,7 +29,7 @@ def rank_blocks(folder: Path, results: Sequence[Result]) -> list[Block]:
     """
     blocks: list[Block] = []
     for protocol in dict.fromkeys(r.protocol for r in results):
-        if len({setting_name(r) for r in results if r.protocol == protocol}) > _MOST_METHODS:
+        if len({name for r, name in zip(results, names, strict=True) if r.protocol == protocol}) > _MOST_METHODS:
             continue
         try:
             scores, _ = read_scores([folder], protocol=protocol)

@@ -1,7 +1,7 @@
-"""Published experiments that one command runs again: their tables and figures beside ours.
+"""Published experiments that one command repeats, with their tables and figures beside ours.
 
-A paper is a package here with its published tables (``tableN.yaml``: facts, with their source), what it says besides (``claims.yaml``), the functions
-that rebuild its items and judge its claims, and one `Paper` that lists them; its parameter scripts lie in ``configs/NAME``.
+Each paper is a package in this folder. It holds the published tables (``tableN.yaml``: facts, with their source), the paper's other statements
+(``claims.yaml``), the functions that rebuild its items and judge its claims, and one `Paper` that lists them. Its parameter scripts lie in ``configs/NAME``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def find_paper(name: str) -> Paper:
     Raises
     ------
     ParameterError
-        There is none; the line lists them.
+        There is none; the message lists all papers.
     """
     if name not in NAMES:
         raise ParameterError(f"no paper {name!r}; {nearest(name, NAMES, kind='papers')}")

@@ -1,7 +1,7 @@
-"""What a paper says, and what we check on our own: a sentence, and a function that measured data can prove wrong.
+"""What a paper says and what we check ourselves: a sentence, and a function that measured data can prove wrong.
 
-Published numbers are `Comparison`; a `Claim` is everything else that a page judges. One with a `section` is a statement of the paper and counts; one without
-is a check of our own, which is told apart and is in no total.
+Published numbers are `Comparison`; a `Claim` is everything else that a page judges. A claim with a `section` is a statement of the paper and counts; one
+without is a check of our own, which is listed separately and not part of any total.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stereo_framework.tables.tables import Table
 
 
 class Verdict(NamedTuple):
-    """Whether a claim holds, None where it could not be asked, and the figures that decide."""
+    """Whether a claim holds, or None if it could not be tested, and the figures that decide."""
 
     holds: bool | None
     figures: str
@@ -25,22 +25,22 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence and how it is judged.
+    """A sentence and the function that judges it.
 
     Parameters
     ----------
     name : str
-        Short, one of its kind in the paper.
+        A short name, unique within the paper.
     text : str
-        The paper's own sentence; where `quoted` is false, what the section says in our words.
+        The paper's own sentence; if `quoted` is false, what the section says in our words.
     judge : callable
         Takes measured data, whatever the item measures, and returns a `Verdict`.
     section : str
-        Where the paper says it, such as ``"section 6.1"``. Empty: the paper does not, it is a check of our own.
+        Where the paper says it, such as ``"section 6.1"``. Empty: it is a check of our own.
     quoted : bool
         Whether `text` is word for word the paper's.
     why : str
-        What is known of why it does not hold; shown where it does not.
+        The known reason why it does not hold; shown only then.
     """
 
     name: str
@@ -51,11 +51,11 @@ class Claim:
     why: str = ""
 
     def asked(self, *measured: Any) -> Statement:
-        """The claim with the verdict of these data."""
+        """The claim with its verdict on these data."""
         return self._told(self.judge(*measured))
 
     def unasked(self, reason: str) -> Statement:
-        """The claim, not checked for this reason."""
+        """The claim as not checked, for this reason."""
         return self._told(Verdict(None, reason))
 
     def _told(self, verdict: Verdict) -> Statement:
@@ -75,14 +75,14 @@ Cases = Iterable[tuple[str, bool]]
 
 
 def cases(told: Cases) -> Verdict:
-    """A claim that holds when all its cases do; each case with its figures, those that do not hold first. Without a case it is not checked."""
+    """The verdict on a claim that holds if all its cases do, with the figures of each case, failing ones first. Without any case it is not checked."""
     found = sorted(told, key=lambda case: case[1])
     figures = "; ".join(f"{'' if holds else 'NOT '}{f}" for f, holds in found)
     return Verdict(all(holds for _, holds in found) if found else None, figures or "no data")
 
 
 def by_cases(tell: Callable[..., Cases]) -> Callable[..., Verdict]:
-    """A judge made of a function that gives all cases of a claim."""
+    """Make a judge from a function that returns all cases of a claim."""
 
     @functools.wraps(tell)
     def judge(*measured: Any) -> Verdict:
@@ -97,7 +97,7 @@ def verdict_word(holds: bool | None) -> str:
 
 
 def failures_first(statements: Sequence[Statement]) -> list[Statement]:
-    """What does not hold, what was not checked, what holds."""
+    """Sorted: first what does not hold, then what was not checked, then what holds."""
     return sorted(statements, key=lambda s: (s.holds is True, s.holds is None))
 
 

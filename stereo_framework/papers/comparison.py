@@ -17,15 +17,15 @@ class Comparison:
     Parameters
     ----------
     row, column : str
-        Where it stands in the published table.
+        Its place in the published table.
     published : float or None
         As printed; None where the paper prints none.
     ours : float or None
         None where it could not be computed.
     below, above : float or None
-        How far ours may lie below and above the published number; None = not judged.
+        How far our number may lie below and above the published one; None = not judged.
     reason : str
-        Why this far, or why it is not judged; never empty.
+        The reason for this tolerance, or why the number is not judged; never empty.
     """
 
     row: str
@@ -47,12 +47,12 @@ class Comparison:
 
     @property
     def outside(self) -> bool:
-        """Whether ours lies outside its tolerance; False too where there is nothing to judge, see `judged`."""
+        """Whether ours lies outside its tolerance; also False if there is nothing to judge, see `judged`."""
         if self.difference is None:
             return False
         low = -math.inf if self.below is None else -self.below
         high = math.inf if self.above is None else self.above
-        # Printed digits are decimal, ours binary.
+        # Printed numbers are decimal, ours binary.
         return not low - 1e-9 <= self.difference <= high + 1e-9
 
     @property
@@ -75,14 +75,14 @@ class Comparison:
 HEADER = ("row", "column", "published", "ours", "difference", "tolerance", "reason")
 
 
-def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2, note: str = "") -> PageTable:
-    """All comparisons as a table, those outside their tolerance marked."""
+def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: int = 2) -> PageTable:
+    """All comparisons as a table that marks those outside their tolerance."""
     rows = []
     for c in comparisons:
         numbers = [Cell.number(value, f".{digits}f") for value in (c.published, c.ours)]
         difference = Cell.number(c.difference, f"+.{digits}f", mark="outside its tolerance" if c.outside else "")
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
-    return PageTable(caption, HEADER, rows, note, keys=2)
+    return PageTable(caption, HEADER, rows, keys=2)
 
 
 def exported(title: str, comparisons: Sequence[Comparison]) -> Table:

@@ -1,4 +1,4 @@
-"""Our own methods and the public submissions to the Middlebury benchmark, version 2, in place of maps that are not to be had."""
+"""Our own methods and the public submissions to the Middlebury benchmark, version 2, in place of maps that are not available."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from stereo_framework.submission import find_maps, measure_map
 REGIONS = ("nonocc", "all", "disc")
 
 SUBMISSIONS = {"patchmatch": "PatchMatch", "adcensus": "ADCensus"}
-"""Public maps: folders of ``middlebury-v2/submissions`` and what the papers call the methods."""
+"""Public maps: folders of ``middlebury-v2/submissions``, and the names that the papers give to the methods."""
 
 
 def submission_maps(context: Context, folder: str) -> Mapping[str, Path]:
-    """A submission's maps by scene; empty where the data roots do not hold it."""
+    """A submission's maps by scene; empty if no data root holds them."""
     places = [root / "middlebury-v2/submissions" / folder for root in data_roots(context.data)]
     place: Path | None = next((p for p in places if p.is_dir()), None)
     return {} if place is None else find_maps(place, protocol="middlebury-v2", data=context.data).maps
@@ -31,9 +31,9 @@ def submission_scores(context: Context, folder: str, measure: str) -> dict[str, 
 
 
 def scores(context: Context, measure: str) -> dict[str, dict[str, float]]:
-    """A measure by method and ``SCENE_REGION``: of the paper's script ``own_methods`` and, where they are, of the submissions.
+    """A measure by method and ``SCENE_REGION``: for the paper's script ``own_methods`` and for the submissions that are available.
 
-    All methods have the same columns: those of the scenes that our methods were run on.
+    All methods have the same columns, which are those of the scenes that our methods ran on.
     """
     ours: dict[str, dict[str, float]] = {}
     for r in context.run("own_methods"):

@@ -1,4 +1,4 @@
-"""What a paper is here, and what its items get to work with."""
+"""What a paper consists of, and what its items get to work with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stereo_framework.sweep import Result, run
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an item came to.
+    """The result of an item.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Item:
     Parameters
     ----------
     name : str
-        As in ``reproduce PAPER/NAME``.
+        Its name, as in ``reproduce PAPER/NAME``.
     title : str
     build : callable
         Takes a `Context`, returns an `Outcome`.
@@ -64,7 +64,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its name, its reference, a short description, its items in the paper's order, and all that they may claim."""
+    """A paper: its name, its reference, a short description, its items in the paper's order, and all claims that they may make."""
 
     name: str
     reference: str
@@ -86,7 +86,7 @@ class Context:
     workers : int
         Runs at a time.
     quick : bool
-        Only what takes seconds.
+        Restrict the work to what takes seconds.
     """
 
     paper: str
@@ -100,16 +100,16 @@ class Context:
     def run(
         self, name: str, *, overrides: Sequence[str] = (), scenes: Sequence[str | Scene] | None = None, maps: bool = False
     ) -> list[Result]:
-        """The results of the paper's script `name` on those of its scenes that are there; run once, and resumed from the folder.
+        """The results of the paper's script `name` on those of its scenes that are available; it runs once and is resumed from the folder.
 
         Parameters
         ----------
         name : str
-            Of a script in ``configs/PAPER``.
+            Name of a script in ``configs/PAPER``.
         overrides : sequence of str
-            As of ``--set``.
+            As for ``--set``.
         scenes : sequence of str or Scene, optional
-            Instead of the script's.
+            Scenes to use instead of the script's.
         maps : bool
             Keep disparity maps.
         """
@@ -145,7 +145,7 @@ class Context:
         return found
 
     def scenes(self, names: Sequence[str]) -> list[Scene]:
-        """Those of the scenes that can be loaded; of a quick reproduction the first of them."""
+        """Those of the scenes that can be loaded; in a quick reproduction only the first of them."""
         found = self.available(names)
         return [load_scene(name, data=self.data) for name in (found[:1] if self.quick else found)]
 
@@ -161,7 +161,7 @@ def short(scene: str) -> str:
 
 
 def results_details(results: Sequence[Result]) -> Details:
-    """The protocol behind results, and those that failed."""
+    """Page blocks on the protocol of results and on the results that failed."""
     failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in results if r.error]
     lines = [f"{len(results)} results", *dict.fromkeys(r.protocol_text for r in results), *failed]
     return Details("Protocol and number of results", "\n".join(lines))

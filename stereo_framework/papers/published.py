@@ -6,10 +6,9 @@ import functools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import yaml
+from stereo_framework.shipped import shipped_yaml
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class PublishedTable:
     rows : mapping of str to mapping of str to float
         By row label and column; a value that is not printed is absent.
     ranks : mapping, same form
-        Printed ranks, where the table has them.
+        Printed ranks, if the table has them.
     """
 
     source: str
@@ -35,8 +34,8 @@ class PublishedTable:
 
 @functools.cache
 def raw_table(paper: str, name: str) -> Mapping[str, Any]:
-    """What the file ``papers/PAPER/NAME.yaml`` holds, as it stands there."""
-    content: dict[str, Any] = yaml.safe_load((Path(__file__).parent / paper / f"{name}.yaml").read_text(encoding="utf-8"))
+    """The unprocessed content of the file ``papers/PAPER/NAME.yaml``."""
+    content: dict[str, Any] = shipped_yaml(f"papers/{paper}/{name}.yaml")
     return content
 
 

@@ -19,7 +19,7 @@ from stereo_framework.tables.formats import to_text
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a reproduction came to.
+    """The result of a reproduction.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Reproduction:
     outcomes : dict of str to Outcome
         By item.
     missing : dict of str to str
-        Scenes that were not there, with the reason.
+        Scenes that were not available, with the reason.
     """
 
     page: Path
@@ -37,17 +37,17 @@ class Reproduction:
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """Of all items."""
+        """The comparisons of all items."""
         return [c for outcome in self.outcomes.values() for c in outcome.comparisons]
 
     @property
     def statements(self) -> list[Statement]:
-        """What the paper says, of all items."""
+        """The statements of the paper, from all items."""
         return [s for s in self._claims if s.source]
 
     @property
     def checks(self) -> list[Statement]:
-        """Our own checks, of all items; they are in no total."""
+        """Our own checks, from all items; they are not part of any total."""
         return [s for s in self._claims if not s.source]
 
     @property
@@ -63,7 +63,7 @@ class Reproduction:
 
     @property
     def totals(self) -> list[str]:
-        """The counts, a line for each of the three kinds."""
+        """The counts as text, with a line for each of the three kinds."""
         judged, outside = [c for c in self.comparisons if c.judged], sum(c.outside for c in self.comparisons)
         absent = sum(c.ours is None for c in self.comparisons)
         unjudged = len(self.comparisons) - len(judged) - absent
@@ -96,22 +96,22 @@ def reproduce(
     ----------
     paper : Paper
     out : Path
-        Gets ``PAPER.html``, ``assets``, ``figures``, ``tables`` and ``runs``; runs that are there are not repeated.
+        Folder that gets ``PAPER.html``, ``assets``, ``figures``, ``tables`` and ``runs``; existing runs are not repeated.
     item : str, optional
-        Only this one.
+        The only item to reproduce.
     data : Path, optional
-        Data root; default: as of `load_scene`.
+        Data root; default: as for `load_scene`.
     workers : int
         Runs at a time.
     quick : bool
-        Only the items and scenes that take seconds.
+        Reproduce only the items and scenes that take seconds.
     single_file : bool
         Keep the page's pictures inside the page instead of in ``assets``.
 
     Raises
     ------
     ParameterError
-        No such item.
+        There is no such item.
     DataError
         The folder cannot be written.
     """
@@ -125,7 +125,7 @@ def reproduce(
     with output_folder(out):
         for one in chosen:
             outcomes[one.name] = outcome = one.build(context)
-            # What the paper says before our own checks, failures first.
+            # The paper's statements come before our own checks, failures first.
             told = sorted(failures_first(outcome.statements), key=lambda s: not s.source)
             sections.append(Section(one.title, [*outcome.blocks, *told]))
             _write(out, one, outcome)
@@ -137,7 +137,7 @@ def reproduce(
 
 
 def by_item(outcomes: Mapping[str, Outcome], titles: Mapping[str, str]) -> PageTable:
-    """A row for each item: how many published numbers were judged and lie outside their tolerance, how many statements and checks hold or not."""
+    """A row for each item: how many published numbers were judged and how many lie outside their tolerance, and how many statements and checks hold."""
     header = ["item", "numbers judged", "outside", "statements: hold", "do not", "own checks: hold", "fail"]
     rows = []
     for name, outcome in outcomes.items():
@@ -145,7 +145,7 @@ def by_item(outcomes: Mapping[str, Outcome], titles: Mapping[str, str]) -> PageT
         for said, wrong in ((True, "the paper’s statement does not hold"), (False, "our own check fails")):
             verdicts = [s.holds for s in outcome.statements if bool(s.source) is said]
             numbers += [(verdicts.count(True), ""), (verdicts.count(False), wrong)]
-        # A zero says nothing here: what there is stands out.
+        # Zeros are left empty, so that the other counts stand out.
         rows.append([Cell(titles[name]), *(Cell(str(n), n, wrong) if n else Cell("", n) for n, wrong in numbers)])
     return PageTable("What each item came to", header, rows)
 

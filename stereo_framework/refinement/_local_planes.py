@@ -1,4 +1,4 @@
-"""The plane of the disparities around each pixel, as far as colours are alike and no step comes between."""
+"""A plane fitted to the disparities around each pixel, as far as colours are similar and no step lies in between."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from stereo_framework.scene import Disparity, Image
 Values = NDArray[np.float32]
 
 _WIDER = 0.2
-"""By so many pixels the gate is wider at first, when nothing is known of the slopes."""
+"""Pixels by which the gate is wider at first, when the slopes are not yet known."""
 _STEEPEST = (1.0, 1.5)
 """Largest slopes along rows and along columns."""
 _LEAST = 1e-3
-"""Weight of the pixel's own value, so that a pixel alone keeps it."""
+"""Weight of the pixel's own value, so that an isolated pixel keeps it."""
 _WIDTH = 128
-"""Pixels of a row that are done at a time: their sums are to stay in the first cache."""
+"""Pixels of a row that are computed together, so few that their sums stay in the first-level cache."""
 
 
 class Planes(NamedTuple):
-    """Disparity and its change by a pixel to the right and by one down; float32 (rows, columns), NaN and 0 where there is no estimate."""
+    """Disparities, and their change per pixel to the right and per pixel down; float32 (rows, columns). Without an estimate they are NaN, 0 and 0."""
 
     value: Disparity
     right: Values
@@ -35,23 +35,23 @@ class Planes(NamedTuple):
 def local_planes(
     disparity: Disparity, image: Image, radii: tuple[int, ...], gate: float, colour_scale: float, ridge: float
 ) -> Planes:
-    """Robust planes by moving least squares, in windows of one radius after the other.
+    """Fit robust planes by moving least squares, in windows of one radius after the other.
 
-    The weight of a neighbour is ``exp(-difference / colour_scale) (1 - (e / gate)^2)^2``, 0 beyond the gate: difference = the largest of a channel in grey
-    levels, e = its distance from the plane so far in pixels. The plane at first is level, with a gate wider by 0.2; it is fitted twice in
-    the first windows and once in the others. `ridge` times the squared radius holds slopes back at what they were. Larger windows
-    are looked through in steps of a quarter of their radius.
+    The weight of a neighbour is ``exp(-difference / colour_scale) (1 - (e / gate)^2)^2``, 0 beyond the gate: difference = the largest difference of any channel in
+    grey levels, e = its distance from the current plane in pixels. At first the plane is level and the gate wider by 0.2; it is fitted twice in
+    the first windows and once in the others. `ridge` times the squared radius keeps slopes close to their previous values. Larger windows
+    are sampled in steps of a quarter of their radius.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        NaN = no estimate; left out.
+        NaN = no estimate; such pixels are left out.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
     radii : tuple of int
     gate, colour_scale, ridge : float
     """
     rows, columns = disparity.shape
-    # Three channels, known to the compiler; of grey images two are 0.
+    # Always three channels, so that the compiler knows their number; two of them are 0 for grey images.
     colours = np.zeros((3, rows, columns), np.float32)
     channels = np.moveaxis(image.reshape(rows, columns, -1), 2, 0)
     colours[: len(channels)] = channels
@@ -84,7 +84,7 @@ def _kernel(
     for r in radii:
         most = max(most, 2 * (r // max(1, r // 4)) + 1)
     weights = np.zeros((most * most, _WIDTH), np.float32)
-    # Slopes and value of each pixel's plane; sums of a row of the window and of all of it.
+    # Slopes and value of each pixel's plane; sums over a row of the window and over the whole window.
     plane = np.empty(3 * _WIDTH, np.float32)
     across, sums = np.empty(5 * _WIDTH, np.float32), np.empty(9 * _WIDTH, np.float32)
     for y in range(start, stop):
@@ -109,7 +109,7 @@ def _kernel(
 def _alike(
     colours: Values, y: int, left: int, width: int, radius: int, step: int, factor: float, weights: NDArray[np.float32]
 ) -> None:
-    """Weights by colour of all neighbours of the pixels from `left` on, a line for each place in the window."""
+    """Colour weights of all neighbours of the pixels from `left` on, one line for each position in the window."""
     _, rows, columns = colours.shape
     flat, found = colours.reshape(-1), weights.reshape(-1)
     # Slices cost more than the arithmetic of a line, and unsigned indices need no wraparound check.
@@ -144,7 +144,7 @@ def _add_up(
     across: Values,
     sums: Values,
 ) -> None:
-    """The sums of weights and of weighted heights above the planes' values that the normal equations consist of."""
+    """The sums that make up the normal equations: of weights, and of weighted heights above the values of the planes."""
     rows, columns = disparity.shape
     sums[:] = 0
     flat, weigh = disparity.reshape(-1), weights.reshape(-1)

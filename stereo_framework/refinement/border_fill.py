@@ -1,4 +1,4 @@
-"""Filling of the border that the match image does not show, by the surfaces next to it."""
+"""Filling of the border that the match image does not show, by continuing the surfaces next to it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from stereo_framework.volume import Status
 # Rows per column of the ways inwards, in quarters.
 _WAYS = (0, 1, -1, 2, -2, 4, -4, 8, -8)
 _FARTHER = 0.25
-"""Grey levels that a column more on the way counts as much as."""
+"""Difference in grey levels that counts as much as one more column on the way."""
 _HOLD = (10.0, 1e-3)
-"""What holds slopes at level and the value at the pixel's own, in squared pixels and pixels."""
+"""Weights that keep slopes near 0 and the value near the pixel's own, in squared pixels and pixels."""
 
 
 @stage("refinement", source="ours, unpublished; Bleyer & Gelautz 2005 for planes of occluded surfaces")
@@ -34,7 +34,7 @@ def border_fill(
     gate: Annotated[Positive, Unit("pixels")] = 2.5,
     steepest: Annotated[NonNegative, Unit("pixels per pixel")] = 0.3,
 ) -> tuple[Disparity, NDArray[np.uint8]]:
-    """Let the surfaces next to the border that the match image does not show go on there as planes.
+    """Fill the border that the match image does not show by continuing the surfaces next to it as planes.
 
     Parameters
     ----------
@@ -43,36 +43,36 @@ def border_fill(
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : Search
-        Its direction says at which end of the rows the border is; disparities end at its ends.
+        Its direction says at which end of the rows the border is; disparities are limited to its ends.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`. Invalid pixels get nothing.
+        Values of `Status`. Invalid pixels are not filled.
     radius : int
-        Estimates count up to this far above, below and outwards of where a surface begins, and twice as far inwards, in pixels.
+        Estimates count up to this distance above, below and outwards from where a surface begins, and up to twice as far inwards, in pixels.
     gate : float
-        Of these, those that differ by no more than this from the first, in pixels.
+        Of these estimates, only those count that differ by at most this from the first one, in pixels.
     steepest : float
         Largest slope of a plane along rows and along columns, in pixels per pixel.
 
     Returns
     -------
     disparity : ndarray, float32, (rows, columns)
-        Pixels. Filled are those that no estimate of their row stands outwards of.
+        Pixels. Those are filled that have no estimate between them and the end of their row at the border.
     status : ndarray, uint8, (rows, columns)
         Filled where a pixel was given an estimate.
 
     Raises
     ------
     ParameterError
-        A radius below 1, a gate that is not above 0, a negative `steepest`.
+        The radius is below 1, the gate is not above 0, or `steepest` is negative.
     DataError
-        An image or a status of another size than the disparities.
+        The image or the status has another size than the disparities.
 
     Notes
     -----
     Ours, unpublished. The border is on the left of a reference image whose match frame lies to the right, as wide as disparities are large. From each of
-    its pixels 9 ways lead inwards, level, and by 1/4, 1/2, 1 and 2 rows a column upwards and downwards. Of the first estimates on them that counts whose
-    colour is nearest (largest difference of a channel); each column on the way counts as a quarter of a grey level. The plane
-    of least squares there continues to the pixel. Run it after a check of both views and before other filling.
+    its pixels 9 ways lead inwards: one level, the others rising or falling by 1/4, 1/2, 1 and 2 rows per column. Of the first estimates on these ways, the one
+    with the most similar colour counts (largest difference of a channel); each column on the way counts as a quarter of a grey level. The least-squares
+    plane there is continued to the pixel. Run this after a check of both views and before any other filling.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def border_fill(
     [[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0, 5.0]]
     """
     require(border_fill, radius=radius, gate=gate, steepest=steepest)
-    # The border is on the left from here on.
+    # From here on the border is always on the left.
     inwards = np.s_[:, :: search.direction]
     given = np.ascontiguousarray(disparity[inwards])
     colours = np.ascontiguousarray(reference.reshape(*disparity.shape, -1)[inwards], np.float32)
@@ -112,7 +112,7 @@ def border_fill(
 
 @kernel
 def _begin(colours: NDArray[np.float32], known: Mask, border: Mask, start: int, stop: int, begins: NDArray[np.int32]) -> None:
-    """Where the surface of each pixel of the border begins, counted in reading order."""
+    """Where the surface that continues into each border pixel begins, as an index in reading order."""
     rows, columns, channels = colours.shape
     for y in range(start, stop):
         for x in range(columns):
@@ -137,7 +137,7 @@ def _begin(colours: NDArray[np.float32], known: Mask, border: Mask, start: int, 
 
 @kernel
 def _fit(disparity: Disparity, sources: NDArray[np.int32], radius: int, gate: float, planes: NDArray[np.float64]) -> None:
-    """Slopes along rows and columns, and value, of the plane at each source."""
+    """The slopes along rows and columns and the value of the plane at each source."""
     rows, columns = disparity.shape
     for i in range(sources.shape[0]):
         y, x = sources[i] // columns, sources[i] % columns

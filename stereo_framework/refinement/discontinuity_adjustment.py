@@ -1,4 +1,4 @@
-"""Disparities at the edges of a map, chosen among those on both sides."""
+"""Disparities at the edges of a map, chosen among those on both sides of the edge."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from stereo_framework.volume import CostVolume
 def discontinuity_adjustment(
     disparity: Disparity, volume: CostVolume, *, difference: Annotated[NonNegative, Unit("pixels")] = 1.0
 ) -> Disparity:
-    """Give every pixel at an edge of the map that of its own and its two neighbours' disparities which costs it least.
+    """Give every pixel at an edge of the map the cheapest of its own and its two neighbours' disparities.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     volume : CostVolume
-        Costs that the disparities were chosen from, float32, uint8 or uint16. Between two levels the nearer counts.
+        Costs that the disparities were chosen from, float32, uint8 or uint16. A disparity between two levels counts as the nearer one.
     difference : float
-        Two neighbours whose disparities differ by more than this have an edge between them, in pixels.
+        There is an edge between two neighbours whose disparities differ by more than this, in pixels.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels. A pixel changes where a neighbour's disparity costs it less than its own; of equal ones the lowest is taken. What has no
-        estimate keeps none.
+        Pixels. A pixel changes where a neighbour's disparity costs it less than its own; of equal costs the lowest disparity is taken. Pixels
+        without an estimate stay without one.
 
     Raises
     ------
     ParameterError
-        A negative `difference`.
+        `difference` is negative.
     DataError
-        A volume of another size than the disparities.
+        The volume has another size than the disparities.
 
     Notes
     -----
-    Mei et al. 2011, section 3.4. They do not tell how edges are detected, nor which pixels are collected from both sides. Here a pixel is at an edge when there is one
-    between it and the pixel to its left or right, which then are the two; in the same way for those above and below. At a corner it has all four, at the
-    image's border one side alone. All pixels are judged by the map as it was before. A disparity off the levels of the volume by half a level
+    Mei et al. 2011, section 3.4. The paper does not say how edges are detected, nor which pixels on both sides are considered. Here a pixel is at an edge when there is an
+    edge between it and its left or right neighbour, and these are then the two neighbours; the same holds for those above and below. At a corner all four
+    count, at the image's border only the existing one. All pixels are judged by the map as it was before. A disparity off the levels of the volume by half a level
     or more is no candidate, and where it is a pixel's own, that stays.
 
     Examples
@@ -92,7 +92,7 @@ def _kernel(
                     before = disparity[start + y - down, x - right]
                 if start + y + down < rows and x + right < columns:
                     after = disparity[start + y + down, x + right]
-                # A pixel that is missing or without an estimate has no edge.
+                # There is no edge towards a pixel that is missing or has no estimate.
                 if not (abs(before - own) > difference or abs(after - own) > difference):
                     continue
                 for value in (before, after):
@@ -107,7 +107,7 @@ def _kernel(
 
 @kernel
 def _level(disparity: float, minimum: float, step: float, levels: int) -> int:
-    """The nearest level of a disparity; -1 where there is none."""
+    """The level nearest to a disparity; -1 if there is none."""
     if np.isnan(disparity):
         return -1
     nearest = round((disparity - minimum) / step)

@@ -14,7 +14,7 @@ from stereo_framework.volume import CostVolume
 
 @stage("refinement", source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001", halo=lambda: 0, integer=True)
 def equiangular(disparity: Disparity, volume: CostVolume) -> Disparity:
-    """Move each disparity to where two lines of opposite slope meet that pass through its cost and those of its two neighbouring levels.
+    """Move each disparity to the intersection of two lines of opposite slope through its cost and the costs of its two neighbouring levels.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ def equiangular(disparity: Disparity, volume: CostVolume) -> Disparity:
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels, at most half a level away. A pixel changes only where its level is a local minimum: not above either neighbour and below
-        one. The first and the last level have one neighbour only and stay.
+        Pixels, at most half a level away. A pixel changes only where its level is a local minimum: not above either neighbour and below at
+        least one. The first and the last level have only one neighbour and stay.
 
     Notes
     -----
     Also called V-fit. With C the cost of the level and C-, C+ those of its neighbours, the offset in levels is
     (C- - C+) / (2 max(C- - C, C+ - C)). Costs that grow in proportion to the distance from the true disparity, as absolute differences on an even slope of
-    intensities do, are fitted exactly; `parabola` fits such as grow with its square.
+    intensities do, are fitted exactly; `parabola` fits costs that grow with its square.
 
     Examples
     --------

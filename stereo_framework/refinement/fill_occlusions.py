@@ -1,4 +1,4 @@
-"""Filling of pixels without an estimate along their scan line."""
+"""Filling of pixels without an estimate from their scan line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stereo_framework.stage import stage
 
 @stage("refinement", source="Scharstein & Szeliski 2002, sections 3.4 and 4.3", halo=lambda: 0)
 def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"] = "background") -> Disparity:
-    """Give every pixel without an estimate that of a neighbour in its row.
+    """Give every pixel without an estimate one of the nearest estimates in its row.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"]
     rule : str
         "background": the farther (smaller) of the nearest known disparities to the left and right, since what is occluded lies
         behind what occludes it. "left": the nearest known to the left, as the original test bed fills after dynamic programming.
-        Where a pixel has known disparities on one side only, both take the nearest of these.
+        Where a pixel has known disparities on one side only, both rules take the nearest of these.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"]
     Raises
     ------
     ParameterError
-        Another rule.
+        The rule is unknown.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""One map from those of several methods, pixel by pixel."""
+"""One map combined from those of several methods, pixel by pixel."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ def fuse(
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     alternatives : mapping of str to View
-        Their maps are left out where they have no estimate.
+        The views of the other methods; where one has no estimate, it is left out.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`. What was filled is as unsure as the least sure pixel.
+        Values of `Status`. Filled pixels count as no surer than the least sure pixel.
     confidence : mapping of str to ndarray, float32, (rows, columns)
-        Of the method's own map.
+        The confidence of the method's own map, by measure.
     rule : {"median", "confidence"}
-        Whether all estimates weigh the same, or each as much as its confidence is above that of other pixels of its map.
+        Whether all estimates weigh the same, or each by how its confidence ranks among the pixels of its map.
     measure : str, optional
-        Which measure of confidence, which the method and all alternatives must have; null: the only one.
+        The confidence measure, which the method and all alternatives must have; null: the only one.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels; of several medians the lowest, the background's. What has no estimate takes that of an alternative.
+        Pixels; of several medians the lowest one, which belongs to the background. Pixels without an own estimate take that of an alternative.
 
     Raises
     ------
     ParameterError
-        Another rule, or a measure of confidence that a method does not have.
+        The rule is unknown, or a method does not have the confidence measure.
 
     Notes
     -----
-    Measures of confidence are comparable within a map alone. A weight is therefore the number of the map's pixels that are not surer.
+    Confidence values are only comparable within one map. A weight is therefore the number of the map's pixels that are not surer.
     With two maps the surer estimate wins.
 
     Examples
@@ -93,6 +93,6 @@ def _measured(method: str, confidence: Mapping[str, NDArray[np.float32]], measur
 
 
 def _ranks(confidence: NDArray[np.float32], status: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """How many pixels are not surer, itself included."""
+    """For each pixel, the number of pixels that are not surer, including itself."""
     sure = np.where(status == Status.FILLED, confidence.min(), confidence)
     return np.searchsorted(np.sort(sure, axis=None), sure, side="right")

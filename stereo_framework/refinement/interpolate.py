@@ -1,4 +1,4 @@
-"""Filling of pixels without an estimate from all sides, by why they have none."""
+"""Filling of pixels without an estimate from all sides, depending on why they have none."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def interpolate(
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255, whose likeness "mei" goes by.
+        Intensities 0..255, by whose similarity "mei" chooses.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`: pixels without an estimate are filled as occluded, or else as mismatched; invalid ones are left.
+        Values of `Status`: pixels without an estimate are filled as occluded or else as mismatched ones; invalid pixels are not filled.
     rule : {"hirschmueller", "mei"}
         "hirschmueller": of the nearest estimates in 8 directions an occluded pixel takes the second lowest, a mismatched one the median (of an even
         number the lower of the two in the middle). Mismatched areas that touch an occluded pixel count as occluded. "mei": of those in 16 directions an
-        occluded pixel takes the lowest, a mismatched one that whose pixel is most similar in colour (of several the lowest).
+        occluded pixel takes the lowest, a mismatched one the estimate whose pixel is most similar in colour (of several the lowest).
 
     Returns
     -------
@@ -53,15 +53,15 @@ def interpolate(
     Raises
     ------
     ParameterError
-        Another rule.
+        The rule is unknown.
     DataError
-        An image or a status of another size than the disparities.
+        The image or the status has another size than the disparities.
 
     Notes
     -----
-    Hirschmueller 2008, section 2.5.3, equation 18; Mei et al. 2011, section 3.4. What is occluded lies behind what occludes it, so that the
-    background is extended there. A pixel with a single estimate in all its directions takes that. Areas touch along rows and columns. Mei et al. tell neither
-    their 16 directions nor how similarity is measured: here the directions are those to the 8 neighbours and by knight's moves, of which every other
+    Hirschmueller 2008, section 2.5.3, equation 18; Mei et al. 2011, section 3.4. An occluded surface lies behind what occludes it, so the
+    background is extended there. A pixel with a single estimate in all its directions takes that. Areas touch along rows and columns. Mei et al. specify neither
+    their 16 directions nor the measure of similarity: here the directions are those to the 8 neighbours and by knight's moves, of which every other
     step is rounded outwards; colours differ by the largest difference of a channel, as elsewhere in their paper.
 
     Examples
@@ -102,7 +102,7 @@ def interpolate(
 
 @kernel
 def _spread(disparity: Disparity, status: NDArray[np.uint8], occluded: Mask) -> None:
-    """Let what is occluded take in the other pixels without an estimate that it is connected to by such pixels; invalid ones are none."""
+    """Mark as occluded all pixels without an estimate that are connected to an occluded one through such pixels; invalid pixels are not among them."""
     rows, columns = disparity.shape
     found = np.empty((rows * columns, 2), np.int32)
     count = 0
@@ -133,10 +133,10 @@ def _trace(
     directions: NDArray[np.int64],
     nearest: NDArray[np.int32],
 ) -> None:
-    """The first pixel with an estimate from each hole in each direction, -1 where there is none.
+    """The first pixel with an estimate that each hole meets in each direction, -1 where there is none.
 
-    Pixels and `holes` are counted in reading order; `number` tells which hole a pixel is. After two steps every direction is at a whole pixel: what a hole
-    does not see until then it sees as the hole there does.
+    Pixels and `holes` are counted in reading order; `number` holds the index of a pixel's hole. After two steps every direction is at a whole pixel:
+    from there on a hole meets what the hole at that pixel meets.
     """
     rows, columns = disparity.shape
     for k in range(directions.shape[0]):
@@ -159,7 +159,7 @@ def _trace(
 
 @kernel
 def _outwards(halves: int) -> int:
-    """Whole pixels of a way in half pixels."""
+    """Convert a distance from half pixels to whole pixels, rounded outwards."""
     return (halves + 1) // 2 if halves >= 0 else -((1 - halves) // 2)
 
 
@@ -175,7 +175,7 @@ def _choose(
     status: NDArray[np.uint8],
 ) -> None:
     directions = nearest.shape[0]
-    # The estimates found, in ascending order, and how much their pixels differ in colour.
+    # The estimates found, in ascending order, and the colour differences of their pixels.
     values, differences = np.empty(directions, np.float32), np.empty(directions, np.float32)
     for hole in range(holes.shape[0]):
         pixel = holes[hole]

@@ -1,4 +1,4 @@
-"""Left-right check: only what the match frame's own map confirms stays."""
+"""Left-right check: only estimates that the match frame's own map confirms are kept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def left_right_check(
     *,
     tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
 ) -> tuple[Disparity, NDArray[np.uint8]]:
-    """Take away the disparities that the match frame's own map contradicts, and tell occluded pixels from mismatched ones.
+    """Remove the disparities that the match frame's own map contradicts, and distinguish occluded pixels from mismatched ones.
 
     Parameters
     ----------
@@ -48,17 +48,17 @@ def left_right_check(
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN where the other map contradicts, has no estimate, or shows nothing.
     status : ndarray, uint8, (rows, columns)
-        Of what was taken away: mismatched where some pixel of the match frame points to it, which another disparity would have found; else occluded. All
-        other pixels keep theirs, those without an estimate too.
+        Removed pixels are mismatched where some pixel of the match frame points to them, which another disparity would have found; otherwise they are
+        occluded. All other pixels keep their status, also those without an estimate.
 
     Raises
     ------
     ParameterError
-        A negative tolerance.
+        The tolerance is negative.
 
     Notes
     -----
-    The pixel nearest to ``x - direction * d`` is asked; `d` is rounded with halves away from zero. Hirschmueller calls a pixel occluded if the line of
+    The other map is read at the pixel nearest to ``x - direction * d``; `d` is rounded with halves away from zero. Hirschmueller calls a pixel occluded if the line of
     all its disparities does not meet the surface that the other map describes; here it meets the surface where a pixel of the match frame
     has the very disparity, rounded, that leads to it, whatever the tolerance.
 

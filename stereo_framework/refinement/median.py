@@ -28,17 +28,17 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels. What has no estimate keeps none, and neighbours without one are left out.
+        Pixels. Pixels without an estimate stay without one, and are left out as neighbours.
 
     Raises
     ------
     ParameterError
-        `size` below 1.
+        `size` is below 1.
 
     Notes
     -----
-    Filling is a stage of its own, whose pixels the status tells; a median that filled would hide them. Of an even number of estimates the lower
-    middle one is taken, the background's, so that no value appears that was not there. Image borders are replicated.
+    This stage fills nothing: filling has stages of its own, which mark the pixels in the status map. Of an even number of estimates the lower
+    middle one is taken, which belongs to the background, so that no new values appear. Image borders are replicated.
 
     Examples
     --------
@@ -89,16 +89,16 @@ def _nine(
     columns_sorted: NDArray[np.float32],
     filtered: NDArray[np.float32],
 ) -> bool:
-    """Medians of 3x3 values, unless some are missing; then False, and nothing is written.
+    """Medians of 3x3 values; if some are missing, returns False and writes nothing.
 
-    The median of nine is that of three: the greatest of the columns' least, the middle of their middle ones, the least of their greatest.
+    The median of nine values is the median of three: the largest of the columns' minima, the median of their medians, the smallest of their maxima.
     """
     columns = row.shape[0]
     low, middle, high = columns_sorted[0], columns_sorted[1], columns_sorted[2]
     total = np.float32(0)
     for x in range(columns):
         a, b, c = above[x], row[x], below[x]
-        # 0 but for what is missing, which makes it NaN.
+        # 0, or NaN if a value is missing.
         total += (a - a) + (b - b) + (c - c)
         least, most = (a, b) if a < b else (b, a)
         low[x + 1] = least if least < c else c
@@ -121,7 +121,7 @@ def _nine(
 
 @kernel(inline="always")
 def _middle(a: float, b: float, c: float) -> float:
-    """The second of three values."""
+    """The median of three values."""
     low, high = (a, b) if a < b else (b, a)
     above = low if low > c else c
     return above if above < high else high
@@ -129,7 +129,7 @@ def _middle(a: float, b: float, c: float) -> float:
 
 @kernel
 def _selected(values: NDArray[np.float32], rank: int) -> float:
-    """The value of a rank, 0 the lowest, by Hoare's selection; `values` are put into another order."""
+    """The value at a rank, 0 for the lowest, by Hoare's selection; `values` are reordered."""
     low, high = 0, values.shape[0] - 1
     while low < high:
         pivot = values[rank]

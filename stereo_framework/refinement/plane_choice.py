@@ -1,4 +1,4 @@
-"""Choice among the planes of two maps by the costs along them."""
+"""Choice between the planes of two maps by the matching costs along them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _STEP, _OWN_BAND, _SECOND_BAND = 1.5, 7, 3
 _APART, _SLOPES = 0.4, (0.15, 0.25)
 """Where both maps differ by more, or the first slopes more along rows or columns, one is made too."""
 _REACHES = (4, 10, 20)
-"""How far away the planes of others are taken from, in each of eight directions."""
+"""Distances from which the planes of other pixels are taken, in each of eight directions."""
 _SAME, _SAME_SLOPE = 0.3, 0.05
-"""Two candidates that differ by less are one."""
+"""Two candidates that differ by less than this count as one."""
 _NEAR, _STEEPNESS, _MOST_NEAR = 0.3, 8.0, 1.5
 """A candidate departs from the second map by more than the smaller of the last and the sum of the first and so many times the slopes."""
 _LEAST_WEIGHT = 0.02
 _PIECE = 32
-"""Samples after which it is asked whether a candidate can still win."""
+"""Number of samples between checks whether a candidate can still win."""
 _ONE, _TWO = np.uint64(_PIECE), np.uint64(2 * _PIECE)
 """From one line of a piece to the next and the one after that; unsigned indices need no wraparound check."""
 _NOWHERE = np.int32(-(2**31))
 _SURE = 1.001
-"""What rounding may hide."""
+"""Tolerance for rounding."""
 
 
 class _Costs(NamedTuple):
@@ -70,22 +70,22 @@ def plane_choice(
     loyalty: NonNegative = 0.4,
     contrast: Annotated[Positive, Unit("grey levels")] = 3.3,
 ) -> tuple[Disparity, NDArray[np.uint8]]:
-    """Give pixels where two maps differ, or near their edges, the plane along which costs are lowest of those that both maps have around.
+    """Where two maps differ, and near their edges, choose among the planes that both maps have nearby the one along which costs are lowest.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate; the first map, fine detail where it is right.
+        Pixels, NaN = no estimate; the first map, which has fine detail where it is right.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : Search
-        Of the volume.
+        The search range of the volume.
     raw : CostVolume
         Costs before aggregation, float32, uint8 or uint16.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`. Only what is matched counts as an estimate.
+        Values of `Status`. Only matched pixels count as having an estimate.
     alternatives : mapping of str to View
-        The second map, robust where there is little texture, is one of them, and the first may be.
+        The second map, which is robust where there is little texture, is one of them; the first map may be one too.
     first : str, optional
         Name of the alternative that is the first map; null: the method's own map is.
     second : str, optional
@@ -93,15 +93,15 @@ def plane_choice(
     radius : int
         Costs are averaged over windows of this radius, in pixels.
     spacing : int
-        In each direction every so many pixels of the window count, in pixels.
+        Distance of the pixels of the window that are sampled, in each direction, in pixels.
     colour_scale : float
         Difference of colours, the largest of a channel, at which a weight is 1/e, in grey levels.
     preference : float
-        Factor of the cost of a pixel's own plane in the first map.
+        Factor by which the cost of a pixel's own plane in the first map is multiplied.
     loyalty : float
-        Factor less 1 of the cost of planes that depart from the second map, in images of `contrast`; it falls to 0 at half of that.
+        The cost of planes that depart from the second map is multiplied by 1 + `loyalty` in images of `contrast`; it falls to 0 at half of that contrast.
     contrast : float
-        Median difference of neighbouring pixels of both images from which on the whole loyalty holds, in grey levels.
+        Median difference of neighbouring pixels of both images from which on the full loyalty holds, in grey levels.
 
     Returns
     -------
@@ -113,18 +113,18 @@ def plane_choice(
     Raises
     ------
     ParameterError
-        A parameter beyond its bounds, no such alternative, or none is named and there are several.
+        A parameter is out of its range, there is no such alternative, or none is named although there are several.
     DataError
-        Images, status or costs of another size than the disparities.
+        The images, the status or the costs have another size than the disparities.
 
     Notes
     -----
-    Ours, unpublished. Planes are those of `plane_smooth` with radii of 4 and 8 pixels, a gate of 0.8 and a ridge of 0.2, of the first map, whose holes are
-    taken from the second, and of the second; they may move a disparity by half a pixel. Candidates are both planes at the pixel and at 8 directions x 4, 10 and 20
-    pixels; those that hardly differ count once, those beyond the range not at all. The cost of one is the mean of `raw` along it, linear between levels, with weights
+    Ours, unpublished. Planes are those of `plane_smooth` with radii of 4 and 8 pixels, a gate of 0.8 and a ridge of 0.2. They are fitted to the first map, whose
+    holes are filled from the second, and to the second; they may move a disparity by half a pixel. Candidates are both planes at the pixel and at 8 directions x 4, 10 and 20
+    pixels; those that hardly differ count once, those beyond the range not at all. The cost of a candidate is the mean of `raw` along it, linear between levels, with weights
     ``exp(-(difference in the reference image + difference in the match image) / colour_scale)`` to the pixel itself and to its match; where the plane leads out of
     view a sample costs `outside`. A choice is made within 7 pixels of edges of the first map and 3 of the second, where both differ by more than 0.4, where the first
-    slopes by more than 0.15 along rows or 0.25 along columns, and where it has no estimate. All others take their plane's value.
+    slopes by more than 0.15 along rows or 0.25 along columns, and where it has no estimate. All other pixels take the value of their own plane.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def _planes(disparity: Disparity, image: Image, colour_scale: float) -> Planes:
 
 
 def _doubtful(ours: Planes, theirs: Planes, unsure: Mask) -> Mask:
-    """Where a choice is made."""
+    """The pixels for which a choice is made."""
     found: Mask = unsure | _near_edges(ours.value, _OWN_BAND) | _near_edges(theirs.value, _SECOND_BAND)
     found |= np.abs(ours.value - theirs.value) > _APART
     found |= (np.abs(ours.right) > _SLOPES[0]) | (np.abs(ours.down) > _SLOPES[1])
@@ -209,13 +209,13 @@ def _near_edges(disparity: Disparity, reach: int) -> Mask:
 
 
 def _colours(image: Image) -> NDArray[np.int32]:
-    """Whole grey levels of three channels, a byte each, (pixels,)."""
+    """The three channels in whole grey levels, packed as one byte each, (pixels,)."""
     whole = image if image.dtype == np.uint8 else np.rint(np.clip(image, 0, 255)).astype(np.uint8)
     channels = np.broadcast_to(whole.reshape(*whole.shape[:2], -1), (*whole.shape[:2], 3)).astype(np.int32)
     return (channels[..., 0] << 16 | channels[..., 1] << 8 | channels[..., 2]).reshape(-1)
 
 
-# Rows and columns: the pixel itself, then those around it.
+# Row and column offsets: the pixel itself, then those around it.
 _OFFSETS = np.array(
     [(0, 0), *((round(r * np.sin(k * np.pi / 4)), round(r * np.cos(k * np.pi / 4))) for r in _REACHES for k in range(8))],
     np.int64,
@@ -238,7 +238,7 @@ def _kernel(
     penalty: float,
     value: Disparity,
 ) -> None:
-    """Choose for some pixels, counted in reading order."""
+    """Choose the planes of some pixels, which are counted in reading order."""
     rows, columns = value.shape
     levels = costs.costs.shape[1]
     maximum = np.float32(costs.minimum + (levels - 1) * costs.step)
@@ -272,7 +272,7 @@ def _kernel(
         limit = min(np.float32(_MOST_NEAR), np.float32(_NEAR) + np.float32(_STEEPNESS) * slopes)
         known, least, best = 0, np.float32(np.inf), value[y, x]
         for k in range(2 * offsets.shape[0]):
-            # The first map's own plane comes first, the second's last.
+            # The pixel's own plane in the first map comes first, the one in the second map last.
             dy, dx = offsets[min(k, 2 * offsets.shape[0] - 1 - k)]
             v, u = y + dy, x + dx
             if not (0 <= v < rows and 0 <= u < columns):
@@ -313,14 +313,14 @@ def _kernel(
 
 @kernel(inline="always")
 def _at(i: Any) -> Any:
-    """Where the first number of a sample stands."""
+    """The index of a sample's first number."""
     return i // _ONE * np.uint64(3 * _PIECE) + i % _ONE
 
 
 @kernel(inline="always")
 def _unlike(one: Any, other: Any) -> Any:
-    """The largest difference of a byte of two colours."""
-    # Numba widens what it is not told to keep narrow.
+    """The largest difference between corresponding bytes of two packed colours."""
+    # Without explicit types Numba would use wider ones.
     first = np.int32(abs(np.int32((one >> 16) - (other >> 16))))
     second = np.int32(abs(np.int32((one >> 8 & 255) - (other >> 8 & 255))))
     third = np.int32(abs(np.int32((one & 255) - (other & 255))))
@@ -345,9 +345,9 @@ def _along(
     colours: NDArray[np.int32],
     limit: float,
 ) -> np.float32:
-    """Mean cost along a plane (disparity at the pixel, slopes to the right and down); infinite where it is above `limit` whatever the last samples cost.
+    """Mean cost along a plane (disparity at the pixel, slopes to the right and down); infinite if it exceeds `limit` whatever the remaining samples cost.
 
-    `rest`: the weights from each sample on, at most.
+    `rest` holds the largest possible sum of weights from each sample on.
     """
     level, right, down = plane
     levels, outside, direction = costs.costs.shape[1], np.float32(costs.outside), np.int32(costs.direction)
@@ -362,12 +362,12 @@ def _along(
     for start in range(0, count, _PIECE):
         if total > limit * (whole + rest[start]):
             return np.float32(np.inf)
-        # Loops with few arrays, as the compiler vectorizes them.
+        # Loops over few arrays, which the compiler can vectorize.
         for n in range(_PIECE):
             i, at = np.uint64(n), np.uint64(3 * start + n)
             across, along = samples[at], samples[at + _ONE]
             place = min(max((level + right * across + down * along - minimum) * inverse, np.float32(0)), top)
-            # Truncated, which is downwards.
+            # Truncation rounds down here.
             below = min(np.int32(place), last)
             shift = np.int32(direction * np.int32(np.floor(place * step + minimum + np.float32(0.5))))
             u = np.int32(np.int32(own + np.int32(across)) - shift)

@@ -34,33 +34,33 @@ def plane_smooth(
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     radius : int
-        Of the windows in which the plane is fitted first, in pixels.
+        Radius of the windows in which the plane is fitted first, in pixels.
     far_radius : int
-        Of those in which it is fitted then, in pixels.
+        Radius of the windows in which it is fitted afterwards, in pixels.
     gate : float
-        Estimates that are further than this from the plane do not count, in pixels.
+        Estimates further than this from the plane do not count, in pixels.
     colour_scale : float
         Difference of colours, the largest of a channel, at which a weight is 1/e, in grey levels.
     ridge : float
-        How firmly slopes are held: at level first, then at those found before. It counts as that many pixels at the windows' edge.
+        How firmly slopes are held at their previous values, which are 0 at first. It counts as that many pixels at the windows' edge.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels. What has no estimate keeps none, and neighbours without one are left out.
+        Pixels. Pixels without an estimate stay without one, and are left out as neighbours.
 
     Raises
     ------
     ParameterError
-        A parameter that is not above 0, a radius below 1.
+        A parameter is not above 0, or a radius is below 1.
     DataError
-        An image of another size than the disparities.
+        The image has another size than the disparities.
 
     Notes
     -----
     Ours, unpublished: moving least squares with weights ``exp(-difference / colour_scale) (1 - (e / gate)^2)^2``, where e is the distance from the plane of the step
-    before. Steps of a map that are higher than the gate stay sharp. It takes away the ripples that sub-pixel fits leave, at the price of
-    curved surfaces with a radius of few pixels. Slopes are limited to 1 along rows and 1.5 along columns.
+    before. Steps of a map that are higher than the gate stay sharp. It removes the ripples that sub-pixel fits leave, at the expense of
+    surfaces that curve with a radius of only a few pixels. Slopes are limited to 1 along rows and 1.5 along columns.
 
     Examples
     --------

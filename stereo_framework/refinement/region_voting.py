@@ -1,4 +1,4 @@
-"""Filling of pixels without an estimate by the votes of the region of like colour around them."""
+"""Filling of pixels without an estimate by the votes of the region of similar colour around them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def region_voting(
     far: Annotated[PositiveInt, Unit("pixels")] = 17,
     far_threshold: Annotated[Positive, Unit("grey levels")] = 6.0,
 ) -> tuple[Disparity, NDArray[np.uint8]]:
-    """Give pixels without an estimate the most frequent one in the region of like colour around them.
+    """Give pixels without an estimate the most frequent one in the region of similar colour around them.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def region_voting(
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, from which `cross_based` makes its regions: the horizontal arms of all pixels on a pixel's vertical ones.
     search : Search
-        Its levels are what is voted for: estimates between two of them count for the nearer one, those beyond its ends not at all.
+        Votes are for its levels: an estimate between two of them counts for the nearer one, an estimate beyond its ends not at all.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`. Invalid pixels get nothing.
+        Values of `Status`. Invalid pixels are not filled.
     minimum_count : int
-        In a region with no more estimates than this nothing is decided, in pixels.
+        A region with no more estimates than this decides nothing, in pixels.
     minimum_share : float
         Share of a region's estimates that the winning level must exceed, 0..1.
     iterations : int
-        What was decided in one pass votes in the next, in passes.
+        Number of passes; pixels filled in one pass vote in the next.
     length, threshold, far, far_threshold : int, float, int, float
         Arms, as in `cross_based`.
 
@@ -70,13 +70,13 @@ def region_voting(
     Raises
     ------
     ParameterError
-        A share beyond 0..1, a negative count, no iterations, arms that `cross_based` would refuse.
+        The share is outside 0..1, the count is negative, there are no iterations, or `cross_based` would refuse the arms.
     DataError
-        An image or a status of another size than the disparities.
+        The image or the status has another size than the disparities.
 
     Notes
     -----
-    Mei et al. 2011, section 3.4, which votes before sub-pixel positions are estimated.
+    Mei et al. 2011, section 3.4; in the paper, voting precedes the estimation of sub-pixel positions.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def region_voting(
     empty = np.isnan(disparity) & (status != Status.INVALID)
     filled, told = disparity.copy(), status.copy()
     for _ in range(iterations):
-        # Column by column: regions of neighbours in a column share most rows.
+        # Column by column, since regions of neighbours in a column share most of their rows.
         open_, elected = np.flatnonzero(empty.T), np.full(disparity.shape, -1, np.int16)
 
         def run(start: int, stop: int, chosen: NDArray = open_, elected: NDArray = elected) -> None:
@@ -121,10 +121,10 @@ def _kernel(
     minimum_share: float,
     elected: NDArray[np.int16],
 ) -> None:
-    """What the regions of the `chosen` pixels, counted down the columns, elect: a level, -1 = none."""
+    """The level that the region of each of the `chosen` pixels elects, -1 = none; the pixels are counted down the columns."""
     rows = votes.shape[0]
     counts = np.zeros(levels, np.int32)
-    # The rows of the region that is counted, and its column.
+    # The rows of the region that has been counted, and its column.
     top, bottom, column = 0, 0, -1
     for pixel in chosen:
         x, y = pixel // rows, pixel % rows

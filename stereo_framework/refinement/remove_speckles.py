@@ -1,4 +1,4 @@
-"""Removal of small surfaces that differ from all around them."""
+"""Removal of small surfaces that differ from everything around them."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ def remove_speckles(
     size: Annotated[PositiveInt, Unit("pixels")] = 100,
     difference: Annotated[NonNegative, Unit("pixels")] = 1.0,
 ) -> Disparity:
-    """Take away the disparities of surfaces of few pixels.
+    """Remove the disparities of surfaces that have only a few pixels.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     size : int
-        Area in pixels of the largest surface that is taken away.
+        Area in pixels of the largest surface that is removed.
     difference : float
         Largest difference in pixels between neighbours on one surface. Neighbours are those to the left, right, above and below.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels, NaN where the surface was too small. A pipeline calls these mismatched.
+        Pixels, NaN where the surface was too small. A pipeline marks these pixels as mismatched.
 
     Raises
     ------
     ParameterError
-        `size` below 1, a negative `difference`.
+        `size` is below 1, or `difference` is negative.
 
     Notes
     -----
-    Hirschmueller 2008, section 2.5.1, where it removes peaks: he sees little chance that a real surface is that small. As in OpenCV's filterSpeckles,
-    which gives the same on whole numbers, the largest surface taken away has `size` pixels; the paper's threshold is one more.
+    Hirschmueller 2008, section 2.5.1, where this removes peaks, since real surfaces are unlikely to be that small. As in OpenCV's filterSpeckles,
+    which gives the same result on whole numbers, the largest surface removed has `size` pixels; the paper's threshold is one more.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def remove_speckles(
     limit = np.float32(difference)
 
     def run(start: int, stop: int) -> None:
-        # What is connected to a pixel further away than `size` rows has more pixels than that even without those beyond.
+        # A surface that reaches more than `size` rows away has more than `size` pixels, whatever lies beyond.
         top = max(0, start - size)
         _kernel(disparity[top : stop + size], start - top, size, limit, kept[start:stop])
 
@@ -72,7 +72,7 @@ def remove_speckles(
 def _kernel(disparity: NDArray[np.float32], start: int, size: int, difference: float, kept: NDArray[np.float32]) -> None:
     rows, columns = disparity.shape
     seen = np.zeros((rows, columns), np.bool_)
-    # The pixels of one surface, those behind `done` with neighbours still to be looked at.
+    # The pixels of one surface; the neighbours of those behind `done` are still to be visited.
     surface = np.empty((rows * columns, 2), np.int32)
     for y in range(rows):
         for x in range(columns):

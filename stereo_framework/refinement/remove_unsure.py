@@ -1,4 +1,4 @@
-"""Take away the estimates that a measure of confidence doubts."""
+"""Removal of the estimates in which a confidence measure has little trust."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def remove_unsure(
     below: float | None = None,
     share: Fraction01 = 0.1,
 ) -> Disparity:
-    """Take away estimates whose confidence is below a value, or the least sure share of all.
+    """Remove the estimates whose confidence is below a value, or the least sure share of all estimates.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`. What was filled is as unsure as the least sure pixel.
+        Values of `Status`. Filled pixels count as no surer than the least sure pixel.
     confidence : mapping of str to ndarray, float32, (rows, columns)
-        Of the method's own map, by measure, higher = surer.
+        The confidence of the method's own map, by measure, higher = surer.
     measure : str, optional
-        Which one; null: the last that was measured.
+        The measure that decides; null: the last one that was computed.
     below : float, optional
-        Confidence below which an estimate is taken away, in the measure's own unit; null: `share` decides.
+        Confidence below which an estimate is removed, in the measure's own unit; null: `share` decides.
     share : float
-        Share of the map's estimates that is taken away at most, where `below` is null; equally sure ones stay together.
+        Largest share of the map's estimates that is removed if `below` is null; equally sure estimates are removed or kept together.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels, NaN where nothing is left; the pipeline tells these as mismatched.
+        Pixels, NaN where an estimate was removed; the pipeline marks these pixels as mismatched.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def remove_unsure(
 
     Notes
     -----
-    Measures are comparable within a map alone, most of them not between scenes: a share means the same everywhere, a value only for measures
+    Most measures are comparable only within one map, not between scenes: a share means the same everywhere, a value only for measures
     in pixels, such as `left_right_consistency`.
 
     Examples

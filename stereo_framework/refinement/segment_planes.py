@@ -17,9 +17,9 @@ from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Posi
 from stereo_framework.volume import Status
 
 _FITS = 2
-"""How often a plane is fitted again to what lies near it."""
+"""How often a plane is refitted to the estimates near it."""
 _PIECE = 256
-"""Estimates after which a plane that rates too low is given up."""
+"""Number of estimates between checks whether a plane can still become the best."""
 
 
 @stage("refinement", source="Klaus, Sormann & Karner 2006, section 2.2; Felzenszwalb & Huttenlocher 2004")
@@ -38,7 +38,7 @@ def segment_planes(
     trials: PositiveInt = 200,
     seed: NonNegativeInt = 0,
 ) -> tuple[Disparity, NDArray[np.uint8]]:
-    """Put a plane through the estimates of each segment of the image, and the segment's pixels without one on it.
+    """Fit a plane to the estimates of each segment of the image, and put the segment's pixels without an estimate on it.
 
     Parameters
     ----------
@@ -47,25 +47,25 @@ def segment_planes(
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : Search
-        Nothing is put where a plane lies beyond its ends.
+        Pixels are not filled where a plane lies beyond its ends.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`. Invalid pixels get nothing.
+        Values of `Status`. Invalid pixels are not filled.
     sigma : float
-        Standard deviation in pixels of the Gaussian that the image is smoothed with before it is parted; 0 = none.
+        Standard deviation in pixels of the Gaussian that smooths the image before it is segmented; 0 = no smoothing.
     scale : float
-        The k of Felzenszwalb & Huttenlocher, in grey levels: the greater, the larger are the segments.
+        The k of Felzenszwalb & Huttenlocher, in grey levels: the greater it is, the larger are the segments.
     minimum_size : int
-        Smaller segments are joined with the most similar neighbour, in pixels.
+        Segments smaller than this are merged with the most similar neighbour, in pixels.
     tolerance : float
         An estimate lies on a plane when it is nearer than this, in pixels.
     minimum_count : int
-        Segments with fewer estimates get no plane, in pixels.
+        Segments with fewer estimates than this get no plane, in pixels.
     minimum_share : float
         Share of a segment's estimates that must lie on its plane, 0..1.
     trials : int
         Number of planes tried for each segment, each through three of its estimates.
     seed : int
-        Of the choice of the three.
+        Seed of the random choice of these three.
 
     Returns
     -------
@@ -77,15 +77,16 @@ def segment_planes(
     Raises
     ------
     ParameterError
-        A parameter beyond its bounds.
+        A parameter is out of its range.
     DataError
-        An image or a status of another size than the disparities.
+        The image or the status has another size than the disparities.
 
     Notes
     -----
-    Klaus, Sormann & Karner 2006 (ICPR) describe segments by planes that they fit robustly; here planes serve for filling alone. A plane is rated by
-    the sum of 1 - (e / tolerance)^2 over the estimates that are off by e < tolerance. The first one tried is level, at the lower median of the estimates; others
-    are drawn as in RANSAC (Fischler & Bolles 1981), and left out where the disparity changes by a pixel or more from one column to the next, which no surface does that both views see.
+    Klaus, Sormann & Karner 2006 (ICPR) describe segments by planes that they fit robustly; here planes serve only for filling. A plane is rated by
+    the sum of 1 - (e / tolerance)^2 over the estimates that are off by e < tolerance. The first plane tried is level, at the lower median of the estimates; others
+    are drawn as in RANSAC (Fischler & Bolles 1981). Planes whose disparity changes by a pixel or more from one column to the next are left out, since both
+    views cannot see such a surface.
     The best one is then fitted twice by least squares to the estimates that lie on it.
 
     Examples
@@ -107,7 +108,7 @@ def segment_planes(
         return filled, told
     segments = segments_of(reference, float(sigma), float(scale), minimum_size)
     count = int(segments.max()) + 1
-    # The estimates of one segment stand together, those of segment i from begins[i] on.
+    # The estimates of one segment lie together, those of segment i from begins[i] on.
     number = segments[known]
     order = np.argsort(number, kind="stable")
     begins = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
@@ -116,7 +117,7 @@ def segment_planes(
     planes = np.full((count, 3), np.nan)
     asked = np.flatnonzero(np.bincount(segments[wanted], minlength=count) > 0)
     keys = (np.random.PCG64(seed).random_raw(2) >> 32).astype(np.int64)
-    # Each thread gets as many estimates, not as many segments.
+    # Each thread gets the same number of estimates, not of segments.
     ends = np.cumsum(np.diff(begins)[asked])
 
     def run(start: int, stop: int) -> None:
@@ -167,7 +168,7 @@ def _fit(
             y1, x1, d1 = some[0, j] - some[0, i], some[1, j] - some[1, i], some[2, j] - some[2, i]
             y2, x2, d2 = some[0, k] - some[0, i], some[1, k] - some[1, i], some[2, k] - some[2, i]
             area = y1 * x2 - y2 * x1
-            # Three pixels of a line, or one twice.
+            # Three pixels on a line, or the same pixel twice.
             if area == 0:
                 continue
             v, u = (d1 * x2 - d2 * x1) / area, (y1 * d2 - y2 * d1) / area
@@ -196,9 +197,9 @@ def _rating(
     best: float,
     terms: NDArray[np.float64],
 ) -> float:
-    """The rating of a plane, or -1 as soon as it is known to be no more than `best`; `terms`: room for those that are added."""
+    """The rating of a plane, or -1 as soon as it is known to be no more than `best`; `terms` is room for the terms of the sum."""
     count, total = points.shape[1], 0.0
-    # Sums in another order differ by less than this, as no term is above 1.
+    # Since no term is above 1, sums in another order differ by less than this.
     rounding = 1e-15 * count * count
     for start in range(0, count, _PIECE):
         stop = min(start + _PIECE, count)
@@ -217,7 +218,7 @@ def _rate(
     points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float, terms: NDArray[np.float64]
 ) -> None:
     y, x, d = points[0], points[1], points[2]
-    # A division by 1, which is usual, changes nothing and takes most of the time.
+    # Skip a division by 1, which is the usual case: it changes nothing and takes most of the time.
     if tolerance == 1:
         for p in range(terms.shape[0]):
             off = level + down * y[p] + right * x[p] - d[p]
@@ -254,7 +255,7 @@ def _least_squares(
             v, u, z = points[0, p] - y, points[1, p] - x, points[2, p] - d
             yy, yx, xx, yd, xd = yy + v * v, yx + v * u, xx + u * u, yd + v * z, xd + u * z
     area = yy * xx - yx * yx
-    # Pixels of a line have an area of 0 but for rounding.
+    # Pixels on a line span an area of 0, except for rounding.
     if area <= 1e-9 * yy * xx:
         return level, down, right
     v, u = (yd * xx - xd * yx) / area, (xd * yy - yd * yx) / area

@@ -31,25 +31,25 @@ def snap(
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     distance : float
-        Disparities nearer than this to a whole number become that, in pixels.
+        Disparities nearer than this to a whole number are rounded to it, in pixels.
     slope : float
-        Where the robust plane around the pixel slopes less than this, in pixels per pixel.
+        Only pixels whose surrounding robust plane slopes less than this are rounded, in pixels per pixel.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels. What has no estimate keeps none.
+        Pixels. Pixels without an estimate stay without one.
 
     Raises
     ------
     ParameterError
-        A parameter that is not above 0.
+        A parameter is not above 0.
     DataError
-        An image of another size than the disparities.
+        The image has another size than the disparities.
 
     Notes
     -----
-    Ours, unpublished. It serves scenes whose truth is whole numbers, such as tsukuba, and says nothing about real surfaces: tell results with and
+    Ours, unpublished. It is meant for scenes whose ground truth consists of whole numbers, such as tsukuba, and says nothing about real surfaces: report results with and
     without it. Planes are those of `plane_smooth` with radii of 5 and 12 pixels and a gate of 0.8.
 
     Examples

@@ -1,4 +1,4 @@
-"""Median filter of a disparity map whose weights follow the image."""
+"""Median filter of a disparity map with weights that follow the image."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from stereo_framework.volume import Status
 WHERE = ("status", "everywhere")
 
 _WHOLE = 2**20
-"""The weight of the pixel itself. Whole weights add up alike in any order, so that halves of equal weight are told from rounding."""
+"""The weight of the pixel itself. Whole numbers add up to the same sum in any order, so that two halves of equal weight are recognized."""
 _LEAST = math.log(2 * _WHOLE)
-"""Where the exponent falls by more, less than half a unit is left."""
+"""If the exponent falls by more than this, the weight rounds to 0."""
 _LANES = 8
 """Of float64 in the widest registers there are."""
 _BINS = 1024
@@ -38,7 +38,7 @@ def weighted_median(
     sigma_space: Annotated[Positive, Unit("pixels")] = 9.0,
     where: Literal["status", "everywhere"] = "status",
 ) -> Disparity:
-    """Give pixels the median of the estimates around them, of which those that are near and similar in colour weigh most.
+    """Give pixels the weighted median of the estimates around them; those that are near and similar in colour weigh most.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def weighted_median(
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
     radius : int
-        Largest distance along rows and columns of what is looked at, in pixels: the window is 2 radius + 1 wide and high.
+        Largest distance of neighbours along rows and columns, in pixels: the window is 2 radius + 1 wide and high.
     sigma_colour : float
         Standard deviation of the weights by colour, in grey levels.
     sigma_space : float
@@ -60,21 +60,21 @@ def weighted_median(
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels. What has no estimate keeps none, and neighbours without one are left out, as is what lies beyond the image.
+        Pixels. Pixels without an estimate stay without one and are left out as neighbours, as are places beyond the image.
 
     Raises
     ------
     ParameterError
-        A radius below 1, a standard deviation that is not above 0, another `where`.
+        The radius is below 1, a standard deviation is not above 0, or `where` is unknown.
     DataError
-        An image or a status of another size than the disparities.
+        The image or the status has another size than the disparities.
 
     Notes
     -----
-    Ma et al. 2013 refine disparities so; Rhemann et al. 2011 filter what they have filled after a check of both views. The weights are those of the bilateral filter,
+    Ma et al. 2013 refine disparities in this way; Rhemann et al. 2011 filter what they have filled after a check of both views. The weights are those of the bilateral filter,
     ``exp(-distance^2 / (2 sigma_space^2) - difference^2 / (2 sigma_colour^2))``, with the Euclidean length of the difference of two
-    colours, in units of 2^-20. Ma et al. replace them by a guided filter's, which approximates them in constant time; here each window is
-    looked through. Of several medians the lowest is taken, the background's.
+    colours, in units of 2^-20. Ma et al. replace them by a guided filter's, which approximates them in constant time; here every pixel of each
+    window is visited. Of several medians the lowest is taken, which belongs to the background.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def weighted_median(
     chosen = known if where == "everywhere" else known & (status != Status.MATCHED)
     if not chosen.any():
         return filtered
-    # By how much the exponent of a weight falls, for each distance along an axis and for each square of a difference.
+    # How much the exponent of a weight falls for each distance along an axis, and for each squared colour difference.
     far = np.square(np.arange(-radius, radius + 1) / sigma_space) / 2
     unlike = 0.5 / sigma_colour**2
     # Squares of whole differences are whole: those whose weight is not 0 have a table, and after them stands a 0.
@@ -100,12 +100,12 @@ def weighted_median(
     table = np.append(table, 0)
     low, high = float(disparity[known].min()), float(disparity[known].max())
     heights = (disparity.astype(np.float64) - low) * ((_BINS - 1) / (high - low) if high > low else 0)
-    # Rows of a window fill registers: what they look at beyond a window or the image weighs nothing.
+    # Rows of a window fill whole registers; places beyond the window or the image weigh nothing.
     more = -(2 * radius + 1) % _LANES
     around = ((0, 0), (radius, radius + more))
     near = np.pad(np.exp(-(far[:, None] + far)) * _WHOLE, ((0, 0), (0, more)))
     bins = np.pad(np.where(known, heights, _BINS).astype(np.int16), around, constant_values=_BINS)
-    # Three channels, known to the compiler; of grey images two are 0.
+    # Always three channels, so that the compiler knows their number; two of them are 0 for grey images.
     channels = np.ascontiguousarray(np.moveaxis(reference.reshape(*disparity.shape, -1), 2, 0), np.float32)
     colours = np.pad(channels, ((0, 3 - len(channels)), *around))
 
@@ -131,7 +131,7 @@ def _kernel(
     rows, columns = disparity.shape
     height, width = near.shape
     radius, pitch = height // 2, bins.shape[1]
-    # Weights of a window, and their sums by bin of the disparities; the last bin holds what has no estimate.
+    # Weights of a window, and their sums in each bin of disparities; the last bin is for pixels without an estimate.
     weights, sums = np.empty(height * width, np.int32), np.empty(_BINS + 1, np.int64)
     values, kept = np.empty(height * width, np.float32), np.empty(height * width, np.int64)
     differences = np.empty(width, np.float64)
@@ -156,7 +156,7 @@ def _kernel(
                     weight = np.int32(np.rint(alike * nearest[np.uint64(line) + n]))
                     weights[np.uint64(line) + n] = weight
                     sums[np.uint64(places[np.uint64(at) + n])] += weight
-            # The bin in which half of all weight is reached, and the values there that have a weight.
+            # The bin in which half of the total weight is reached, and its values that have a weight.
             whole, below, middle = sums[:_BINS].sum(), np.int64(0), 0
             while 2 * (below + sums[middle]) < whole:
                 below += sums[middle]
@@ -174,7 +174,7 @@ def _kernel(
 
 @kernel
 def _compare(colours: NDArray[np.float32], own: int, at: int, plane: int, differences: NDArray[np.float64]) -> None:
-    """Squares of the distances of colours: pixels from `at` on beside the pixel `own`; `plane`: from one channel to the next."""
+    """Squared colour distances between the pixels from `at` on and the pixel `own`; `plane` is the distance from one channel to the next in memory."""
     p, q = np.uint64(own), np.uint64(at)
     second, third = np.uint64(plane), np.uint64(2 * plane)
     red, green, blue = np.float64(colours[p]), np.float64(colours[p + second]), np.float64(colours[p + third])
@@ -187,7 +187,7 @@ def _compare(colours: NDArray[np.float32], own: int, at: int, plane: int, differ
 
 @kernel
 def _lower_median(values: NDArray[np.float32], weights: NDArray[np.int64], whole: int, below: int) -> float:
-    """The least value that has, with those below it and the weight `below` all of them, half of `whole`; both arrays are put into another order."""
+    """The smallest value at which the weights, added to `below` in ascending order of the values, reach half of `whole`; both arrays are reordered."""
     low, high = 0, values.shape[0] - 1
     while low < high:
         pivot = values[(low + high) // 2]
@@ -202,7 +202,7 @@ def _lower_median(values: NDArray[np.float32], weights: NDArray[np.int64], whole
                 weights[i], weights[j] = weights[j], weights[i]
                 i += 1
                 j -= 1
-        # Up to j nothing is above the pivot, from i nothing below; what is between equals it.
+        # Up to j nothing is above the pivot, from i on nothing is below it; what lies between equals it.
         upto = below + weights[low : j + 1].sum()
         if 2 * upto >= whole:
             high = j

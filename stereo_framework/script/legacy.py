@@ -6,14 +6,12 @@ Its parameters, and what they are called here, stand in ``legacy.yaml`` beside t
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from importlib import resources
 from typing import Any
 
-import yaml
-
 from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.shipped import shipped_yaml
 
-_TABLES: Mapping[str, Any] = yaml.safe_load((resources.files("stereo_framework.script") / "legacy.yaml").read_text("utf-8"))
+_TABLES: Mapping[str, Any] = shipped_yaml("script/legacy.yaml")
 
 DEFAULTS: Mapping[str, Any] = _TABLES["defaults"]
 """The original's parameters and their values when nothing is said."""

@@ -123,7 +123,8 @@ class Result(Shown):
         """The result as the plain object that ``--json`` prints."""
         run = {name: getattr(self, name) for name in ("id", "scene", "method", "parameters", "axes", "protocol", "statistics")}
         times = {name: getattr(self, name) for name in ("energy", "matching_seconds", "seconds")}
-        return {**run, **times, "warnings": list(self.warnings), "error": self.error}
+        mappings = {"parameters": dict(self.parameters), "seconds": dict(self.seconds)}
+        return {**run, **times, **mappings, "warnings": list(self.warnings), "error": self.error}
 
 
 class Plotted(Shown):

@@ -11,7 +11,8 @@ from typing import Any
 
 from stereo_framework.errors import DataError
 from stereo_framework.io import write_bytes
-from stereo_framework.sweep.store import COLUMNS, FILE, LATEST, Store, opened_to_read
+from stereo_framework.sweep.database import opened_to_read
+from stereo_framework.sweep.store import COLUMNS, FILE, LATEST, Store
 
 _SMALLEST_ROW = 100
 """Bytes that a stored result takes at least, for a guess of how many there may be."""

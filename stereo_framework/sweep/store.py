@@ -8,9 +8,7 @@ import gc
 import json
 import math
 import os
-import shutil
 import sqlite3
-import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +17,7 @@ from typing import Any
 
 from stereo_framework.errors import DataError, StereoFrameworkError
 from stereo_framework.io import output_folder
+from stereo_framework.sweep.database import connected, locked, opened_to_read
 from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"
@@ -81,8 +80,8 @@ class Store(contextlib.ExitStack):
                     folder.mkdir(parents=True, exist_ok=True)
                     # Before there is a results file, by which folders of earlier versions are known.
                     self.enter_context(output_folder(folder))
-                    self.enter_context(contextlib.closing(_locked(folder / LOCK)))
-                    self._db = self.enter_context(contextlib.closing(_connected(self._path)))
+                    self.enter_context(contextlib.closing(locked(folder / LOCK)))
+                    self._db = self.enter_context(contextlib.closing(connected(self._path)))
                     self._db.execute("PRAGMA journal_mode=WAL")
                     self._db.execute("PRAGMA synchronous=NORMAL")
                 else:
@@ -90,6 +89,7 @@ class Store(contextlib.ExitStack):
                 usable = self._prepare(create=create)
             except (OSError, sqlite3.Error) as error:
                 hint = "; the folder cannot be written to" if create and not os.access(folder, os.W_OK) else _save_it(folder)
+                hint = "; choose another folder" if not folder.is_dir() else hint
                 raise DataError(f"{self._path}: cannot be used as a results store: {error}{hint}") from error
             if not usable:
                 raise nothing
@@ -222,7 +222,7 @@ class Store(contextlib.ExitStack):
             for row in rows:
                 with contextlib.suppress(ValueError, RecursionError):
                     self._result([*(row[name] for name in _WITH_KEY), row.get("sum")])
-                    _mapping(row["script"])
+                    _mappings(row[name] for name in _UNREAD)
                     self._insert(row)
                     kept.append(row["key"])
         return kept
@@ -250,7 +250,7 @@ class Store(contextlib.ExitStack):
 
     def missing(self) -> int:
         """How many results of the latest plan are not there yet."""
-        query = f"SELECT count(*) FROM items LEFT JOIN results USING (key) WHERE plan = {LATEST} AND id IS NULL"
+        query = f"SELECT count(*) FROM items LEFT JOIN results USING (key) WHERE plan = {LATEST} AND results.key IS NULL"
         with self._reading():
             return int(self._db.execute(query).fetchone()[0])
 
@@ -280,13 +280,13 @@ class Store(contextlib.ExitStack):
         if stored is not None and stored != _sum((*fields, key)):
             raise ValueError(f"the result {str(key)[:40]!r} is not what was written")
         values: dict[str, Any] = dict(zip(COLUMNS, fields, strict=True))
-        for name in ("id", "scene", "method", "protocol", "protocol_text"):
-            if not isinstance(values[name], str):
-                raise ValueError(f"{name}: {values[name]!r} is no text")
+        for name, text in zip(_TEXTS, fields, strict=False):
+            if not isinstance(text, str):
+                raise ValueError(f"{name}: {text!r} is no text")
         values |= zip(_MAPPINGS, _mappings(values[name] for name in _MAPPINGS), strict=True)
         # Many results have the same ones.
         values["warnings"], values["environment"] = _texts(values["warnings"]), _shared_mapping(values["environment"])
-        values["script"] = _Unread(values["script"], self._path)
+        values |= {name: _Unread(values[name], self._path) for name in _UNREAD}
         kinds = set(map(type, values["statistics"].values()))
         if type(None) in kinds:
             # JSON has no NaN; an undefined statistic is stored as null.
@@ -309,29 +309,34 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+_TEXTS = ("id", "scene", "method", "protocol", "protocol_text")
 COLUMNS = (
-    *("id", "scene", "method", "protocol", "protocol_text", "parameters", "axes", "statistics", "energy", "seconds", "warnings"),
+    *_TEXTS,
+    *("parameters", "axes", "statistics", "energy", "seconds", "warnings"),
     *("error", "script", "map", "environment"),
 )
 _WITH_KEY = (*COLUMNS, "key")
 _SHOWN = ", ".join(f"results.{name}" for name in _WITH_KEY)
-_MAPPINGS = ("parameters", "axes", "statistics", "seconds")
+_MAPPINGS = ("axes", "statistics")
+_UNREAD = ("parameters", "seconds", "script")
 _JSON = ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment")
 
 
 class _Unread(Mapping[str, Any]):
-    """A stored mapping that is read when it is asked for: of thousands of results hardly one is asked for its script."""
+    """A stored mapping that is read when it is first asked for: of thousands of results hardly one is asked for its script."""
 
     __slots__ = ("_path", "_text")
 
-    def __init__(self, text: str, path: Path):
+    def __init__(self, text: Any, path: Path):
         self._text, self._path = text, path
 
     def _read(self) -> dict[str, Any]:
-        try:
-            return _mapping(self._text)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{self._path}: the script of a result cannot be read: {error}") from error
+        if not isinstance(self._text, dict):
+            try:
+                self._text = _mapping(self._text)
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"{self._path}: a result cannot be read: {error}{_save_it(self._path.parent)}") from error
+        return self._text
 
     def __getitem__(self, key: str) -> Any:
         return self._read()[key]
@@ -341,6 +346,9 @@ class _Unread(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._read())
+
+    def __repr__(self) -> str:
+        return repr(self._read())
 
 
 def _mapping(text: Any) -> dict[str, Any]:
@@ -389,70 +397,7 @@ def _save_it(folder: Path) -> str:
     return f"; 'results {folder} --salvage NEW' saves what can be read to another folder"
 
 
-def _connected(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
-    """Open a file for transactions that are begun by hand; its own views and triggers may do no harm."""
-    address = f"{path.absolute().as_uri()}?immutable=1" if immutable else path
-    db = sqlite3.connect(address, uri=immutable, isolation_level=None, timeout=30)
-    db.execute("PRAGMA trusted_schema=OFF")
-    return db
-
-
-@contextlib.contextmanager
-def opened_to_read(path: Path, *, copy: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open a store without changing anything in it, on a disk that cannot be written to as well; with `copy` a copy of it.
-
-    SQLite needs to write beside a file that was left in the middle of being written, as a killed run does: of such a file on a disk
-    that cannot be written to a copy is read.
-    """
-    log = path.with_name(f"{path.name}-wal")
-    with contextlib.ExitStack() as stack:
-        if copy:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            for file in (path, log):
-                if file.is_file():
-                    shutil.copyfile(file, folder / file.name)
-            _extend(folder / path.name)
-            yield stack.enter_context(contextlib.closing(_connected(folder / path.name)))
-            return
-        db = stack.enter_context(contextlib.closing(_connected(path)))
-        try:
-            db.execute("PRAGMA query_only=ON")
-            db.execute("SELECT name FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            pass
-        else:
-            yield db
-            return
-        left = log.is_file() and log.stat().st_size > 0
-        beside = opened_to_read(path, copy=True) if left else contextlib.closing(_connected(path, immutable=True))
-        yield stack.enter_context(beside)
-
-
-def _extend(path: Path) -> None:
-    """Give a file that was cut off its length again: of one that is shorter than its head says SQLite reads nothing at all."""
-    with path.open("r+b") as file:
-        head = file.read(32)
-        size, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
-        # What is no SQLite file may say anything there; a file of zeros takes no room, and SQLite's own limit is above this one.
-        if head.startswith(b"SQLite") and pages * size < 2**40:
-            file.truncate(max(path.stat().st_size, pages * size))
-
-
-def _locked(path: Path) -> sqlite3.Connection:
-    """Keep others from writing. The system itself ends the lock together with the process, however that ends."""
-    # Somebody who asks whether a sweep is running holds it for a moment.
-    lock = sqlite3.connect(path, isolation_level=None, timeout=0.5, check_same_thread=False)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        lock.close()
-        if "locked" not in str(error):
-            raise
-        raise DataError(f"{path.parent}: another sweep is writing there; wait for it or choose another folder") from None
-    return lock
-
-
 def _dump(value: Any) -> str:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         value = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in value.items()}
     return json.dumps(value, default=str)

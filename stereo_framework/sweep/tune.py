@@ -18,8 +18,8 @@ import yaml
 
 from stereo_framework.errors import MissingExtraError, ParameterError, close_names, nearest
 from stereo_framework.evaluation import evaluate
-from stereo_framework.evaluation.averages import average
 from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import check_own, write_own
 from stereo_framework.scene import Scene

@@ -12,7 +12,7 @@ from stereo_framework.engine.blame import blame
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
-from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.errors import ParameterError, StereoFrameworkError, short
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
@@ -101,7 +101,7 @@ def measure(
 
 def failed(error: str) -> Outcome:
     """A task that came to nothing."""
-    return Outcome(error=error, environment=environment())
+    return Outcome(error=short(error), environment=environment())
 
 
 def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[Protocol], keep: bool) -> Outcome:

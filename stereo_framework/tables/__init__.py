@@ -1,1 +1,1 @@
-"""Tables of results: values, means, standings, ranks, and the files that they are exchanged in."""
+"""Tables of results: values, means, standings and ranks, and the file formats in which they are exchanged."""

@@ -1,8 +1,9 @@
-"""What files with scores say: stored results, CSV files, YAML files in the form of published tables.
+"""Reading files that hold scores of methods: folders of stored results, and CSV, JSON and YAML files.
 
-A CSV file has a row per method and a column per score, named ``SCENE:MEASURE`` or otherwise; or the columns ``method``, ``scene`` and one per
-statistic, as ``results --csv`` writes it; or it is tidy: ``method``, ``measure``, ``value`` and perhaps ``scene`` and ``protocol``. A JSON file is what ``--json`` of
-``run``, ``evaluate`` and ``results`` prints. A YAML file has ``columns`` and ``rows``, a mapping from methods to lists of values or a list of ``{algorithm, values}``. An empty cell, ``-``, ``nan`` or null is a hole.
+A CSV file has one of three forms: a row for each method and a column for each score, which may be named ``SCENE:MEASURE``; or the columns ``method``,
+``scene`` and one for each statistic, as ``results --csv`` writes them; or the tidy form with the columns ``method``, ``measure``, ``value`` and perhaps
+``scene`` and ``protocol``. A JSON file is what ``run``, ``evaluate`` and ``results`` print with ``--json``. A YAML file has the form of a published table:
+``columns``, and ``rows`` that map methods to lists of values or are a list of ``{algorithm, values}``. An empty cell, ``-``, ``nan`` or null is a hole.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from stereo_framework.io import read_bytes
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Store
-from stereo_framework.tables.averages import is_average
+from stereo_framework.tables.average_rows import is_average
 from stereo_framework.tables.ranking import Column
 from stereo_framework.tables.words import name_of, setting_name
 
@@ -32,14 +33,14 @@ _HOLES = ("", "-", "nan", "null", "n/a")
 
 @dataclass
 class Entries:
-    """Scores of methods before any column is chosen.
+    """All scores that files hold, before any column is chosen.
 
     Parameters
     ----------
     methods : dict of str to dict of (str, str) to float
-        Scores by method, then by (scene, measure); the scene is empty where a table names none.
+        Scores by method, then by (scene, measure); the scene is empty if the table does not name one.
     protocols : dict of str to str
-        Names of the protocols of the scores by all of their choices, or by the name again where a file does not tell them.
+        Names of the scores' protocols, by the text of all their choices or, where a file does not hold these, by the name again.
     notes : list of str
         What was left out, one line each.
     """
@@ -49,7 +50,7 @@ class Entries:
     notes: list[str] = field(default_factory=list)
 
     def add(self, where: str, method: str, scene: str, scores: Mapping[str, float], split: str = "") -> None:
-        """Add one method's scores on a scene. Without a scene the names of the measures may begin with its name and `split`. Averages are left out."""
+        """Add the scores of one method on a scene; averages are left out. Without a scene, a measure's name may begin with the scene's name and `split`."""
         if is_average(scene):
             return
         row = self.methods.setdefault(method, {})
@@ -65,7 +66,7 @@ class Entries:
 
 
 def read_entries(path: Path, entries: Entries, protocol: str | None, split: str) -> None:
-    """Add what a results folder, a CSV or a YAML file says; see `score_tables.read_scores`."""
+    """Add the scores of a results folder or a file; see `score_tables.read_scores`."""
     if path.is_dir():
         _read_results(path, entries, protocol)
         return
@@ -90,7 +91,7 @@ def _read_results(folder: Path, entries: Entries, protocol: str | None) -> None:
         entries.notes.append(f"{folder}: {lacking}")
     for result in results:
         if protocol in (None, result.protocol):
-            # A failed run has a protocol and no score.
+            # A failed run has a protocol but no scores.
             entries.add(str(folder), setting_name(result), result.scene, result.statistics)
             entries.protocols[result.protocol_text] = result.protocol
 
@@ -99,13 +100,13 @@ def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, spl
     try:
         lines = [line for line in csv.reader(text.splitlines()) if line]
     except csv.Error as error:
-        raise DataError(f"{path}: is damaged or no CSV file: {error}") from None
+        raise DataError(f"{path}: is damaged or not a CSV file: {error}") from None
     header = [name.strip() for name in lines[0]] if lines else []
     if len(header) < 2 or len(lines) < 2:
         raise DataError(f"{path}: no table: expected a line of column names, then a line for each method")
     twice = next((name for name, count in Counter(header).items() if count > 1), None)
     if twice is not None:
-        raise DataError(f"{path}: the column {short(twice, 80)!r} stands twice")
+        raise DataError(f"{path}: the column {short(twice, 80)!r} occurs twice")
     uneven = next((i for i, line in enumerate(lines) if len(line) != len(header)), None)
     if uneven is not None:
         raise DataError(f"{path}: row {uneven} has {len(lines[uneven])} cells, the header {len(header)}")
@@ -129,11 +130,11 @@ def _read_csv(path: Path, text: str, entries: Entries, protocol: str | None, spl
 
 
 def _read_json(path: Path, text: str, entries: Entries, protocol: str | None) -> None:
-    """What ``run``, ``evaluate`` and ``results`` print with ``--json``."""
+    """Add the scores that ``run``, ``evaluate`` and ``results`` print with ``--json``."""
     try:
         records = json.loads(text)
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}") from None
+        raise DataError(f"{path}:{error.lineno}:{error.colno}: is not JSON: {error.msg}") from None
     wanted = ("scene", "method", "statistics")
     if not isinstance(records, list) or not all(isinstance(r, dict) and r.keys() >= {*wanted} for r in records):
         raise DataError(f"{path}: no results: expected a list of objects with {', '.join(wanted)}, as run --json prints it")
@@ -169,7 +170,7 @@ def _read_yaml(path: Path, text: str, entries: Entries, split: str) -> None:
 
 
 def _listed_rows(path: Path, rows: list[Any]) -> list[tuple[str, Any]]:
-    """Names and values of ``{algorithm, values}``; algorithms of one name are told apart by their ``id``."""
+    """Names and values of a list of ``{algorithm, values}``. Algorithms of the same name are distinguished by their ``id``."""
     names = []
     for i, row in enumerate(rows):
         name = next((row[key] for key in ("algorithm", "method", "name") if key in row), None) if isinstance(row, dict) else None
@@ -185,7 +186,7 @@ def _listed_rows(path: Path, rows: list[Any]) -> list[tuple[str, Any]]:
 def _numbers(
     path: Path, names: Sequence[str], columns: Iterable[str], rows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, float]]:
-    """The cells of columns as numbers. Columns without a number are text and left out; in the others every cell is a number or a hole."""
+    """The cells of columns as numbers. A column without any number holds text and is left out; in all others every cell must be a number or a hole."""
     found: list[dict[str, float]] = [{} for _ in rows]
     for column in columns:
         numbers = [_number(row[column]) for row in rows]

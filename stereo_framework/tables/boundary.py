@@ -17,32 +17,32 @@ from stereo_framework.sweep import Result
 from stereo_framework.tables.values import one_protocol
 
 _ROUNDING = 1e-12
-"""By how much a mean rate may miss a wish: rates that are equal but for rounding meet it."""
+"""By how much a mean rate may exceed a wish, so that rates which differ from it only by rounding meet it."""
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """What methods reach on scenes.
+    """The error rates and sparsity rates that methods reach on scenes.
 
     Parameters
     ----------
     points : mapping of str to mapping of str to list of Point
         All measured settings, by scene and method.
     mean : mapping of str to list of Point
-        By method: each setting's rates averaged over all scenes.
+        By method, the rates of each setting averaged over all scenes.
     """
 
     points: Mapping[str, Mapping[str, list[roc.Point]]]
     mean: Mapping[str, list[roc.Point]]
 
     def efficiencies(self) -> dict[str, dict[str, float]]:
-        """E by method and scene, and ``Expected``: that of the mean curve, which is not the mean of efficiencies (the paper's Table 1)."""
+        """Efficiency E by method and scene (the paper's Table 1). ``Expected`` is that of the mean curve, which is not the mean of the efficiencies."""
         columns = {**self.points, "Expected": self.mean}
         methods = list(self.mean)
         return {m: {name: roc.efficiency(roc.roc_curve(by[m])) for name, by in columns.items() if m in by} for m in methods}
 
     def improvements(self) -> dict[str, dict[str, float]]:
-        """I(row | column) of the mean curves (the paper's Table 2)."""
+        """Improvement I(row | column) of the mean curves (the paper's Table 2)."""
         curves = {method: roc.roc_curve(points) for method, points in self.mean.items()}
         return {a: {b: roc.improvement(curves[a], curves[b]) for b in curves if b != a} for a in curves}
 
@@ -66,14 +66,14 @@ class Boundary:
         Parameters
         ----------
         error_rate : float, optional
-            At most this error rate: the densest setting.
+            Choose the densest setting with at most this error rate.
         density : float, optional
-            A sparsity rate of at most 1 - this: the setting with the lowest error rate.
+            Choose the setting with the lowest error rate among those with a sparsity rate of at most 1 - `density`.
 
         Returns
         -------
         Point or None
-            None where no setting meets the wish.
+            None if no setting meets the wish.
         """
         everything = [p for points in self.mean.values() for p in points]
         if error_rate is not None:
@@ -95,19 +95,19 @@ def boundary(
     Parameters
     ----------
     results : sequence of Result
-        Measured with ``error_rate`` and ``sparsity_rate`` (protocol ``kostliva2007``), of one protocol. Failed runs are passed over.
+        Results of one protocol that measures ``error_rate`` and ``sparsity_rate``, such as ``kostliva2007``. Failed runs are passed over.
     weights : mapping of str to float, optional
-        Of the scenes in the mean. Default: all the same.
+        Weights of the scenes in the mean. Default: all scenes weigh the same.
     drop_incomplete : bool
-        Leave settings out of the mean that are not measured on every scene, instead of refusing them.
+        Leave settings that were not measured on every scene out of the mean, instead of refusing them.
     scenes : callable, optional
-        Loads a scene by its name. With it each measure of confidence that is stored with a map is a method of its own, ``METHOD: MEASURE``, whose
-        settings are the shares of least sure estimates that are left out. Default: they are passed over.
+        Loads a scene by its name. If it is given, each measure of confidence that is stored with a map becomes a method of its own,
+        ``METHOD: MEASURE``, whose settings are the shares of the least sure estimates that are left out. Default: such measures are ignored.
 
     Raises
     ------
     DataError
-        No result has these rates, settings without some scene, or a scene of stored confidence that cannot be loaded.
+        No result has these rates, a setting lacks a scene, or a scene that has stored confidence cannot be loaded.
     ParameterError
         Results of different protocols.
     """
@@ -130,7 +130,7 @@ def boundary(
 
 
 _SHARES = (0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Shares of a map's least sure estimates that are left out, for the curve of a measure of confidence."""
+"""Shares of the least sure estimates of a map that are left out to draw the curve of a measure of confidence."""
 
 _OF, _UNSURE = ": ", "refinement.remove_unsure."
 """Between a method and a measure in a name; the address of the stage that leaves estimates out."""
@@ -148,7 +148,7 @@ def _of_confidence(result: Result, scene: Scene) -> Iterator[roc.Point]:
 
 
 def _end_radius(result: Result) -> int:
-    """The radius that the result's protocol says."""
+    """The radius in the protocol of a result."""
     found = result.script.get("evaluation") or {}
     specs = found.get("protocol", ())
     protocols = map(resolve, specs if isinstance(specs, list | tuple) else [specs])
@@ -156,7 +156,7 @@ def _end_radius(result: Result) -> int:
 
 
 def script_of(point: roc.Point, results: Sequence[Result]) -> dict[str, Any]:
-    """A script that runs a point's setting on the scenes that it was measured on."""
+    """A script that runs the setting of a point on the scenes on which it was measured."""
     own = {name: value for name, value in point.parameters.items() if not name.startswith(_UNSURE)}
     left_out = {name.removeprefix(_UNSURE): v for name, v in point.parameters.items() if name not in own}
     named = point.method.removesuffix(f"{_OF}{left_out.get('measure')}")

@@ -1,4 +1,4 @@
-"""What results were computed with: machine and versions, for people."""
+"""A text that tells people on which machine, and with which versions, results were computed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stereo_framework.sweep.identity import versions
 
 
 def environment_text() -> str:
-    """Machine, number of cores, Python and the packages that compute, one a line."""
+    """The machine with its number of cores, and the versions of Python and of the packages that compute, one on each line."""
     lines = [
         f"machine: {platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
         f"Python {sys.version.split()[0]}",

@@ -23,7 +23,7 @@ def to_text(table: Table, format: str) -> str:
     ----------
     table : Table
     format : str
-        ``csv``: all digits, without title and notes; ``markdown`` and ``latex`` (booktabs): the best values bold.
+        ``csv``: all digits, without title and notes; ``markdown`` or ``latex`` (booktabs): with the best values in bold.
     """
     return _WRITERS[format](table)
 
@@ -72,7 +72,7 @@ def _marked(table: Table, escape: Callable[[str], str], bold: Callable[[str], st
 
 
 def _numeric(table: Table) -> list[bool]:
-    """Per column whether it holds numbers, so that it is flushed right."""
+    """Whether each column holds numbers, which are flushed right."""
     columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.header)
     return [any(map(is_number, c)) and not any(isinstance(v, str) and v not in ("", "failed") for v in c) for c in columns]
 
@@ -85,7 +85,7 @@ _WRITERS: Mapping[str, Callable[[Table], str]] = {
 
 
 def frame(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> pandas.DataFrame:
-    """Rows as a DataFrame. A column of numbers and other things becomes one of texts, so that files can hold it.
+    """Rows as a DataFrame. A column that mixes numbers with other things becomes one of texts, so that files can hold it.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def write_parquet(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file; its folder is made.
+    """Write a text file, and make its folder if it is missing.
 
     Raises
     ------

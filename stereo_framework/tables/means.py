@@ -1,20 +1,21 @@
-"""Means over what is not asked for: scenes, seeds, other parameters.
+"""Means of statistics over everything that a table or chart does not ask for: scenes, seeds and other parameters.
 
-Which results make a mean over scenes is decided here, for every table, chart and page. A scene on which no method has a value is left out for all
-methods. A method that lacks a value on any of the remaining scenes gets no mean: it would be over fewer scenes than its neighbours'. The sums themselves stand in `evaluation.averages`, as does the average that a benchmark publishes of the scenes of one submission, with
-weights or over pixels.
+Which results make up a mean over scenes is decided here, for every table, chart and page. A scene on which no method has a value is left out for all
+methods. A method that lacks a value on one of the remaining scenes gets no mean, since it would cover fewer scenes than the means beside it.
+
+The average that a benchmark publishes, with weights or over pixels, is another matter: see `evaluation.protocol_average`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics as _statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.errors import ParameterError, few
-from stereo_framework.evaluation.averages import mean
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.values import check_name, is_number, one_protocol, setting, value
 from stereo_framework.tables.words import part, short_names
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mean:
-    """Values of a statistic and their mean.
+    """The values of a statistic and their mean.
 
     Parameters
     ----------
     values : tuple of float
     complete : bool
-        Whether they are all of those that are to be averaged.
+        Whether these are all the values that the mean should cover.
     """
 
     values: tuple[float, ...]
@@ -39,11 +40,11 @@ class Mean:
 
     @property
     def value(self) -> float | None:
-        """The mean; None where values are missing."""
-        return mean(self.values) if self.complete else None
+        """The mean, or None if values are missing."""
+        return math.fsum(self.values) / len(self.values) if self.complete else None
 
     def spread(self, kind: str) -> tuple[float, float] | None:
-        """Ends of an error bar: ``deviation``, the mean minus and plus the standard deviation, or ``range``; None where there is none."""
+        """The ends of an error bar, or None if there is no bar. ``deviation``: the mean minus and plus the standard deviation; ``range``: the extremes."""
         if kind == "none" or self.value is None or len(self.values) < 2:
             return None
         if kind == "range":
@@ -54,16 +55,16 @@ class Mean:
 
 @dataclass(frozen=True)
 class Means:
-    """Means by the values of keys.
+    """Means for each combination of the values of some keys.
 
     Parameters
     ----------
     cells : mapping of tuple to Mean
         By the values of the keys, in the order of the results.
     averaged : str
-        Over what, in words; empty where nothing was averaged.
+        What the means were taken over, in words; empty if nothing was averaged.
     notes : tuple of str
-        Which means are of fewer scenes, or not given, and why.
+        Which means cover fewer scenes or are missing, and why.
     """
 
     cells: Mapping[tuple[Any, ...], Mean]
@@ -72,7 +73,7 @@ class Means:
 
 
 def telling_keys(results: Sequence[Result]) -> list[str]:
-    """Names of what tells results of one protocol apart: scene, method, the axes, and parameters that vary besides."""
+    """The keys that distinguish results of one protocol: scene, method, the axes, and any other parameters that vary."""
     axes = list(dict.fromkeys(name for r in results for name in r.axes))
     by_method: dict[str, dict[str, set[Any]]] = {}
     for r in results:
@@ -83,7 +84,7 @@ def telling_keys(results: Sequence[Result]) -> list[str]:
             # 1, 1.0 and true are equal in Python but not as parameters.
             names[name].add((given.__class__, _hashable(given)))
     varying = dict.fromkeys(name for names in by_method.values() for name, values in names.items() if len(values) > 1)
-    # The axis of a whole slot tells its parameters too, and a script's seed those of its stages.
+    # The axis of a whole slot stands for its parameters too, and the seed of a script for those of its stages.
     told = [name for name in varying if any(name == axis or name.startswith(f"{axis}.") for axis in axes)]
     told += [name for name in varying if is_seed(name) and "seed" in axes]
     return ["scene", "method", *axes, *(name for name in varying if name not in told)]
@@ -97,7 +98,7 @@ def is_seed(key: str) -> bool:
 def means(
     results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str], telling: Sequence[str] | None = None
 ) -> Means:
-    """The mean of each statistic for each combination of the keys' values, over all else that tells results apart.
+    """The mean of each statistic for each combination of the keys' values, over everything else that distinguishes results.
 
     Parameters
     ----------
@@ -107,18 +108,18 @@ def means(
         ``statistic`` stands for the names in `statistics`.
     statistics : sequence of str
     telling : sequence of str, optional
-        The `telling_keys`, where they are known already.
+        The `telling_keys` of the results, if the caller knows them already.
 
     Returns
     -------
     Means
-        A mean is given where every setting that is averaged has its value on every scene that has the statistic at all, and
-        where these scenes are the same as those of the other means. Settings may differ in number, such as seeds.
+        A mean has a value if every setting that it covers has the statistic on every scene that has it at all, and if these scenes are the same as
+        those of the other means. The means may cover different numbers of settings, such as seeds.
 
     Raises
     ------
     ParameterError
-        Several protocols, a name that no result has, or the same setting twice.
+        The results are of several protocols or contain the same setting twice, or no result has one of the names.
     """
     one_protocol(results)
     _refuse_twins(results)
@@ -131,7 +132,7 @@ def means(
         rows.setdefault(tuple(_hashable(setting(r, key)) for key in plain), []).append(r)
     cells: dict[tuple[Any, ...], Mean] = {}
     partial: list[str] = []
-    # Means that are not given, by the reason.
+    # The means that have no value, by the reason.
     lacking: dict[str, list[str]] = {"where a run failed or is missing on some scene": [], "which has none": []}
     incomplete, without = lacking.values()
     for statistic in statistics:
@@ -153,7 +154,7 @@ def means(
             cells[tuple(statistic if key == STATISTIC else next(place) for key in keys) if len(plain) < len(keys) else row] = cell
             if not cell.complete:
                 what = ", ".join(filter(None, map(part, plain, row)))
-                # Matchers have no energy, on any scene.
+                # Some statistics do not exist at all for a method, such as the energy of a matcher.
                 none = not there and not any(r.error for r in wanted)
                 (without if none else incomplete).append(f"{statistic} of {what or 'all'}")
     averaged = _averaged(rows.values(), left)
@@ -166,7 +167,7 @@ def _hashable(item: Any) -> Any:
 
 
 def _refuse_twins(results: Sequence[Result]) -> None:
-    # Mostly the axes tell already.
+    # In most cases the axes alone distinguish the results.
     alike: dict[Any, list[Result]] = {}
     for r in results:
         alike.setdefault((r.scene, r.method, str(sorted(r.axes.items()))), []).append(r)
@@ -182,7 +183,7 @@ def _refuse_twins(results: Sequence[Result]) -> None:
 
 
 def _balanced(members: Sequence[Result], left: Sequence[str]) -> bool:
-    """Whether every scene has the same settings."""
+    """Whether there are results of the same settings on every scene."""
     if len(members) == 1:
         return True
     settings: dict[str, set[Any]] = {}
@@ -193,7 +194,7 @@ def _balanced(members: Sequence[Result], left: Sequence[str]) -> bool:
 
 
 def _averaged(rows: Collection[Sequence[Result]], left: Sequence[str]) -> str:
-    """``mean over 3 scenes (sawtooth, tsukuba, venus), up to 7 values of seed``."""
+    """What is averaged, in words: ``mean over 3 scenes (sawtooth, tsukuba, venus), up to 7 values of seed``."""
     said = []
     for key in left:
         values = [dict.fromkeys(_hashable(setting(r, key)) for r in row) for row in rows]

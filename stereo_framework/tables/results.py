@@ -1,4 +1,4 @@
-"""Stored results, to be queried and exported."""
+"""Stored results, which can be filtered, sorted and exported."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def results(folder: PathLike, *, every: bool = False) -> Results:
     Parameters
     ----------
     folder : path-like
-        What was given as ``out``.
+        The folder that was given to the run as ``out``.
     every : bool
-        Those of earlier scripts in this folder too, not of the latest one alone.
+        Include the results of earlier scripts in this folder, not only those of the latest one.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def results(folder: PathLike, *, every: bool = False) -> Results:
     Raises
     ------
     DataError
-        No results there.
+        The folder holds no results.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def results(folder: PathLike, *, every: bool = False) -> Results:
 
 @dataclass(frozen=True)
 class Results(Plotted, Sequence[Result]):
-    """Results in an order.
+    """A sequence of results.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Results(Plotted, Sequence[Result]):
         return Results(self.items[index]) if isinstance(index, slice) else self.items[index]
 
     def where(self, *conditions: str, **equal: Any) -> Results:
-        """Those that meet all conditions.
+        """The results that meet all conditions.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Results(Plotted, Sequence[Result]):
             ``KEY=VALUE``, ``KEY!=VALUE`` or, for numbers, with ``<``, ``<=``, ``>``, ``>=``. Keys are ``scene`` (the full name or its
             last part), ``method``, ``protocol``, parameters, axes, slots and statistics; values as scripts write them.
         **equal
-            A value by key, or a list of values of which one is to hold; dotted keys as ``**{"matching_cost.truncation": 20}``.
+            A value for each key, or a list of allowed values; dotted keys are given as ``**{"matching_cost.truncation": 20}``.
 
         Returns
         -------
@@ -108,7 +108,7 @@ class Results(Plotted, Sequence[Result]):
         Raises
         ------
         ParameterError
-            Not a condition, a key that no result has, or a value that no result has under it.
+            A text is not a condition, no result has a key, or no result has this value under it.
         """
         found: Sequence[Result] = self.items
         several = (list, tuple, set)
@@ -118,12 +118,12 @@ class Results(Plotted, Sequence[Result]):
         return Results(found)
 
     def sort(self, *keys: str) -> Results:
-        """In the order of statistics or parameters, smallest first; ``-KEY``: largest first. What has none comes last.
+        """The results in the order of statistics or parameters, smallest first; ``-KEY`` sorts largest first. Results without a value come last.
 
         Raises
         ------
         ParameterError
-            A key that no result has.
+            No result has a key.
         """
         for key in keys:
             check_name(key.removeprefix("-"), self.items)
@@ -143,17 +143,17 @@ class Results(Plotted, Sequence[Result]):
 def of_each_protocol(
     results: Sequence[Result], where: Mapping[str, Sequence[Any]], statistics: Sequence[str]
 ) -> list[tuple[str, list[Result]]]:
-    """What a plot or table shows: the results that `where` chooses, of each protocol that measured one of the statistics.
+    """The results that a plot or table shows: those that `where` chooses, for each protocol that measured one of the statistics.
 
     Returns
     -------
     list of (str, list of Result)
-        With an ending for the names of files, empty where there is one protocol.
+        Each with an ending for names of files, which is empty if there is only one protocol.
 
     Raises
     ------
     ParameterError
-        There are none.
+        There are no such results.
     """
     protocols: dict[str, list[Result]] = {}
     for r in Results(results).where(**{key: list(values) for key, values in where.items()}):
@@ -169,7 +169,7 @@ def of_each_protocol(
 
 @dataclass(frozen=True)
 class _Condition:
-    """A key, a sign and values of which one is to hold; `typed`: how the user wrote the value."""
+    """A condition: a key, a sign, and values of which one must hold. `typed` is the value as the user wrote it."""
 
     key: str
     sign: str
@@ -181,7 +181,7 @@ class _Condition:
         match = re.fullmatch(r"\s*([^<>=!]*[^<>=!\s])\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", text, re.DOTALL)
         if not match:
             expected = "key=value, such as matching_cost.truncation=20, or with != < <= > >="
-            raise ParameterError(f"{text!r} is no condition; expected {expected}")
+            raise ParameterError(f"{text!r} is not a condition; expected {expected}")
         key, sign, typed = match.groups()
         node = parse(typed, "", Faults())
         read = node.data() if node is not None else typed

@@ -1,4 +1,4 @@
-"""Tables of scores that methods are ranked by, from results folders, CSV and YAML files."""
+"""The table of scores by which methods are ranked, made from results folders and from CSV, JSON and YAML files."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def read_scores(
     protocol: str | None = None,
     split: str = ":",
 ) -> tuple[Scores, tuple[str, ...]]:
-    """Read scores from results folders, CSV and YAML files; several make one table.
+    """Read scores from results folders and from CSV, JSON and YAML files. Several files together make one table.
 
     Parameters
     ----------
     tables : sequence of Path
     measures : sequence of str
-        Which measures to use, by name, group (``hci``: the nine HCI metrics) or pattern (``bad_pixels_*``), in this order; also whole columns,
-        ``SCENE:MEASURE``. Default: the bad pixels of the benchmarks' regions; tables without them: the HCI metrics, else all columns of numbers.
+        Which measures to use and in which order, given by name, by group (``hci``: the nine HCI metrics) or by pattern (``bad_pixels_*``); also whole
+        columns, ``SCENE:MEASURE``. Default: the bad pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all columns of numbers.
     better : mapping of str to str
-        ``"lower"`` or ``"higher"`` by name or pattern of a measure; the most specific one counts. It goes before what `metrics.METRICS` says.
+        ``"lower"`` or ``"higher"``, by the name or pattern of a measure, of which the most specific one counts. It overrides `metrics.METRICS`.
     protocol : str, optional
-        Use results of the protocol of this name only.
+        Use only results of the protocol of this name.
     split : str
-        What stands between scene and measure in the names of columns; empty: they name no scene.
+        The text between scene and measure in the names of columns; empty if the names contain no scene.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def read_scores(
     Raises
     ------
     DataError
-        A file that is missing or no table, results of several protocols, a score given twice.
+        A file is missing or is not a table, the results are of several protocols, or a score is given twice.
     ParameterError
-        A measure that no table has, or of which it is unknown whether lower or higher is better.
+        No table has a measure, or it is not known whether lower or higher values of a measure are better.
     """
     entries = Entries()
     for path in tables:
@@ -71,7 +71,7 @@ def read_scores(
 
 def _check_protocols(entries: Entries) -> None:
     names = dict.fromkeys(entries.protocols.values())
-    # CSV files give the name of a protocol alone.
+    # A CSV file gives only the name of a protocol.
     texts = [text for text, name in entries.protocols.items() if text != name]
     if len(names) > 1:
         raise DataError(
@@ -89,7 +89,7 @@ def _choose(entries: Entries, wanted: Sequence[str]) -> list[tuple[str, str]]:
     names = list(dict.fromkeys(measure for _, measure in keys))
     if wanted:
         picked: dict[tuple[str, str], None] = {}
-        # A table's own column of a group's name goes before the group.
+        # A column that is named like a group takes precedence over the group.
         for pattern in (one for name in wanted for one in ([name] if name in names else spelled_out([name]))):
             fits = [key for key in keys if _fits(pattern, *key)]
             if not fits:
@@ -122,7 +122,7 @@ def _fits(pattern: str, scene: str, measure: str) -> bool:
 def _direction(measure: str, scene: str, better: Mapping[str, Literal["lower", "higher"]]) -> Literal["lower", "higher"]:
     given = [pattern for pattern in better if _fits(pattern, scene, measure)]
     if given:
-        # A name goes before patterns, a longer pattern before shorter ones: ("*" lower, "density_*" higher) means what it says.
+        # A name takes precedence over patterns, and a longer pattern over shorter ones: ("*" lower, "density_*" higher) means what it says.
         return better[max(given, key=lambda pattern: (not set("*?[") & set(pattern), len(pattern)))]
     metric = metric_of(measure)
     known = metric.better if metric is not None else ""

@@ -1,13 +1,14 @@
 """Scores of methods side by side, made comparable: means over the scenes, normalized scores and ranks.
 
-Measures have different units and directions, and Honauer et al. (2015) do not say how their charts make them comparable. The choices here
-are ours:
+Measures have different units and directions, and Honauer et al. (2015) do not say how their charts make them comparable. The choices made
+here are our own:
 
-- A method's score in a measure is its mean over the scenes, as `means` has it; a measure that has no score anywhere is refused.
-- A missing score where others have one counts as the worst: nothing was found that could be measured, and leaving it out would reward that.
-- A normalized score is a share of the worst method's: 0 is perfect, 1 the worst of these methods. It depends on who takes part. Where higher
-  is better, or scores are negative, there is no perfect score to count from, and 0 is the best of these methods.
-- Ranks are taken in each measure of each scene, 1 = best, equal scores sharing the better rank as on Middlebury's pages, and then averaged.
+- The score of a method in a measure is its mean over the scenes, as in `means`. A measure without any score is refused.
+- A missing score counts as the worst where other methods have a score: the method found nothing that could be measured, and leaving the score out
+  would reward that.
+- A normalized score is a share of the worst method's score: 0 is perfect, and 1 is the worst of these methods. It depends on which methods take part.
+  Where higher is better, or scores are negative, there is no perfect score to count from, and 0 is the best of these methods.
+- Ranks are taken for each measure on each scene, 1 = best, where equal scores share the better rank as on Middlebury's pages, and are then averaged.
 """
 
 from __future__ import annotations
@@ -21,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, few, nearest
-from stereo_framework.evaluation.averages import over_scenes
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.script.report import spelled_weights
-from stereo_framework.tables.averages import protocol_of
+from stereo_framework.tables.average_rows import protocol_of
 from stereo_framework.tables.ranking import competition_ranks, r_squared
 from stereo_framework.tables.values import better, check_name, is_number, one_protocol, value
 from stereo_framework.tables.words import setting_names, short_names
@@ -36,7 +36,7 @@ DEFAULT_MEASURES = ("hci",)
 """What charts show unless told otherwise: the nine HCI metrics."""
 
 _COVERED = 0.95
-"""Methods that estimate less of a subset than this are told: HCI metrics do not count pixels without an estimate."""
+"""A note names the methods that estimate a smaller share of a subset than this, since HCI metrics do not count pixels without an estimate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Standings:
         NaN = no score.
     protocol : str
     notes : tuple of str
-        What is missing, and how it counts.
+        Which scores are missing, and how they count.
     """
 
     methods: tuple[str, ...]
@@ -67,17 +67,17 @@ class Standings:
 
     @property
     def scored(self) -> NDArray[np.bool_]:
-        """Scenes on which some method has a score: bool, (scenes, measures)."""
+        """On which scenes some method has a score in each measure: bool, (scenes, measures)."""
         return np.asarray(np.isfinite(self.scores).any(axis=0))
 
     @functools.cached_property
     def means(self) -> NDArray[np.float64]:
-        """Mean scores over the scenes, each in its unit: float64, (methods, measures). NaN where one is missing that another method has."""
-        return over_scenes(self.scores, self.scored)
+        """Mean scores over the scenes, each in its unit: float64, (methods, measures). NaN where a method lacks a score that another method has."""
+        return _over_scenes(self.scores, self.scored)
 
     @functools.cached_property
     def ends(self) -> NDArray[np.float64]:
-        """The scores that normalized ones of 0 and 1 stand for: float64, (2, measures)."""
+        """The scores that correspond to the normalized scores 0 and 1: float64, (2, measures)."""
         found = []
         for name, column in zip(self.measures, self.means.T, strict=True):
             there = column[np.isfinite(column)]
@@ -87,7 +87,7 @@ class Standings:
 
     @functools.cached_property
     def normalized(self) -> NDArray[np.float64]:
-        """Scores as shares of the worst one's: float64, (methods, measures), 0..1, lower is better; missing ones are 1."""
+        """Scores as shares of the worst method's score: float64, (methods, measures), 0..1, lower is better; a missing score is 1."""
         perfect, worst = self.ends
         width = np.where(worst == perfect, 1.0, worst - perfect)
         return np.where(np.isfinite(self.means), (self.means - perfect) / width, 1.0)
@@ -97,11 +97,11 @@ class Standings:
         """Ranks averaged over the scenes: float64, (methods, measures), 1 = best; missing scores share the rank after all others."""
         signs = np.array([-1.0 if better(name) == "higher" else 1.0 for name in self.measures])
         lower = np.where(np.isfinite(self.scores), self.scores * signs, np.inf)
-        return over_scenes(competition_ranks(lower.reshape(len(lower), -1)).reshape(lower.shape), self.scored)
+        return _over_scenes(competition_ranks(lower.reshape(len(lower), -1)).reshape(lower.shape), self.scored)
 
     @functools.cached_property
     def correlations(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """How far two measures say the same: r^2 of linear fits and the pairs of scene and method that have both scores, of `r_squared`."""
+        """How far two measures agree, as `r_squared` gives it: r^2 of linear fits, and the number of pairs of scene and method that have both scores."""
         return r_squared(self.scores.reshape(-1, len(self.measures)))
 
     def totals(self, weights: Sequence[float]) -> NDArray[np.float64]:
@@ -115,7 +115,7 @@ class Standings:
         return all(better(name) == "lower" for name in self.measures)
 
     def footnote(self, how: str, *remarks: str) -> str:
-        """What must be known to read a chart of these: `how` the scenes are taken together, what is missing, the protocol."""
+        """A footnote with what one must know to read a chart of these scores: `how` the scenes are combined, what is missing, and the protocol."""
         names = short_names(self.scenes)
         short = [names[scene] for scene in self.scenes]
         scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
@@ -123,7 +123,7 @@ class Standings:
         return "; ".join(filter(None, (over, *remarks, *self.notes, f"protocol {self.protocol}")))
 
     def best(self, count: int, weights: Sequence[float]) -> list[int]:
-        """Indices of the first methods by `totals`, the best first; equal ones in their order."""
+        """Indices of the best methods by `totals`, the best one first; methods with equal totals keep their order."""
         return [int(i) for i in np.argsort(self.totals(weights), kind="stable")[:count]]
 
 
@@ -135,17 +135,17 @@ def standings(
     Parameters
     ----------
     results : sequence of Result
-        Of one protocol. A failed run has no scores.
+        Results of one protocol. A failed run has no scores.
     measures : sequence of str
         Statistics, or names of groups: ``hci`` is the nine HCI metrics.
     methods_of : sequence of str, optional
-        The `setting_names` of the results, where they are known already.
+        The `setting_names` of the results, if the caller knows them already.
 
     Raises
     ------
     ParameterError
-        Several protocols; a measure that no result has or that has no score on any scene, that is neither better lower nor higher, or is named
-        twice; two results of the same method and settings on a scene.
+        The results are of several protocols, or two of them have the same method and settings on a scene; or no result has a measure, a measure has no
+        score on any scene, or neither lower nor higher values of it are better.
     """
     one_protocol(results)
     names = spelled_out(measures)
@@ -179,12 +179,12 @@ def standings(
 
 
 def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> tuple[float, ...]:
-    """The weight of each measure: as given by its name or that of its group, the former first; 1 where nothing is.
+    """The weight of each measure: that given for its name, otherwise that given for its group, otherwise 1.
 
     Raises
     ------
     ParameterError
-        A weight of something else, below 0 or not finite, or none above 0.
+        A weight is given for something else, is negative or not finite, or no weight is above 0.
     """
     for name, weight in (weights or {}).items():
         if not is_number(weight) or not 0 <= weight < np.inf:
@@ -198,8 +198,26 @@ def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> 
     return found
 
 
+def _over_scenes(values: NDArray, scored: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Means over the scenes on which some method has a score.
+
+    Parameters
+    ----------
+    values : ndarray, (methods, scenes, measures)
+        NaN = no score.
+    scored : ndarray, bool, (scenes, measures)
+        Where some method has a score.
+
+    Returns
+    -------
+    ndarray, float64, (methods, measures)
+        NaN where a method lacks a score that another method has.
+    """
+    return np.stack([values[:, there, j].mean(axis=1) for j, there in enumerate(scored.T)], axis=1)
+
+
 def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[str], scores: NDArray[np.float64]) -> list[str]:
-    """What has no score, and how that counts."""
+    """Notes on missing scores and how they count."""
     short = short_names(scenes)
     holes = ~np.isfinite(scores)
     nobody = np.asarray(holes.all(axis=0))
@@ -224,9 +242,9 @@ def _missing(methods: Sequence[str], scenes: Sequence[str], measures: Sequence[s
 
 
 def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str]) -> list[str]:
-    """Which methods were measured on a part of the pixels alone, those with an estimate, so that their scores are not those of dense maps.
+    """A note on methods that were measured only on a part of the pixels, those with an estimate, so that their scores are not those of dense maps.
 
-    Of fragmentation that would mean structures that were missed; what has no estimate there, porosity tells.
+    Fragmentation is not considered: there it would mean missed structures, and porosity tells of missing estimates.
     """
     protocol = protocol_of(list(table.values()))
     apart = protocol is not None and protocol.missing in ("apart", "skip")
@@ -244,7 +262,7 @@ def _uncovered(table: Mapping[tuple[str, str], Result], measures: Sequence[str])
 
 
 def _coverage(result: Result, name: str) -> float:
-    """The share of its pixels that a measure was taken on, NaN where missing estimates count in it, under a protocol that leaves them out elsewhere."""
+    """The share of its pixels on which a measure was taken; NaN for a measure that counts missing estimates although the protocol leaves them out."""
     if name.startswith("hci_"):
         return result.statistics.get(name.replace("hci_", "hci_coverage_", 1), np.nan)
     if name == "error_rate":

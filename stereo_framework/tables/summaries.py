@@ -1,4 +1,4 @@
-"""Tables that sum results up: grouped, as a pivot, and the best settings."""
+"""Tables that summarize results: by groups, as a pivot table, and the best settings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from stereo_framework.sweep import Result
 
 _RESULTS = "results"
-"""The column that counts what was averaged."""
+"""Name of the column with the number of results that were averaged."""
 
 
 def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str]) -> Table:
-    """A row for each combination of the keys' values, with the means of statistics over all else.
+    """A table with a row for each combination of the keys' values, and the means of statistics over everything else.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
 
     Notes
     -----
-    The column ``results`` counts what was averaged. The best mean of each statistic is marked; with scenes among the keys, that of
-    each scene.
+    The column ``results`` holds the number of results that were averaged. The best mean of each statistic is marked; if scene is among the
+    keys, the best one on each scene.
     """
     if STATISTIC in keys:
         raise ParameterError(
@@ -58,29 +58,29 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
 
 
 def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str], statistics: Sequence[str]) -> Table:
-    """Means with the values of some keys down the side and those of others across.
+    """A table of means, with the values of some keys down the side and those of other keys across.
 
     Parameters
     ----------
     results : sequence of Result
         Of one protocol.
     rows, columns : sequence of str
-        Keys; ``statistic`` stands for the names in `statistics`, and is a column where it is in neither.
+        Keys. ``statistic`` stands for the names in `statistics`; if it is in neither, and there are several, it becomes a column.
     statistics : sequence of str
 
     Raises
     ------
     ParameterError
-        As `means`, or a key in both.
+        As in `means`, or a key is in both.
 
     Notes
     -----
-    The best value of each statistic is marked; with scenes among the keys, that of each scene.
+    The best value of each statistic is marked; if scene is among the keys, the best one on each scene.
     """
     columns = [*columns, *([STATISTIC] if len(statistics) > 1 and STATISTIC not in (*rows, *columns) else [])]
     keys = [*rows, *columns]
     if both := [key for key in keys if keys.count(key) > 1]:
-        raise ParameterError(f"{both[0]} stands twice among rows and columns")
+        raise ParameterError(f"{both[0]} occurs twice among rows and columns")
     found = means(results, [*keys, STATISTIC] if STATISTIC not in keys else keys, statistics)
     down = in_order(key[: len(rows)] for key in found.cells)
     across = in_order(key[len(rows) : len(keys)] for key in found.cells)
@@ -104,26 +104,26 @@ def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str]
 
 
 def best(results: Sequence[Result], statistic: str, top: int = 1) -> Table:
-    """The best settings of each scene, and those that are best on the mean of all scenes.
+    """A table of the best settings on each scene, and of those that are best in the mean over all scenes.
 
     Parameters
     ----------
     results : sequence of Result
         Of one protocol.
     statistic : str
-        What decides, by its own direction.
+        The statistic that decides; it knows whether lower or higher is better.
     top : int
-        How many settings of each scene and of all.
+        How many settings to list for each scene and for the mean.
 
     Returns
     -------
     Table
-        Runs that differ in random seeds alone are one setting, by their mean.
+        Runs that differ only in random seeds count as one setting, with their mean.
 
     Raises
     ------
     ParameterError
-        As `means`, or a statistic that is neither better lower nor higher.
+        As in `means`, or neither lower nor higher values of the statistic are better.
     """
     direction = better(statistic)
     telling = telling_keys(results)
@@ -142,7 +142,7 @@ def best(results: Sequence[Result], statistic: str, top: int = 1) -> Table:
     for name, cells in lists:
         found = [(key, mean.value) for key, mean in cells.items()]
         values = sorted((value for _, value in found if value is not None), reverse=direction == "higher")
-        # Equal ones share the first one's rank.
+        # Settings with equal values share the rank of the first one.
         ranks = {value: rank for rank, value in reversed([*enumerate(values, 1)])}
         ranked = [(ranks[value], key, value) for key, value in found if value is not None]
         ranked.sort(key=lambda entry: entry[0])
@@ -164,7 +164,7 @@ def _notes(found: Means, results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def in_order(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Each once, ordered by the first values, then the second, ..., as they first appear."""
+    """The different keys, ordered by their first values, then by their second ones and so on, where values are in the order in which they first appear."""
     different = list(dict.fromkeys(keys))
     ranks = [{item: i for i, item in enumerate(dict.fromkeys(items))} for items in zip(*different, strict=True)]
     return sorted(different, key=lambda key: [rank[item] for rank, item in zip(ranks, key, strict=True)])

@@ -1,4 +1,4 @@
-"""Results as tables: of values, and of text."""
+"""What a table of results is, the plain listing of results, and CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BAD_PIXELS = tuple(
     f"bad_pixels_{region}" for region in ("nonocc", "textureless", "discont", "all", "disc", "background", "foreground")
 )
-"""The columns of Scharstein & Szeliski 2002, Table 5, the first three, and those of the later benchmarks."""
+"""The first three are the columns of Scharstein & Szeliski 2002, Table 5; the others are those of later benchmarks."""
 
 _USUAL = (
     *BAD_PIXELS,
@@ -46,24 +46,24 @@ _USUAL = (
     "differing_pixels",
     "mean_difference",
 )
-"""Statistics shown unless others are asked for, where results have them."""
+"""The statistics that are shown by default, as far as results have them."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Values under names.
+    """A table of values with named columns.
 
     Parameters
     ----------
     header : tuple of str
     rows : tuple of tuple
-        Texts, numbers, booleans, None = null or no value, `NOT_APPLICABLE`.
+        Texts, numbers, booleans, None (null or no value) or `NOT_APPLICABLE`.
     keys : int
-        How many of the first columns tell what was set; what was measured follows.
+        How many of the first columns say what was set; the columns after them say what was measured.
     title : str
-        What the cells are and over what they were averaged.
+        What the cells hold, and what they were averaged over.
     notes : tuple of str
-        What else must be known to read it: the protocol, what is missing.
+        What else one must know to read it: the protocol, and what is missing.
     best : frozenset of (int, int)
         Row and column of the best values.
     """
@@ -76,52 +76,57 @@ class Table:
     best: frozenset[tuple[int, int]] = frozenset()
 
     def texts(self) -> list[list[str]]:
-        """The rows as tables print them."""
+        """The rows as they are printed."""
         return [[word(v) if i < self.keys else show(v) for i, v in enumerate(row)] for row in self.rows]
 
     def rows_of(self, kept: Sequence[int]) -> Table:
-        """The table with some of its rows only, by their numbers; the best of them are the best of all."""
+        """The table with only some of its rows, given by their numbers. Marks of the best values stay as they were in the whole table."""
         best = frozenset((n, j) for n, i in enumerate(kept) for j in range(len(self.header)) if (i, j) in self.best)
         return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
 
-def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
-    """A row for each result: what distinguishes them, then statistics, then the time; the best of each scene marked.
+def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequence[int] | None = None) -> Table:
+    """A table with a row for each result: first what distinguishes it, then statistics, then the time. The best value on each scene is marked.
 
     Parameters
     ----------
     results : sequence of Result
     columns : sequence of str
         Statistics or dotted parameters to show instead of the usual ones.
+    kept : sequence of int, optional
+        Rows only of these; the columns, and what is best, are those of all results.
 
     Raises
     ------
     ParameterError
-        No result has such a column, or the results are of different protocols.
+        No result has one of the columns, or the results are of different protocols.
     """
     protocol = one_protocol(results)
     axes = list(dict.fromkeys(name for r in results for name in r.axes))
     shown = shown_statistics(results, columns)
     timed = "seconds" not in shown and any(r.matching_seconds is not None for r in results)
     header = ("scene", "method", *axes, *shown, *(["seconds"] if timed else []))
+    first = 2 + len(axes)
+    places: dict[int, int] = {i: n for n, i in enumerate(range(len(results)) if kept is None else kept)}
     rows = []
-    for result in results:
-        measured = [value(result, name) for name in header[2 + len(axes) :]]
+    for result in map(results.__getitem__, places):
+        measured = [value(result, name) for name in header[first:]]
         failed = ["failed" if result.error and v is None else v for v in measured]
         rows.append((result.scene, result.method, *(result.axes.get(name, NOT_APPLICABLE) for name in axes), *failed))
-    first = 2 + len(axes)
-    directions = [better(name) if first <= j < first + len(shown) else "" for j, name in enumerate(header)]
-    best = best_cells(rows, lambda i, j: (directions[j], (results[i].scene, j)))
-    return Table(header, tuple(rows), first, notes=(protocol,), best=best)
+    judged = [(first + j, name, better(name)) for j, name in enumerate(shown) if better(name)]
+    numbers = [[value(r, name) for _, name, _ in judged] for r in results]
+    best = best_cells(numbers, lambda i, k: (judged[k][2], (results[i].scene, k)))
+    marked = frozenset((places[i], judged[k][0]) for i, k in best if i in places)
+    return Table(header, tuple(rows), first, notes=(protocol,), best=marked)
 
 
 def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:
-    """The columns that are asked for or, where there are none, the usual statistics that results have.
+    """The columns that are asked for or, if there are none, the usual statistics that the results have.
 
     Raises
     ------
     ParameterError
-        No result has such a column.
+        No result has one of the columns.
     """
     columns = spelled_out(columns)
     for name in columns:
@@ -129,18 +134,19 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
     shown = list(columns) or [n for n in _USUAL if n in statistics]
     if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
-        shown = list(columns) or statistics  # without truth all the rest counts
+        shown = list(columns) or statistics  # without truth everything that was measured is shown
     return shown
 
 
 def best_cells(rows: Sequence[Sequence[Any]], contest: Callable[[int, int], tuple[str, Hashable]]) -> frozenset[tuple[int, int]]:
-    """Row and column of the best values; equal ones, as they are shown, all count.
+    """Row and column of the best values. Values that are printed alike are equal, and are all best.
 
     Parameters
     ----------
     rows : sequence of sequences
     contest : callable
-        Of row and column: ``lower``, ``higher`` or, for what is neither, ``""``; and what cells that are compared have in common.
+        Takes row and column. Returns ``lower``, ``higher`` or, for cells that are not compared, ``""``; and a value that all cells which are compared
+        with this one share.
     """
     groups: dict[tuple[str, Hashable], list[tuple[int, int]]] = {}
     for i, row in enumerate(rows):
@@ -153,18 +159,18 @@ def best_cells(rows: Sequence[Sequence[Any]], contest: Callable[[int, int], tupl
         text, width = show(first), shown_alike(first)
         near = [(i, j) for i, j in cells if rows[i][j] == first or abs(rows[i][j] - first) <= width]
         chosen = [(i, j) for i, j in near if show(rows[i][j]) == text]
-        # Where all are equal none is best.
+        # If all are equal, none is best.
         best |= set(chosen) if len(chosen) < len(cells) else set()
     return frozenset(best)
 
 
 def sort_table(table: Table, keys: Sequence[str]) -> Table:
-    """The rows by some of the columns, smallest first; ``-COLUMN``: largest first.
+    """The table with its rows sorted by some of the columns, smallest first; ``-COLUMN`` sorts largest first.
 
     Raises
     ------
     ParameterError
-        No such column.
+        The table has no such column.
     """
     for name in (key.removeprefix("-") for key in keys):
         if name not in table.header:
@@ -175,7 +181,7 @@ def sort_table(table: Table, keys: Sequence[str]) -> Table:
 
 
 def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows with all parameters and statistics of all results; None = null, not applicable or not a number."""
+    """Header and rows with all parameters and statistics of all results. None stands for null, for not applicable and for NaN."""
     parameters = list(dict.fromkeys(name for r in results for name in r.parameters))
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
     rows = []
@@ -187,12 +193,12 @@ def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
 
 
 def to_csv(results: Sequence[Result]) -> str:
-    """All results with all their parameters and statistics, one row each; empty = not applicable."""
+    """CSV with one row for each result, which holds all parameters and statistics; a cell is empty where one does not apply."""
     return csv_text(*tidy(results))
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as CSV with every digit; None is empty. No text is one that a spreadsheet takes for a formula."""
+    """Rows as CSV with all digits; None is empty. Texts that a spreadsheet would take for formulas are changed so that it does not."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(map(_harmless, header))
@@ -201,7 +207,7 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _harmless(cell: Any) -> Any:
-    """A text that a spreadsheet would compute, as one that it shows: with an apostrophe in front. Numbers and a single - stay."""
+    """A cell, with an apostrophe in front if it is a text that a spreadsheet would compute. Numbers and a single "-" stay as they are."""
     if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
         return cell
     try:

@@ -1,7 +1,7 @@
-"""Tables as a terminal shows them: no wider than it is, with no number in two pieces; and as a pipe gets them, cells between tabs.
+"""Tables as text: for a terminal, no wider than it is and without breaking numbers, and for a pipe, with tabs between the cells.
 
-Where a table is too wide, the first of these that fits is taken: names of columns that begin alike share that beginning (``bad_pixels_`` above
-``nonocc`` and ``all``), their names stand on several lines, texts are wrapped, the columns go below each other in blocks.
+If a table is too wide, the first of these remedies that makes it fit is applied: neighbouring columns whose names begin alike share that beginning
+(``bad_pixels_`` above ``nonocc`` and ``all``); names are broken into several lines; texts are wrapped; the columns are set below each other in blocks.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 
 _GAP = "  "
 _FEW = 3
-"""So many results stand side by side, one statistic a line."""
+"""Up to so many results are shown side by side, with one statistic on each line."""
 
 _NARROWEST = 12
-"""Characters that a column of texts keeps while there is another way to make room."""
+"""Smallest width, in characters, of a column of texts as long as there is another way to make room."""
 
 _WORDS = ("", "-", "none", "failed")
-"""What stands in columns of numbers besides numbers."""
+"""Texts that may occur in a column of numbers."""
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column: its name, on lines, the part of it that it shares with its neighbours, and the cells, each on lines."""
+    """A column: the lines of its name, the lines of each cell, and the beginning of the name that it shares with its neighbours."""
 
     title: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
@@ -34,17 +34,17 @@ class _Column:
 
     @property
     def room(self) -> int:
-        """What the cells take."""
+        """Characters that the widest cell takes."""
         return max(map(_width, itertools.chain(*self.cells)), default=0)
 
     @property
     def width(self) -> int:
-        """What the cells and the name take."""
+        """Characters that the widest cell or line of the name takes."""
         return max(self.room, *map(_width, self.title), 0)
 
 
 def tabbed(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines for programs: nothing is padded, left out or said once; runs of spaces and line ends within a cell are one space."""
+    """Lines of a table for programs: nothing is padded or left out. Runs of spaces and line ends within a cell become one space."""
     return ["\t".join(" ".join(cell.split()) for cell in row) for row in (header, *rows)]
 
 
@@ -66,12 +66,12 @@ def laid_out(
         May hold line ends.
     rows : sequence of sequence of str
     width : int
-        Characters of a line. Only a number or a single word that is wider than this reaches beyond.
+        Characters in a line. Only a number or a single word that is wider than this may exceed it.
     keys : int
-        How many of the first columns tell the rows apart. Where they say the same in all rows they are told once, above the table, and so is the folder
-        that all names of a column lie in.
+        How many of the first columns distinguish the rows. A column that is the same in all rows is written once, above the table, and so is a folder
+        in which all names of a column lie.
     upright : bool
-        Up to three rows are shown as columns, one statistic a line.
+        Show up to three rows as columns, with one statistic on each line.
     best : collection of (int, int)
         Row and column of cells to put through `bold`.
     bold : callable
@@ -94,7 +94,7 @@ def laid_out(
 
 
 def _said_once(header: Sequence[str], rows: Sequence[Sequence[str]], keys: int) -> tuple[list[str], list[list[str]]]:
-    """What is told above the table, and the cells of the key columns that remain; none of a column that says the same everywhere."""
+    """The text above the table, and the remaining cells of the key columns. A column that is the same everywhere has none left."""
     said, shown = [], []
     for i in range(keys):
         column = [row[i] for row in rows]
@@ -113,7 +113,7 @@ def _said_once(header: Sequence[str], rows: Sequence[Sequence[str]], keys: int) 
 def _tables(
     columns: list[_Column], width: int, keys: int, marked: Collection[tuple[int, int]], bold: Callable[[str], str]
 ) -> list[str]:
-    """The lines of the columns, in as many tables below each other as it takes."""
+    """The lines of the columns, in as many tables below each other as are needed."""
     grouped = _grouped(columns, keys)
     broken = [_broken(c) for c in grouped]
     for arranged in (columns, grouped, broken, _wrapped(broken, width, _NARROWEST)):
@@ -132,7 +132,7 @@ def _tables(
 
 
 def _parts_of_blocks(fixed: list[_Column], columns: list[_Column], keys: int, width: int) -> Iterator[list[int]]:
-    """Columns that are kept together: those of a group, where a block holds them."""
+    """Columns that are kept together: those of a group, if they fit into one block."""
     for _, some in _spans(columns[keys:]):
         part = [keys + i for i in some]
         whole = _total([*fixed, *(columns[i] for i in part)]) <= width
@@ -147,7 +147,7 @@ def _block(
     marked: Collection[tuple[int, int]],
     bold: Callable[[str], str],
 ) -> list[str]:
-    """Some of the columns beside those that tell the rows apart."""
+    """The lines of some of the columns, beside those that distinguish the rows."""
     some = [*fixed, *(columns[i] for i in block)]
     places = [*range(len(fixed)), *block]
     here = {(j, places.index(i)) for j, i in marked if i in places}
@@ -158,7 +158,7 @@ def _block(
 
 
 def _grouped(columns: list[_Column], keys: int) -> list[_Column]:
-    """Columns with the beginnings that neighbours share taken out of their names."""
+    """The columns, with the beginnings that neighbours share taken out of their names."""
     found = list(columns[:keys])
     for _, some in itertools.groupby(columns[keys:], lambda c: _parts(c.title[0])[:1]):
         same = list(some)
@@ -179,15 +179,15 @@ def _parts(name: str) -> list[str]:
 
 
 def _broken(column: _Column) -> _Column:
-    """A column whose name stands on as many lines as its width asks for, broken after separators."""
+    """The column with its name broken after separators into as many lines as its width requires."""
     room = max(column.room, *(_width(piece) for line in column.title for piece in _pieces(line)), 1)
     return replace(column, title=tuple(piece for line in column.title for piece in _folded(line, room)))
 
 
 def _wrapped(columns: list[_Column], width: int, narrowest: int) -> list[_Column] | None:
-    """The columns with their texts wrapped, the widest first, until all fit; None where they do not.
+    """The columns with their texts wrapped, the widest first, until all fit; None if they cannot be made to fit.
 
-    Of numbers only the names give way, where texts may be of one character.
+    In a column of numbers only the name may become narrower, and only if texts may be one character wide.
     """
     widths = [c.width for c in columns]
     least = [
@@ -212,12 +212,12 @@ def _wrap(column: _Column, width: int) -> _Column:
 
 
 def _pieces(text: str) -> list[str]:
-    """Where a word may be broken: after separators, but not within a number."""
+    """The pieces into which a word may be broken: after separators, but not within a number."""
     return re.findall(r".+?(?:(?<=[\s_/=,:;-])|(?<=[.])(?!\d)|$)", text)
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """A text on lines of a width, broken between words; a longer word is broken after separators or, without any, cut."""
+    """A text on lines of a given width, broken between words. A word that is too long is broken after separators or, if it has none, cut."""
     lines = [""]
     for word in re.findall(r"\S+\s*", text):
         for piece in [word] if _width(word.rstrip()) <= width else _pieces(word):
@@ -259,7 +259,7 @@ def _line(
 
 
 def _group_line(columns: list[_Column], widths: list[int]) -> str:
-    """The beginnings of names, each at the left end of its columns and a rule to their right end."""
+    """The line with the shared beginnings of names: each at the left end of its columns, with a rule to their right end."""
     parts = []
     for group, some in _spans(columns):
         span = sum(widths[i] for i in some) + len(_GAP) * (len(some) - 1)
@@ -273,7 +273,7 @@ def _spans(columns: list[_Column]) -> Iterator[tuple[str, list[int]]]:
 
 
 def _widths(columns: list[_Column]) -> list[int]:
-    """The widths of columns; a group's last one is as wide as the group's name asks for."""
+    """The widths of columns. The last column of a group is widened if the name of the group needs it."""
     widths = [c.width for c in columns]
     for group, some in _spans(columns):
         short = _width(group) - sum(widths[i] for i in some) - len(_GAP) * (len(some) - 1)
@@ -295,23 +295,23 @@ def _is_number(text: str) -> bool:
 
 
 def _width(text: str) -> int:
-    """Cells of a terminal that a text takes."""
+    """Number of character cells that a text takes in a terminal."""
     from rich.cells import cell_len
 
     return len(text) if text.isascii() else cell_len(text)
 
 
 def protocol_line(text: str, width: int, how: str) -> str:
-    """A protocol in one line: its name and the first of its choices, as many as fit; what it measures, the columns say.
+    """A protocol in one line: its name and as many of its choices as fit, without its measures, which the columns of the table show.
 
     Parameters
     ----------
     text : str
-        ``str`` of a `Protocol`.
+        The text of a `Protocol`, ``str(protocol)``.
     width : int
-        Characters; the first choice stands there in any case.
+        Characters in the line. The first choice is always included.
     how : str
-        What prints all of them.
+        How the user gets all choices.
     """
     name, _, choices = text.partition(": ")
     kept = [choice for choice in choices.split("; ") if not choice.startswith("measures ")]

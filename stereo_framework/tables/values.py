@@ -1,4 +1,4 @@
-"""What results hold under names: settings, statistics, their directions, and how they are shown."""
+"""The values that results hold under names: settings and statistics, which direction is better, and how values are printed."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 _Row = TypeVar("_Row")
 
 NOT_APPLICABLE = ""
-"""Stands in a table where a method has no such parameter at all: a smoothness weight where nothing is smoothed.
+"""The cell of a parameter that a method does not have at all, such as a smoothness weight where nothing is smoothed.
 
-That is not None, which is the value of a parameter that is there and was set to ``null``, such as a truncation that is switched off. It is the empty text,
-so that such cells stay empty in CSV files, and ``value == NOT_APPLICABLE`` asks for it.
+None is something else: the value of a parameter that exists and was set to ``null``, such as a truncation that is switched off. `NOT_APPLICABLE` is the
+empty text, so that such cells stay empty in CSV files; test for it with ``value == NOT_APPLICABLE``.
 """
 
 
 def check_name(name: str, results: Sequence[Result], what: str = "") -> None:
-    """Refuse a name that no result has a value under.
+    """Refuse a name under which no result has a value.
 
     Raises
     ------
     ParameterError
     """
     own = ("scene", "method", "protocol", "energy", "seconds")
-    # Nearly always one of the first has it: thousands of others need not be asked.
+    # Usually one of the first results has it, and thousands of others need not be asked.
     if name in own or any(_has(r, name) for r in results):
         return
     known = set(own)
@@ -57,12 +57,12 @@ def one_protocol(results: Sequence[Result], option: str = "--where 'protocol={}'
     ----------
     results : sequence of Result
     option : str
-        Of the command line, that chooses the results of a protocol; told where there are several.
+        The option of the command line that chooses the results of a protocol, for the message.
 
     Raises
     ------
     ParameterError
-        There are several: their numbers do not belong together.
+        The results are of several protocols, whose numbers do not belong together.
     """
     texts = dict.fromkeys(r.protocol_text for r in results)
     if len(texts) > 1:
@@ -75,22 +75,22 @@ def one_protocol(results: Sequence[Result], option: str = "--where 'protocol={}'
 
 
 def value(result: Result, name: str) -> Any:
-    """What a result has under a name; None where it has nothing.
+    """The value of a result under a name, or None if it has none.
 
     Parameters
     ----------
     result : Result
     name : str
-        A statistic; an axis or parameter; a slot, for its stage; ``scene``, ``method``, ``protocol``, ``energy``; ``seconds`` (of matching, all
-        stages together) or ``seconds.STAGE``, of measuring the map ``seconds.evaluation``.
+        A statistic, an axis, a parameter, or a slot, whose value is its stage; ``scene``, ``method``, ``protocol`` or ``energy``; ``seconds``, the time of
+        matching with all stages, ``seconds.STAGE``, or ``seconds.evaluation``, the time of measuring the map.
     """
     found = setting(result, name)
     return None if found == NOT_APPLICABLE else found
 
 
 def setting(result: Result, name: str) -> Any:
-    """What a result has under a name, where null and nothing differ: None stands for null, `NOT_APPLICABLE` for a parameter that there is not."""
-    # First what thousands of results are asked for.
+    """As `value`, but null and nothing are distinguished: None stands for null, `NOT_APPLICABLE` for a parameter that the method does not have."""
+    # Statistics come first, since they are asked of thousands of results.
     if name in result.statistics:
         return result.statistics[name]
     if name in ("scene", "method", "protocol", "energy"):
@@ -106,13 +106,13 @@ def setting(result: Result, name: str) -> Any:
 
 
 def is_number(item: object) -> bool:
-    """A number that is one: neither true nor false, nor NaN."""
+    """Whether a value is a number, which true, false and NaN are not."""
     return isinstance(item, int | float) and not isinstance(item, bool) and not math.isnan(item)
 
 
 @functools.cache
 def better(name: str) -> str:
-    """Which direction of a statistic is better: ``lower``, ``higher`` or, for what is neither, ``""``."""
+    """Which direction of a statistic is better: ``lower`` or ``higher``; ``""`` if neither is."""
     if name == "energy" or name.partition(".")[0] == "seconds":
         return "lower"
     metric = metric_of(name)
@@ -120,7 +120,7 @@ def better(name: str) -> str:
 
 
 def show(item: Any) -> str:
-    """A value as tables print it: numbers with the digits that matter, nothing as "-"."""
+    """A value as tables print it: a number with the digits that matter, and "-" for no value."""
     if item is None or item == NOT_APPLICABLE:
         return "-"
     if isinstance(item, bool):
@@ -133,20 +133,20 @@ def show(item: Any) -> str:
 
 
 def shown_alike(number: float) -> float:
-    """No number that `show` writes like this one lies further from it: of thousands only those within need be written to be compared."""
+    """A distance from a number beyond which `show` prints no other number alike, so that of thousands only the near ones must be printed to compare them."""
     size = abs(number)
     return 1 if size >= 10_000 else 0.011 if size >= 0.1 else size / 8
 
 
 def word(item: Any) -> str:
-    """What was set, as tables and figures print it: 20, not 20.00, and "none" for null."""
+    """A setting as tables and figures print it: 20 rather than 20.00, and "none" for null."""
     return "none" if item is None else shortest(item) if isinstance(item, float) else show(item)
 
 
 def sort_rows(rows: Iterable[_Row], keys: Sequence[str], item: Callable[[_Row, str], Any]) -> list[_Row]:
-    """Rows by the items that they have under names, the first name first; ``-NAME``: largest first.
+    """Rows sorted by their items under names, of which the first name counts most; ``-NAME`` sorts largest first.
 
-    Numbers go by size, then texts, either way round; what has nothing comes at the end in any case.
+    Numbers are ordered by size and come before texts, or after them when sorting largest first. Rows without an item always come at the end.
     """
     found = list(rows)
     for key in reversed(keys):

@@ -1,4 +1,4 @@
-"""Words for keys, values and units, for headers, legends and axes."""
+"""Keys, values and units in words, for headers, legends and axes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTHING: Mapping[str, str] = {}
 
 
 def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
-    """A key's value among others: texts speak for themselves, else ``truncation=5``; nothing where the key does not apply.
+    """The value of a key in a list of several: a text stands alone, a number is written ``truncation=5``. Empty if the key does not apply.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
 
 
 def caption(keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str] = _NOTHING) -> str:
-    """The values of several keys; that of a single key stands alone."""
+    """The values of several keys in words; the value of a single key stands alone."""
     if len(keys) == 1:
         own = labels.get(part(keys[0], values[0]))
         return labels.get(word(values[0]), word(values[0])) if own is None else own
@@ -48,24 +48,23 @@ def setting_name(result: Result) -> str:
 
 
 def name_of(method: str, axes: Mapping[str, Any]) -> str:
-    """A method with values of axes."""
+    """A method with the values of its axes in brackets."""
     settings = ", ".join(f"{k}={v}" for k, v in axes.items())
     return f"{method} ({settings})" if settings else method
 
 
 def setting_names(results: Sequence[Result]) -> list[str]:
-    """A short name of each result's setting: the method where there are several, and the axes that vary among them: ``ssd, size=9``.
+    """A short name for the setting of each result, such as ``ssd, size=9``: the method, if there are several, and the axes that vary.
 
-    Where that does not tell settings apart, or two axes are called alike, names are those of `setting_name`.
+    If that does not distinguish the settings, or two axes have the same last name, the names are those of `setting_name`.
     """
     axes = dict.fromkeys(name for r in results for name in r.axes)
-    varying = [name for name in axes if len({word(r.axes.get(name, NOT_APPLICABLE)) for r in results}) > 1]
+    parts = {name: [part(name, r.axes.get(name, NOT_APPLICABLE)) for r in results] for name in axes}
+    varying = [name for name, own in parts.items() if len(set(own)) > 1]
     several = len({r.method for r in results}) > 1 or not varying
     full = [setting_name(r) for r in results]
-    short = [
-        ", ".join(filter(None, (r.method * several, *(part(name, r.axes.get(name, NOT_APPLICABLE)) for name in varying))))
-        for r in results
-    ]
+    heads = [r.method * several for r in results]
+    short = [", ".join(filter(None, told)) for told in zip(heads, *map(parts.__getitem__, varying), strict=True)]
     alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)
     pairs = set(zip(full, short, strict=True))
     ambiguous = alike or "" in short or not len({f for f, _ in pairs}) == len({s for _, s in pairs}) == len(pairs)
@@ -73,7 +72,7 @@ def setting_names(results: Sequence[Result]) -> list[str]:
 
 
 def measure_name(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
-    """A statistic in words: an HCI metric with the paper's symbol.
+    """A statistic in words; an HCI metric is followed by the symbol of the paper.
 
     Examples
     --------
@@ -85,7 +84,7 @@ def measure_name(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
 
 
 def measure_symbol(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
-    """A statistic in short: an HCI metric by the paper's symbol.
+    """A short name of a statistic; for an HCI metric it is the symbol of the paper.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def measure_symbol(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Names by their full ones, without folders where that leaves them different.
+    """Short names by full names: without folders, if the names then remain different.
 
     Examples
     --------
@@ -111,7 +110,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def unit(name: str) -> str:
-    """Unit of a statistic or parameter, as its metric or the annotation of its stage gives it; empty where there is none.
+    """The unit of a statistic or parameter, from its metric or the annotation of its stage; empty if it has none.
 
     Examples
     --------
@@ -129,13 +128,13 @@ def unit(name: str) -> str:
     if head not in SLOTS or not rest:
         return ""
     stage, _, parameter = rest.rpartition(".")
-    # Of a slot with one stage any that has the parameter may be meant.
+    # In a slot that holds one stage, any stage with this parameter may be meant.
     meant = [s for s in stages(head) if parameter in s.parameters and (not stage or s.name == stage or stage.isdecimal())]
     found = {s.unit(parameter) for s in meant} - {""}
     return found.pop() if len(found) == 1 else ""
 
 
 def with_unit(name: str, labels: Mapping[str, str] = _NOTHING) -> str:
-    """Label of an axis: a key or statistic with its unit."""
+    """The label of an axis: a key or statistic with its unit."""
     text = labels.get(name, "" if name == STATISTIC else name)
     return f"{text} ({unit(name)})".strip() if unit(name) else text

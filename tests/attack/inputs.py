@@ -1,14 +1,21 @@
 """What was done to the program: command lines with the files that they read, and the one line that each must be answered with."""
 
-import io
-import os
-import struct
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-import tifffile
+from attack.made_files import (
+    bmp,
+    bomb,
+    damaged_middle,
+    fifo,
+    folder,
+    inflating,
+    sparse,
+    stereo,
+    tiff,
+    two_images,
+    webp,
+)
 
 Content = str | bytes | Callable[[str], None]
 """Text, bytes, or what makes the file at a path."""
@@ -44,90 +51,6 @@ METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\n"
 SCENE = "frames: [left.png, right.png]\nsearch: {minimum: 0, maximum: 6}\n"
 PAIR = "--left left.png --right right.png --disparities 0:6"
 DEEP = 3000
-
-
-def bomb(levels: int = 12, width: int = 9) -> str:
-    """An alias bomb: `width` to the power of `levels` nodes once its aliases are followed."""
-    lines = ["a0: &a0 [" + ", ".join(["x"] * width) + "]"]
-    lines += [f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * width) + "]" for i in range(1, levels)]
-    return "\n".join(lines) + "\n"
-
-
-def bmp(columns: int, rows: int, size: int = 1100) -> bytes:
-    """A BMP file of `size` bytes that says it holds so many pixels of 24 bits."""
-    head = b"BM" + struct.pack("<IHHI", size, 0, 0, 54)
-    return (head + struct.pack("<IiiHHIIiiII", 40, columns, rows, 1, 24, 0, 0, 0, 0, 0, 0)).ljust(size, b"\0")
-
-
-def tiff(columns: int, rows: int, *more: tuple[int, int]) -> bytes:
-    """A TIFF file of grey that says it holds so many pixels, with further or other tags."""
-    tags = {256: columns, 257: rows, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: rows, 279: 64} | dict(more)
-    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
-    return b"II*\0" + struct.pack("<I", 72) + bytes(64) + struct.pack("<H", len(tags)) + entries + bytes(4)
-
-
-def two_images(path: str) -> None:
-    """A TIFF file of two images of 32x24 pixels of grey."""
-    with tifffile.TiffWriter(path) as file:
-        for _ in range(2):
-            file.write(np.random.default_rng(0).integers(0, 255, (24, 32), np.uint8), photometric="minisblack", metadata=None)
-
-
-def stereo(center: float) -> str:
-    """A stereo calibration of OpenCV's whose images have their middle at a column and row."""
-    camera = [100, 0, center, 0, 100, center, 0, 0, 1]
-    matrices = {"M1": camera, "D1": [0] * 5, "M2": camera, "D2": [0] * 5, "R": [1, 0, 0, 0, 1, 0, 0, 0, 1], "T": [-1, 0, 0]}
-    sizes = {9: (3, 3), 5: (1, 5), 3: (3, 1)}
-    return "%YAML:1.0\n---\n" + "".join(
-        "{}: !!opencv-matrix\n   rows: {}\n   cols: {}\n   dt: d\n   data: {}\n".format(name, *sizes[len(m)], m)
-        for name, m in matrices.items()
-    )
-
-
-def webp(columns: int, rows: int) -> bytes:
-    """A lossless WebP file that says it holds so many pixels."""
-    data = b"\x2f" + struct.pack("<I", (columns - 1) | (rows - 1) << 14) + bytes(40)
-    return b"RIFF" + struct.pack("<I", len(data) + 12) + b"WEBPVP8L" + struct.pack("<I", len(data)) + data
-
-
-def inflating(path: str) -> None:
-    """An archive of 0.4 MB with an array of 400 MB of zeros, more than maps have pixels."""
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (20000, 20000)})
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open("a.npy", "w") as member:
-        member.write(header.getvalue())
-        for _ in range(4):
-            member.write(bytes(2**20))
-
-
-def folder(path: str) -> None:
-    os.mkdir(path)
-
-
-def sparse(path: str) -> None:
-    """A file of 1 TB that takes no room on the disk."""
-    with open(path, "wb") as file:
-        file.truncate(2**40)
-
-
-def damaged_middle(path: str) -> None:
-    """A JPEG with a few bytes changed in the middle of its pixels."""
-    import cv2
-
-    image = np.random.default_rng(1).integers(0, 255, (64, 64), dtype=np.uint8)
-    data = bytearray(cv2.imencode(".jpg", image)[1].tobytes())
-    middle = len(data) * 2 // 3
-    data[middle : middle + 4] = b"\xff\xd3\xff\xd5"
-    with open(path, "wb") as file:
-        file.write(data)
-
-
-def fifo(path: str) -> None:
-    os.mkfifo(path)
-
-
-def scores(columns: int = 2) -> str:
-    return "method," + ",".join(f"s:m{i}" for i in range(columns)) + "\na," + ",".join("1" * columns) + "\n"
 
 
 _CHECKED = "fault of this program"
@@ -284,7 +207,7 @@ CASES = [
     Case(
         "TIFF of nothing but a beginning",
         "match t.tif t.tif",
-        "t.tif: is damaged, truncated or no image",
+        "t.tif: is damaged, truncated or not an image",
         {"t.tif": b"II*\0" + b"\xff" * 40},
     ),
     Case(
@@ -309,7 +232,7 @@ CASES = [
         Case(f"--rectify with {name}", "match left.png right.png --disparities 0:6 --rectify c.yml", said, {"c.yml": content})
         for name, said, content in (
             ("no matrices", "c.yml: no M1, K1 or cameraMatrix1, no D1", "%YAML:1.0\n---\nQ: 3\n"),
-            ("something else", "c.yml: is no file of OpenCV's FileStorage", "cam0=[1 0 0]\n"),
+            ("something else", "c.yml: is not a file of OpenCV's FileStorage", "cam0=[1 0 0]\n"),
             ("a huge middle", "left.png: the calibration's principal point, column 1e\\+300", stereo(1e300)),
             ("cameras of another size", "left.png: the calibration's principal point.*outside the image of 32x24", stereo(900)),
         )
@@ -355,24 +278,24 @@ CASES = [
     Case(
         "/dev/zero as an image",
         "run window --left /dev/zero --right right.png --disparities 0:6",
-        "/dev/zero: is no regular file",
+        "/dev/zero: is not a regular file",
     ),
     Case(
         "a FIFO as an image",
         "run window --left f.png --right right.png --disparities 0:6",
-        "f.png: is no regular file",
+        "f.png: is not a regular file",
         {"f.png": fifo},
     ),
     Case(
         "a FIFO as a map",
         "evaluate f.pfm --scene ./scene.yaml",
-        "f.pfm: is no regular file",
+        "f.pfm: is not a regular file",
         {"f.pfm": fifo, "scene.yaml": SCENE},
     ),
-    Case("a FIFO as a scene", "scenes ./scene.yaml", "scene.yaml: is no regular file", {"scene.yaml": fifo}),
-    Case("a FIFO as scores", "rank s.csv", "s.csv: is no regular file", {"s.csv": fifo}),
+    Case("a FIFO as a scene", "scenes ./scene.yaml", "scene.yaml: is not a regular file", {"scene.yaml": fifo}),
+    Case("a FIFO as scores", "rank s.csv", "s.csv: is not a regular file", {"s.csv": fifo}),
     Case("/dev/zero as a script", "check /dev/zero", "/dev/zero:1:1: is longer than 1048576 bytes"),
-    Case("/dev/zero as an include", "check s.yaml", "/dev/zero:1:1: is no regular file", {"s.yaml": "include: /dev/zero\n"}),
+    Case("/dev/zero as an include", "check s.yaml", "/dev/zero:1:1: is not a regular file", {"s.yaml": "include: /dev/zero\n"}),
     # --- one line: scene.yaml -----------------------------------------------------------------------------------------
     *(
         Case(f"scene.yaml: {name}", "scenes ./scene.yaml", "scene.yaml", {"scene.yaml": text})
@@ -482,7 +405,12 @@ CASES = [
     Case("a scene file of 300 letters", f"scenes {'a' * 300}.yaml", "too long|unknown"),
     Case("an image of 300 letters", f"match {'a' * 300}.png right.png", "too long|no such"),
     Case("an output folder of 300 letters", f"run s.yaml {PAIR} --out {'a' * 300}", "too long", {"s.yaml": METHOD}),
-    Case("an output folder that is a file", f"run s.yaml {PAIR} --out left.png", "left.png", {"s.yaml": METHOD}),
+    Case(
+        "an output folder that is a file",
+        f"run s.yaml {PAIR} --out left.png",
+        "'left.png'; choose another folder",
+        {"s.yaml": METHOD},
+    ),
     Case("maps that is a file", f"run s.yaml {PAIR} --out o", "o/maps", {"s.yaml": METHOD, "o": folder, "o/maps": "x"}),
     Case("a map of 300 letters", f"evaluate {'a' * 300}.pfm --scene ./scene.yaml", "too long|no such", {"scene.yaml": SCENE}),
     Case("results of 300 letters", f"results {'a' * 300}", "too long|no results"),

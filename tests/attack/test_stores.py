@@ -144,6 +144,17 @@ def test_a_damaged_store_is_told_in_a_line(damage, tmp_path):
         assert "--salvage NEW" in result.stderr or "choose another folder" in result.stderr
 
 
+def test_a_foreign_store_does_nothing_to_the_terminal(tmp_path):
+    path = filled(tmp_path / "out", 1)
+    with opened(path) as db:
+        told = """method = char(27) || '[31mred', error = char(27) || ']0;title' || char(7), warnings = '["\\u001b[2Jgone"]'"""
+        db.execute(f"UPDATE results SET {told}, sum = NULL")
+    result = call("results", path.parent)
+    assert result.stdout.splitlines()[1].split("\t")[1] == "\\x1b[31mred"
+    assert [line.rpartition(" ")[2] for line in result.stderr.splitlines()[:2]] == ["\\x1b]0;title\\x07", "\\x1b[2Jgone"]
+    assert not {"\x1b", "\x07"} & {*result.output}
+
+
 @pytest.mark.parametrize("damage", ["page 0", "page 5", "no table items", "a foreign table", "another version"])
 def test_a_run_does_not_touch_a_damaged_store(damage, tmp_path, script):
     path = filled(tmp_path / "out")
@@ -262,7 +273,7 @@ def test_a_disk_that_cannot_be_written_to_is_not_called_damaged(tmp_path, monkey
         raise sqlite3.OperationalError("unable to open database file")
 
     filled(tmp_path / "out")
-    monkeypatch.setattr(store, "_locked", locked)
+    monkeypatch.setattr(store, "locked", locked)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(DataError, match=r"unable to open database file; the folder cannot be written to$"):
         Store(tmp_path / "out", create=True)

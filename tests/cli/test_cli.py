@@ -4,190 +4,15 @@ import json
 import subprocess
 import sys
 
-import cv2
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
+from cli_parts import SCRIPT, one_line
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import size
-from stereo_framework.cli.main import app
-from stereo_framework.io.disparity import read_disparity, write_disparity
+from stereo_framework.io.disparity import write_disparity
 from stereo_framework.io.images import write_image
 from stereo_framework.sweep import Result
-
-SCRIPT = {
-    "scenes": ["synthetic/planes"],
-    "matching_cost": {"use": "absolute_difference"},
-    "aggregation": [{"use": "box", "size": 9}],
-    "optimization": {"use": "winner_take_all"},
-}
-
-
-@pytest.fixture
-def cli(monkeypatch):
-    monkeypatch.delenv("STEREO_DATA", raising=False)
-
-    def call(*arguments):
-        return CliRunner().invoke(app, [str(a) for a in arguments])
-
-    return call
-
-
-@pytest.fixture
-def script(tmp_path):
-    def write(text, name="script.yaml"):
-        path = tmp_path / name
-        path.write_text(text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False))
-        return path
-
-    return write
-
-
-def _one_line(result, *parts):
-    """A mistake: exit status 2, nothing printed, one line on the error stream that holds all parts."""
-    assert result.exit_code == 2, result.output
-    [line] = result.stderr.splitlines()
-    for part in parts:
-        assert part in line, line
-    assert "Traceback" not in result.output
-
-
-def test_run_prints_the_statistics(cli):
-    result = cli("run", "window", "--scene", "synthetic/planes")
-    assert result.exit_code == 0, result.output
-    assert "bad_pixels_nonocc" in result.stdout
-    assert "taxonomy2002: bad (percent) = error > 1 px" in result.stdout
-
-
-def test_run_json(cli):
-    result = cli("run", "window", "--scene", "synthetic/planes", "--set", "aggregation.box.size=5", "--json")
-    [record] = json.loads(result.stdout)
-    assert list(record) == [
-        "id",
-        "scene",
-        "method",
-        "parameters",
-        "axes",
-        "protocol",
-        "statistics",
-        "energy",
-        "matching_seconds",
-        "seconds",
-        "warnings",
-        "error",
-    ]
-    assert record["method"] == "window"
-    assert "evaluation" in record["seconds"]
-    stages = [seconds for name, seconds in record["seconds"].items() if name != "evaluation"]
-    assert record["matching_seconds"] == pytest.approx(sum(stages))
-    assert record["parameters"]["aggregation.box.size"] == 5
-    assert 0 < record["statistics"]["bad_pixels_all"] < 30
-
-
-def test_run_out_and_results(cli, script, tmp_path):
-    sweep = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [9, 1, 5]}}}
-    out = tmp_path / "out"
-    assert cli("run", script(sweep), "--out", out, "--workers", 2, "--maps").exit_code == 0
-    assert len(list((out / "maps").glob("*.pfm"))) == 3
-    names = {p.name.split("_", 3)[-1] for p in (out / "pictures").iterdir() if "predicted" not in p.name}
-    assert {n.split("_", 1)[-1] for n in names} == {"disparity.png", "error.png", "bad.png", "overview.png", "prediction.png"}
-    assert (out / "script.resolved.yaml").is_file()
-
-    listed = json.loads(cli("results", out, "--json").stdout)
-    assert [r["axes"]["aggregation.box.size"] for r in listed] == [9, 1, 5]
-    by_size = json.loads(cli("results", out, "--json", "--sort", "aggregation.box.size").stdout)
-    assert [r["axes"]["aggregation.box.size"] for r in by_size] == [1, 5, 9]
-    [kept] = json.loads(cli("results", out, "--json", "--where", "aggregation.box.size=5").stdout)
-    assert kept["id"] == listed[2]["id"]
-    lines = cli("results", out, "--csv").stdout.splitlines()
-    assert len(lines) == 4
-    assert lines[0].startswith("id,scene,method,protocol,")
-    _one_line(cli("results", out, "--sort", "bad_pixel_all"), "did you mean 'bad_pixels_all'?")
-    _one_line(cli("results", out, "--where", "size"), "expected key=value")
-
-
-@pytest.mark.filterwarnings("default::stereo_framework.errors.DataWarning")
-def test_own_pair(cli, tmp_path):
-    random = np.random.default_rng(0)
-    left = random.integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    write_image(tmp_path / "l.png", left)
-    write_image(tmp_path / "r.png", np.roll(left, -4, axis=1))
-    truth = np.full((40, 60), 4, np.float32)
-    write_disparity(tmp_path / "truth.pfm", truth)
-    pair = ("--left", tmp_path / "l.png", "--right", tmp_path / "r.png", "--disparities", "0:8")
-    [record] = json.loads(cli("run", "window", *pair, "--truth", tmp_path / "truth.pfm", "--json").stdout)
-    assert record["statistics"]["bad_pixels_nonocc"] < 5
-    _one_line(cli("run", "window", *pair[:4]), "--disparities missing")
-    _one_line(cli("run", "window", *pair[:4], "--disparities", "8"), "expected MINIMUM:MAXIMUM")
-    _one_line(cli("run", "window", *pair[:4], "--disparities", "8:8"), "search.maximum: 8 is not above search.minimum, 8")
-    _one_line(cli("run", "window", *pair, "--scene", "tsukuba"), "leave out --scene")
-    write_image(tmp_path / "small.png", left[:-1])
-    _one_line(cli("run", "window", "--left", tmp_path / "l.png", "--right", tmp_path / "small.png", *pair[4:]), "60x40", "60x39")
-    _one_line(cli("run", "window", "--left", tmp_path / "x.png", *pair[2:]), "x.png")
-    (tmp_path / "cut.png").write_bytes((tmp_path / "l.png").read_bytes()[:900])
-    _one_line(cli("run", "window", "--left", tmp_path / "cut.png", *pair[2:]), "cut.png")
-    write_disparity(tmp_path / "wrong.pfm", truth[:, :-1])
-    _one_line(cli("run", "window", *pair, "--truth", tmp_path / "wrong.pfm"), "59x40", "60x40")
-    # The pair exchanged: the search looks the wrong way, and the winners pile up at its end.
-    exchanged = cli("run", "window", "--left", tmp_path / "r.png", "--right", tmp_path / "l.png", "--disparities", "0:30")
-    assert exchanged.exit_code == 0
-
-
-def test_own_pair_with_masks_and_ranges(cli, tmp_path):
-    left = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    alpha = np.full((40, 60), 255, np.uint8)
-    alpha[5:9, 20:30] = 0
-    cv2.imwrite(str(tmp_path / "l.png"), np.dstack([left[..., ::-1], alpha]))
-    write_image(tmp_path / "r.png", np.roll(left, -4, axis=1))
-    mask = np.ones((40, 60), bool)
-    mask[:, :3] = False
-    write_image(tmp_path / "m.png", mask)
-    high = np.full((40, 60), np.nan, np.float32)
-    high[20:] = 2
-    write_disparity(tmp_path / "high.pfm", high)
-    pair = ("--left", tmp_path / "l.png", "--right", tmp_path / "r.png", "--disparities", "0:8")
-    beside = ("--left-mask", tmp_path / "m.png", "--high", tmp_path / "high.pfm")
-    assert cli("run", "window", *pair, *beside, "--out", tmp_path / "out").exit_code == 0
-    found = read_disparity(next((tmp_path / "out" / "maps").glob("*.pfm")))
-    np.testing.assert_array_equal(np.isnan(found), ~mask | (alpha == 0))
-    assert np.nanmedian(found[:20]) == 4
-    assert np.nanmax(found[20:]) <= 2.5  # the parabola moves by half a level at most
-    # Another mask is another result, though nothing else differs.
-    write_image(tmp_path / "m.png", ~mask)
-    cli("run", "window", *pair, *beside, "--out", tmp_path / "out")
-    assert len(list((tmp_path / "out" / "maps").glob("*.pfm"))) == 2
-    _one_line(cli("run", "window", "--scene", "synthetic/planes", *beside), "--left-mask belongs to your own pair")
-
-
-def test_run_measures_something_else(cli, script, tmp_path):
-    shown = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "hci")
-    assert shown.exit_code == 0, shown.output
-    assert "hci_offset" in shown.stdout
-    assert "bad_pixels_nonocc" not in shown.stdout
-    [plain] = json.loads(cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "rms_error", "--json").stdout)
-    assert plain["protocol"] == "taxonomy2002[measures=rms_error]"
-    # A script's own protocols keep all else; their names would no longer tell what they measure.
-    own = {"base": "taxonomy2002", "name": "mine", "border": 20, "measure": "bad_pixels"}
-    path = script(SCRIPT | {"evaluation": {"protocol": [own, "middlebury-v3"]}})
-    found = json.loads(cli("run", path, "--measure", "rms_error", "--measure", "mse", "--out", tmp_path / "out", "--json").stdout)
-    assert [r["protocol"] for r in found] == [
-        "taxonomy2002[measures=rms_error,mse; border=20]",
-        "middlebury-v3[measures=rms_error,mse]",
-    ]
-    again = json.loads(cli("run", tmp_path / "out" / "script.resolved.yaml", "--json").stdout)
-    assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
-    _one_line(
-        cli("run", "window", "--scene", "synthetic/planes", "--measure", "hcj"), "no such measure: 'hcj'", "did you mean 'hci'"
-    )
-
-
-def test_run_measures_scenes_of_one_protocol(data, cli):
-    both = ("--scene", "synthetic/planes", "--scene", "middlebury-v3/trainingQ/Pipes", "--data", data)
-    _one_line(
-        cli("run", "window", *both, "--measure", "hci"), "different protocols (taxonomy2002, middlebury-v3)", "measures: [hci]}'"
-    )
 
 
 def test_evaluate(cli, tmp_path):
@@ -202,10 +27,10 @@ def test_evaluate(cli, tmp_path):
     assert (good["statistics"]["bad0.5_all"], good["statistics"]["bad1_all"]) == (100, 0)
     assert good["statistics"]["rms_error_all"] == pytest.approx(0.75)
     assert any("scale" in w for w in bad["warnings"])
-    _one_line(cli(*arguments, "--protocol", "taxonomi2002"), "did you mean 'taxonomy2002'?")
-    _one_line(cli("evaluate", tmp_path / "none.pfm", "--scene", "synthetic/planes"), "none.pfm")
+    one_line(cli(*arguments, "--protocol", "taxonomi2002"), "did you mean 'taxonomy2002'?")
+    one_line(cli("evaluate", tmp_path / "none.pfm", "--scene", "synthetic/planes"), "none.pfm")
     write_disparity(tmp_path / "grey.png", scene.truth, scale=8)
-    _one_line(cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes"), "scale")
+    one_line(cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes"), "scale")
     assert (
         cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes", "--scale", 8, "--out", tmp_path / "p").exit_code
         == 0
@@ -217,125 +42,6 @@ def test_evaluate(cli, tmp_path):
     pictures = ("--out", tmp_path / "q", "--threshold", 3)
     assert cli("evaluate", tmp_path / "a/planes.pfm", tmp_path / "b/planes.pfm", *arguments[3:], *pictures).exit_code == 0
     assert {p.name.split("_")[0] for p in (tmp_path / "q" / "pictures").iterdir()} == {"a-planes", "b-planes"}
-
-
-@pytest.mark.parametrize(
-    ("change", "parts"),
-    [
-        ({"matching_cost": {"use": "absolut_difference"}}, ["script.yaml:", "did you mean 'absolute_difference'?"]),
-        ({"matching_cost": {"use": "absolute_difference", "truncatoin": 3}}, ["did you mean 'truncation'?"]),
-        ({"matching_cost": {"use": "absolute_difference", "truncation": True}}, ["true is not a number > 0 or null"]),
-        ({"aggregation": [{"use": "box", "size": "20"}]}, ["'20' is not a whole number >= 1"]),
-        ({"aggregation": [{"use": "box", "size": 0}]}, ["0 is not a whole number >= 1"]),
-        ({"search": {"minimum": 5, "maximum": 5}}, ["not above"]),
-        ({"sweep": {"grid": {"aggregation.box.size": []}}}, ["empty"]),
-        ({"include": "script.yaml"}, ["include", "script.yaml"]),
-    ],
-)
-def test_bad_scripts(cli, script, change, parts):
-    _one_line(cli("run", script(SCRIPT | change)), *parts)
-
-
-def test_unknown_names(cli, tmp_path):
-    _one_line(cli("run", "sdd", "--scene", "synthetic/planes"), "did you mean", "ssd")
-    _one_line(cli("run", tmp_path / "none.yaml"), "none.yaml")
-    _one_line(cli("run", "ssd", "--scene", "synthetic/plane"), "synthetic/planes")
-    _one_line(cli("run", "ssd", "--scene", "tsukuba", "--data", tmp_path), "tsukuba", str(tmp_path))
-    _one_line(cli("run", "ssd"), "no scene to run on")
-    _one_line(cli("stages", "bax"), "did you mean 'box'?")
-
-
-def test_failed_runs_give_status_1(cli, script, tmp_path):
-    plugin = tmp_path / "always_fails_plugin.py"
-    plugin.write_text(
-        "from stereo_framework.stage import stage\n"
-        "@stage('refinement', source='a test')\n"
-        "def always_fails(disparity):\n    raise RuntimeError('no luck')\n"
-    )
-    result = cli("run", script(SCRIPT | {"plugins": [plugin.name], "refinement": ["always_fails"]}))
-    assert result.exit_code == 1
-    told = f"error: synthetic/planes script: {plugin}:4: refinement stage always_fails: RuntimeError: no luck\n"
-    assert result.stderr == told
-    result = cli("run", tmp_path / "script.yaml", "--traceback")
-    assert result.stderr.startswith(told)
-    assert f'  File "{plugin}", line 4, in always_fails\n' in result.stderr
-
-
-def test_a_hopeless_sweep_says_so_once(cli, script, tmp_path):
-    plugin = tmp_path / "hopeless_plugin.py"
-    plugin.write_text(
-        "from stereo_framework.stage import stage\n"
-        "@stage('refinement', source='a test')\n"
-        "def hopeless(disparity, *, at: int = 0):\n    raise RuntimeError('no luck')\n"
-    )
-    sweep = SCRIPT | {
-        "plugins": [plugin.name],
-        "refinement": ["hopeless"],
-        "sweep": {"grid": {"refinement.hopeless.at": [1, 2, 3, 4, 5]}},
-    }
-    result = cli("run", script(sweep), "--out", tmp_path / "out")
-    assert result.exit_code == 1
-    told = (
-        f"error: 2 of 5 runs are left out: the first 3 failed alike: {plugin}:4: refinement stage hopeless: RuntimeError: no luck"
-    )
-    assert [line for line in result.stderr.splitlines() if "error" in line.lower()] == [told]
-    assert len(json.loads(cli("results", tmp_path / "out", "--json").stdout)) == 3
-
-
-def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
-    plugin = tmp_path / "sometimes_plugin.py"
-    plugin.write_text(
-        "from stereo_framework.stage import stage\n"
-        "@stage('refinement', source='a test')\n"
-        "def fails_sometimes(disparity, *, at: int = 0):\n"
-        "    if at == 2:\n        raise RuntimeError('two')\n    return disparity\n"
-    )
-    sweep = SCRIPT | {
-        "plugins": [plugin.name],
-        "smoothness": {"use": "potts", "weight": 5},
-        "refinement": ["fails_sometimes"],
-        "sweep": {
-            "grid": {"optimization": ["winner_take_all", "graph_cut"], "refinement.fails_sometimes.at": [1, 2, 3]},
-        },
-    }
-    # Less than the three volumes of a graph cut.
-    result = cli("run", script(sweep), "--memory", "20M", "--out", tmp_path / "out", "--workers", 2)
-    assert result.exit_code == 1
-    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 4
-    assert f"at=2): {plugin}:5: refinement stage fails_sometimes: RuntimeError: two" in errors[0]
-    for line, at in zip(errors[1:], (1, 2, 3), strict=True):
-        assert (
-            f"optimization=graph_cut, refinement.fails_sometimes.at={at}): graph_cut needs about 28.1 MiB for 320x240 pixels"
-            in line
-        )
-        assert "20 MiB are allowed (--memory)" in line
-    table = [line for line in result.stdout.splitlines() if "synthetic/planes" in line]
-    assert ["failed" in line for line in table] == [False, True, False, True, True, True]
-    # With enough memory only what was missing is computed.
-    again = json.loads(cli("run", script(sweep), "--out", tmp_path / "out", "--json").stdout)
-    assert [r["error"] and r["error"].rpartition(": ")[2] for r in again] == [None, "two", None] * 2
-
-
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (("--memory", "much"), "--memory 'much': expected an amount of memory above 0, such as 8G or 500M"),
-        (("--memory", "0G"), "--memory '0G': expected an amount of memory above 0"),
-        (("--executor", "proces"), "executor: no such executor 'proces'; legal: process, thread; did you mean 'process'?"),
-        (("--workers", "0"), "workers: 0 is below 1"),
-        (("--dask", "nonsense"), "--dask nonsense: "),
-    ],
-)
-def test_wrong_options_of_a_sweep(cli, options, part):
-    if options[0] == "--dask":
-        pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    _one_line(cli("run", "window", "--scene", "synthetic/planes", *options), part)
-
-
-@pytest.mark.parametrize(("text", "count"), [("8G", 8 * 2**30), ("1.5 GiB", 3 * 2**29), ("500m", 500 * 2**20), ("1024", 1024)])
-def test_amounts_of_memory(text, count):
-    assert size(text) == count
 
 
 def test_check_schema_scenes_stages(cli, script):
@@ -370,7 +76,7 @@ def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     assert "gets: disparity, alternatives, confidence" in cli("stages", "blend").stdout
     [record] = json.loads(cli("stages", "sure", "--json").stdout)
     assert (record["gets"], record["returns"]) == (["disparity"], "a float32 map, higher = surer")
-    _one_line(cli("stages", "matchr"), "no stage 'matchr'", "did you mean 'matcher'?")
+    one_line(cli("stages", "matchr"), "no stage 'matchr'", "did you mean 'matcher'?")
 
 
 def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_path):
@@ -394,7 +100,7 @@ def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, tmp_pat
     table = cli("results", out, "--rows", "alternatives.a.matcher.use", "--columns", "method", "--value", "bad_pixels_all").stdout
     assert "flat" in table
     assert cli("run", out / "script.resolved.yaml").exit_code == 0
-    _one_line(
+    one_line(
         cli("check", path, "--set", "alternatives.a.matcher.radius=0"), "--set alternatives.a.matcher.radius: 0 is not a whole"
     )
 
@@ -421,6 +127,13 @@ def test_help_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Example: stereo-framework run ssd" in done.stdout
+
+
+@pytest.mark.slow
+def test_who_reads_results_loads_no_stages():
+    program = "import sys, stereo_framework.page.run_page; print('stereo_framework.optimization' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.fixture
@@ -453,10 +166,10 @@ def test_evaluate_a_submission(cli, benchmark):
     assert "mape_nonocc" in table.stdout
     assert "middlebury-v2[measures=mape,rms_error]: " in table.stdout
     assert (benchmark / "p" / "pictures" / "theirs_middlebury-v2-cones_overview.png").is_file()
-    _one_line(cli("evaluate", benchmark / "mine", *data), "belongs to middlebury2003/cones or middlebury-v2/cones")
-    _one_line(cli("evaluate", benchmark / "mine/cones.png", *data), "name the scene it belongs to with one --scene")
-    _one_line(cli(*arguments, "--measure", "mapee"), "no such measure: 'mapee'", "did you mean 'mape'?")
-    _one_line(cli("evaluate", benchmark / "mine", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")
+    one_line(cli("evaluate", benchmark / "mine", *data), "belongs to middlebury2003/cones or middlebury-v2/cones")
+    one_line(cli("evaluate", benchmark / "mine/cones.png", *data), "name the scene it belongs to with one --scene")
+    one_line(cli(*arguments, "--measure", "mapee"), "no such measure: 'mapee'", "did you mean 'mape'?")
+    one_line(cli("evaluate", benchmark / "mine", "--protocol", "{base: kitti, }", *data), "no protocol 'kitti'")
     write_image(benchmark / "mine/stone.png", np.zeros((2, 2), np.uint8))
     assert "stone.png: belongs to no scene; left out" in cli(*arguments).stderr
 
@@ -479,8 +192,8 @@ def test_compare(cli, benchmark):
         "mine-cones_error.png",
         "theirs-cones_prediction.png",
     }
-    _one_line(cli("compare", maps[0], "--scene", "cones", "--data", benchmark / "root"), "two maps or more")
-    _one_line(cli(*arguments, *views[:2]), "--other-view: 1 given for 2 maps")
+    one_line(cli("compare", maps[0], "--scene", "cones", "--data", benchmark / "root"), "two maps or more")
+    one_line(cli(*arguments, *views[:2]), "--other-view: 1 given for 2 maps")
 
 
 def test_compare_without_truth(cli, benchmark):
@@ -502,7 +215,7 @@ def test_metrics(cli):
     [kitti] = json.loads(cli("metrics", "kitti2015", "--json").stdout)
     assert kitti["relative_threshold"] == 0.05
     assert "thresholds               0.5" in cli("metrics", "{base: eth3d, threshold: 0.5}").stdout
-    _one_line(cli("metrics", "eth"), "no protocol 'eth'")
+    one_line(cli("metrics", "eth"), "no protocol 'eth'")
 
 
 def test_reproduce(cli, tmp_path):
@@ -510,8 +223,8 @@ def test_reproduce(cli, tmp_path):
     assert result.exit_code == 0, result.output
     assert "own check holds: The scripts ssd, dp, so, gc and bayesian hold the printed parameters" in result.stdout
     assert (tmp_path / "taxonomy2002.html").is_file()
-    _one_line(cli("reproduce", "taxonomy2003"), "no paper 'taxonomy2003'", "did you mean 'taxonomy2002'?")
-    _one_line(cli("reproduce", "taxonomy2002/tabel4", "--out", tmp_path), "did you mean 'table4'?")
+    one_line(cli("reproduce", "taxonomy2003"), "no paper 'taxonomy2003'", "did you mean 'taxonomy2002'?")
+    one_line(cli("reproduce", "taxonomy2002/tabel4", "--out", tmp_path), "did you mean 'table4'?")
 
 
 def test_report(cli, script, tmp_path):
@@ -524,7 +237,7 @@ def test_report(cli, script, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out" / "assets").iterdir()) == [f"report-{i}.js" for i in range(3)]
     assert cli("report", tmp_path / "out", "--single-file", "--out", tmp_path / "alone.html").exit_code == 0
     assert (tmp_path / "alone.html").read_text().count("data:image/webp") == 3
-    _one_line(cli("report", tmp_path / "none"), "none: no results there")
+    one_line(cli("report", tmp_path / "none"), "none: no results there")
 
 
 def test_the_report_of_a_script_is_written(cli, script, tmp_path):
@@ -556,8 +269,8 @@ def test_boundary(cli, script, tmp_path):
     mean = (2 * rates["synthetic/planes"] + rates["synthetic/occlusions"]) / 3
     assert record["answer"]["error_rate"] == pytest.approx(mean)
     assert cli("boundary", tmp_path / "out", "--error-rate", 0).exit_code == 1
-    _one_line(cli("boundary", tmp_path / "out", "--weight", "plane=2"), "no such scene", "did you mean 'planes'?")
-    _one_line(cli("boundary", tmp_path / "out", "--density", 1, "--error-rate", 0), "two wishes")
+    one_line(cli("boundary", tmp_path / "out", "--weight", "plane=2"), "no such scene", "did you mean 'planes'?")
+    one_line(cli("boundary", tmp_path / "out", "--density", 1, "--error-rate", 0), "two wishes")
 
 
 def test_a_terminal_shows_the_protocol_in_one_line_unless_asked(cli, script, monkeypatch):
@@ -585,5 +298,5 @@ def test_a_warning_names_its_scene_once(capsys):
 def test_stages_of_a_slot(cli):
     names = [line.split("\t")[:2] for line in cli("stages", "--slot", "smoothness").stdout.splitlines()]
     assert [name for slot, name in names if slot == "smoothness"] == ["linear", "potts", "truncated_linear"]
-    _one_line(cli("stages", "--slot", "smoothnes"), "did you mean 'smoothness'?")
-    _one_line(cli("stages", "box", "--slot", "smoothness"), "no stage 'box'", "legal stages and slots: linear, potts")
+    one_line(cli("stages", "--slot", "smoothnes"), "did you mean 'smoothness'?")
+    one_line(cli("stages", "box", "--slot", "smoothness"), "no stage 'box'", "legal stages and slots: linear, potts")

@@ -26,7 +26,7 @@ SCENES = {
 def cli(monkeypatch, tmp_path):
     monkeypatch.setenv("STEREO_DATA", str(tmp_path / "root"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("stereo_framework.figures.result_pictures.write_pictures", lambda *_: None)
+    monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
 
     def call(*arguments, status=0):
         result = CliRunner().invoke(app, [str(a) for a in arguments])

@@ -20,7 +20,7 @@ def cli(monkeypatch, tmp_path):
     monkeypatch.delenv("STEREO_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     # Drawing them takes longer than all the rest; others test it.
-    monkeypatch.setattr("stereo_framework.figures.result_pictures.write_pictures", lambda *_: None)
+    monkeypatch.setattr("stereo_framework.figures.picture_files.write_pictures", lambda *_: None)
 
     def call(*arguments, status=0):
         result = CliRunner().invoke(app, [str(a) for a in arguments])
@@ -120,7 +120,7 @@ def test_formats_of_evaluate_and_what_rank_reads_of_them(cli, root):
     (root / "none.json").write_text('[{"method": 1}]')
     assert "none.json: no results: expected a list of objects" in cli("rank", root / "none.json", status=2).stderr
     (root / "none.json").write_text("[")
-    assert "none.json:1:2: is no JSON" in cli("rank", root / "none.json", status=2).stderr
+    assert "none.json:1:2: is not JSON" in cli("rank", root / "none.json", status=2).stderr
     assert "no format 'cvs'" in cli(*arguments, "--format", "cvs", status=2).stderr
 
 
@@ -235,7 +235,7 @@ def test_a_new_scene_file(cli, mine, calibrated):
         text.replace("# reference: 0 ", "reference: 0 ").replace("# calibration", "calibration").replace("# border", "border")
     )
     cli("scenes", mine)
-    assert "scene.yaml: is there already" in cli("scenes", "--new", mine, status=2).stderr
+    assert "scene.yaml: exists already" in cli("scenes", "--new", mine, status=2).stderr
 
 
 def test_a_new_scene_needs_a_pair(cli, tmp_path, mine):

@@ -211,7 +211,7 @@ def test_several_protocols_are_refused(rank, folder):
         ('m,p\na,1\nb,"2,5"\n', ["--lower", "*"], ["table.csv: b, column 'p': '2,5' is not a number"]),
         ("m,p\na,1\na,2\n", ["--lower", "*"], ["method 'a' has two scores in p, 1 and 2"]),
         ("m,p,q\na,1\n", ["--lower", "*"], ["row 1 has 2 cells, the header 3"]),
-        ("m,p,p\na,1,2\n", ["--lower", "*"], ["the column 'p' stands twice"]),
+        ("m,p,p\na,1,2\n", ["--lower", "*"], ["the column 'p' occurs twice"]),
         ("method\n", [], ["no table"]),
         ("", [], ["no table"]),
         ("m,author\na,x\nb,y\n", [], ["no column of numbers"]),

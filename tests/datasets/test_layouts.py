@@ -201,7 +201,7 @@ def test_loading_opens_no_image(root):
     assert names(root) == ["middlebury-v3/trainingQ/Pipes"]
     calib(root / "middlebury-v3/trainingQ/Pipes")
     scene = load_scene("Pipes", data=root)
-    with pytest.raises(DataError, match=r"disp0GT\.pfm: is no PFM file"):
+    with pytest.raises(DataError, match=r"disp0GT\.pfm: is not a PFM file"):
         scene.truths[0, 1]()
 
 

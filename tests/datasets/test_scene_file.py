@@ -105,7 +105,7 @@ FRAMES = "frames: [left.png, right.png]\n"
         ("# nothing\n", ["desk/scene.yaml: holds nothing; expected keys: frames, reference, match, search, truth, "]),
         ("- left.png\n", ["desk/scene.yaml: holds list; expected keys: frames"]),
         ("frames: [a\n", ["desk/scene.yaml:2:1: expected ',' or ']'"]),
-        ("\0", ["desk/scene.yaml: is no YAML file: unacceptable character"]),
+        ("\0", ["desk/scene.yaml: is not a YAML file: unacceptable character"]),
         (FRAMES + FRAMES, ["desk/scene.yaml:2:1: the key 'frames' occurs twice"]),
         (FRAMES + "search: {minimum: 0, maximum: 5, minimum: 1}", ["desk/scene.yaml:2:34: the key 'minimum' occurs twice"]),
         (FRAMES + "[1]: 2", ["desk/scene.yaml:2:1: a key must be a text"]),

@@ -91,7 +91,7 @@ def test_depths_are_metric_with_a_calibration():
 def test_mistakes_are_one_line():
     one = np.ones((1, 1), np.float32)
     with pytest.raises(
-        ParameterError, match="^missing: 'zero' is no way to count missing estimates; legal: .* did you mean 'zero_depth'"
+        ParameterError, match="^missing: 'zero' is not a way to count missing estimates; legal: .* did you mean 'zero_depth'"
     ):
         sigma_z_error(one, one, one > 0, missing="zero")
     with pytest.raises(ParameterError, match="^mu: 0.0 is not above 0, which missing='literal' needs"):

@@ -7,7 +7,7 @@ import pytest
 from evaluation_inputs import make_scene
 
 from stereo_framework.evaluation import evaluate
-from stereo_framework.evaluation.averages import average
+from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.scene import Calibration
 

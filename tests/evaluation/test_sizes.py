@@ -5,8 +5,13 @@ import pytest
 
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.depth_error import sigma_z_error
-from stereo_framework.evaluation.disparity_error import bad_pixels, fraction_matched, rms_error
-from stereo_framework.evaluation.error_measures import error_quantile, mean_absolute_error
+from stereo_framework.evaluation.disparity_error import (
+    bad_pixels,
+    error_quantile,
+    fraction_matched,
+    mean_absolute_error,
+    rms_error,
+)
 from stereo_framework.evaluation.prediction import Prediction, forward_prediction, inverse_prediction, prediction_error
 
 ROWS, COLUMNS = 6, 8

@@ -129,7 +129,9 @@ def test_mistakes(scene, found, tmp_path):
         stereo_framework.match(left, "right.png")
     with pytest.raises(ParameterError, match="needs both, the focal length in pixels and the baseline"):
         stereo_framework.match(left, right, (0, 31), focal_length=3)
-    with pytest.raises(ParameterError, match="a calibration, and a focal length or a baseline beside it"):
+    with pytest.raises(
+        ParameterError, match="a calibration was given, and a focal length or a baseline besides; give one or the other"
+    ):
         stereo_framework.match(left, right, (0, 31), focal_length=3, calibration=Calibration(1, 1))
     with pytest.raises(ParameterError, match="the baseline -1 is not a number above 0"):
         stereo_framework.match(left, right, (0, 31), focal_length=3, baseline=-1)

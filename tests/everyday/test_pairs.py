@@ -41,8 +41,8 @@ def test_else_their_order_counts(files):
 def test_mistakes(files):
     root = files("l/a.png", "l/b.png", "r/a.png", "o/x.png", "empty/notes.txt")
     for left, right, said in (
-        ("l", "r", r"b.png is in one of both only \(1 such\)"),
-        ("l", "o", "l has 2 images and .*o has 1; names differ"),
+        ("l", "r", r"only one of them has b.png \(1 such files\)"),
+        ("l", "o", "l has 2 images and .*o has 1; their names differ"),
         ("l", "empty", "empty: no images there; legal endings: .png"),
         ("l", "r/a.png", "one is a file and one is a folder"),
     ):

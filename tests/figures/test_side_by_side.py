@@ -122,5 +122,5 @@ def test_mistakes_are_one_line():
         side_by_side_figure(IMAGE, maps | {"map 1": TRUTH[:, 1:]}, (0, 9))
     with pytest.raises(DataError, match="image is 40x30, truth is 40x29"):
         side_by_side_figure(IMAGE[..., 0], maps, (0, 9), TRUTH[1:])
-    with pytest.raises(ParameterError, match="is no range of disparities"):
+    with pytest.raises(ParameterError, match="is not a range of disparities"):
         side_by_side_figure(IMAGE, maps, (9, 0))

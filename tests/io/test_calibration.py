@@ -171,8 +171,8 @@ def test_the_kind_is_told_by_the_content(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nothing known", "is no calibration of a known kind; legal: Middlebury's"),
-        ("%YAML:1.0\n---\nK: [1, 2", "is no file of OpenCV's FileStorage, or a damaged one|holds neither Q"),
+        ("nothing known", "is not a calibration file of a known kind; legal: Middlebury's"),
+        ("%YAML:1.0\n---\nK: [1, 2", "is not a file of OpenCV's FileStorage, or a damaged one|holds neither Q"),
         ("%YAML:1.0\n---\nK: 3\n", "holds neither Q .* nor P1 and P2"),
     ],
 )

@@ -82,7 +82,7 @@ def test_bad_numpy_files(tmp_path):
     np.save(tmp_path / "t.npy", np.ones((30, 30)))
     (tmp_path / "t.npy").write_bytes((tmp_path / "t.npy").read_bytes()[:-9])
     for name in ("a.npy", "a.npz", "t.npy"):
-        with pytest.raises(DataError, match=f"{name}: is damaged or no numpy file") as error:
+        with pytest.raises(DataError, match=f"{name}: is damaged or not a numpy file") as error:
             read_disparity(tmp_path / name)
         assert "\n" not in str(error.value)
     for name, dtype in (("s.npy", "<U1"), ("o.npy", "object")):
@@ -133,7 +133,7 @@ def test_holes_are_infinite_in_pfm(tmp_path):
         ("a.pfm", [[1.0]], 4, ".pfm holds pixels; a scale is for .png and .pgm"),
         ("a.png", [[3.0, 64.0]], 4, r"disparities 3..64 do not fit 0..63.75, what 8 bits hold at scale 4; write a .pfm"),
         ("a.png", [[-3.0, np.inf]], None, r"disparities -3..-3 do not fit 0..255.996, what 16 bits hold at scale 256"),
-        ("a.png", [1.0], None, r"shape \(1,\) is no disparity map"),
+        ("a.png", [1.0], None, r"shape \(1,\) is not a disparity map"),
     ],
 )
 def test_write_refuses(tmp_path, name, disparity, scale, message):

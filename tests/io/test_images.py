@@ -149,7 +149,7 @@ def test_every_truncation_is_found_and_nothing_else_is_printed(tmp_path, grey, c
     assert read_image(written(tmp_path / f"whole.{ending}", data)).shape[:2] == (11, 13)
     # OpenCV writes a TIFF's directory behind its pixels, and a BMP's last row may be padded: the last bytes need not count
     for length in [*range(1, len(data) - 4, max(1, len(data) // 40)), *([] if ending in ("tif", "bmp") else [len(data) - 1])]:
-        with pytest.raises(DataError, match=r"is truncated|no image|no legal"):
+        with pytest.raises(DataError, match=r"is truncated|not an image|no legal"):
             read_image(written(tmp_path / "cut", data[:length]))
     assert capfd.readouterr() == ("", "")
 
@@ -173,7 +173,7 @@ def test_damaged_png_is_found_by_its_checksum(tmp_path, grey):
 
 
 def test_png_with_too_few_pixels(tmp_path, grey):
-    with pytest.raises(DataError, match="is damaged, truncated or no image"):
+    with pytest.raises(DataError, match="is damaged, truncated or not an image"):
         read_image(written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=0, drop=20)))
 
 
@@ -181,7 +181,7 @@ def test_png_with_too_few_pixels(tmp_path, grey):
     ("data", "message"),
     [
         (b"", "a.png: is empty"),
-        (b"hello, world\n" * 9, "a.png: is damaged, truncated or no image; expected PNG, PGM, PPM, JPEG, BMP or TIFF"),
+        (b"hello, world\n" * 9, "a.png: is damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, BMP or TIFF"),
         (b"P5 what?", "a.png: starts with 'P5' but has no legal PGM or PPM header"),
         (b"P5 0 4 255\n", "a.png: the header says 0x4, largest grey 255"),
         (b"P5 1 1 70000\n\0", "a.png: the header says 1x1, largest grey 70000"),
@@ -259,8 +259,8 @@ def test_write_floats_and_bools(tmp_path):
     ("name", "array", "message"),
     [
         ("a.gif", np.zeros((2, 2), np.uint8), "unknown ending '.gif'; legal: .png, .pgm"),
-        ("a.png", np.zeros((2, 2, 2), np.uint8), r"shape \(2, 2, 2\) is no image"),
-        ("a.png", np.zeros((2, 0), np.uint8), r"shape \(2, 0\) is no image"),
+        ("a.png", np.zeros((2, 2, 2), np.uint8), r"shape \(2, 2, 2\) is not an image"),
+        ("a.png", np.zeros((2, 0), np.uint8), r"shape \(2, 0\) is not an image"),
         ("a.png", np.full((2, 2), np.nan), "contains NaN"),
         ("a.png", np.zeros((2, 2), np.int64), "samples are int64; expected uint8"),
         ("a.pgm", np.zeros((2, 2, 3), np.uint8), ".pgm holds grey only"),

@@ -213,8 +213,8 @@ def test_time_memory_and_messages_of_a_program():
         ("echo one >&2; echo no GPU >&2; echo {output}; exit 3", "sh: exit status 3: no GPU"),
         ("echo only printed; exit 1 {output}", "sh: exit status 1: only printed"),
         ("kill -SEGV $$ {output}", "sh: ended by SIGSEGV"),
-        ("echo garbage > {output}", "sh: what it wrote is no map: {output}: is no PFM file"),
-        ("printf 'Pf\\n6 4\\n-1\\n' > {output}", "sh: what it wrote is no map: {output}: is truncated"),
+        ("echo garbage > {output}", "sh: what it wrote is not a map: {output}: is not a PFM file"),
+        ("printf 'Pf\\n6 4\\n-1\\n' > {output}", "sh: what it wrote is not a map: {output}: is truncated"),
         ("printf 'Pf\\n1 1\\n-1\\n0000' > {output}", "sh: its map is 1x1 pixels, the images are 6x4"),
         ("true {output}", "sh: ended without an error and wrote no map to {output}, disparity.pfm"),
         ("exec ./none {output}", "sh: exit status 127"),
@@ -371,7 +371,7 @@ def test_what_does_not_fit_a_network_is_one_line(tmp_path, network, parameters, 
 
 def test_a_file_that_is_no_network(tmp_path):
     (tmp_path / "net.onnx").write_text("garbage")
-    assert "net.onnx: is no ONNX model that onnxruntime can run: " in _fails(
+    assert "net.onnx: is not an ONNX model that onnxruntime can run: " in _fails(
         onnx, LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx")
     )
     with pytest.raises(ParameterError, match=r"onnx\.model: no file .*none\.onnx"):

@@ -7,9 +7,9 @@ import pytest
 
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.layers import colour_table
+from stereo_framework.figures.colours import colour_table
 from stereo_framework.page.page import Cell, Details, Page, PageTable, Section, Statement
-from stereo_framework.page.pictures import Scenes, scene_row, stored_map
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.scene import Scene
 
 ROWS, COLUMNS = 24, 32

@@ -7,7 +7,7 @@ from failing_hci2015 import made, printed_r2, ranks_as
 
 from stereo_framework.io import write_image, write_pfm
 from stereo_framework.papers import find_paper
-from stereo_framework.papers.hci2015 import figure5, figure11, orderings, pictures, rankings
+from stereo_framework.papers.hci2015 import figure5, figure11, figures1_to_5, orderings, rankings
 from stereo_framework.papers.hci2015.runs import GEOMETRIC, dense
 from stereo_framework.papers.reproduce import reproduce
 
@@ -159,8 +159,8 @@ def test_maps_of_the_same_rms():
     scores = {"a": {"RMS": 10.0}, "b": {"RMS": 10.4}, "c": {"RMS": 10.2}, "d": {"RMS": 20.0}}
     for name, value in {"a": 0.1, "b": 0.2, "c": 0.9, "d": 9.0}.items():
         scores[name] |= dict.fromkeys(GEOMETRIC, value)
-    assert pictures._same_rms(scores) == ("a", "c")  # d differs more, but not at the same RMS
-    assert pictures._same_rms({"a": scores["a"], "d": scores["d"]}) is None
+    assert figures1_to_5._same_rms(scores) == ("a", "c")  # d differs more, but not at the same RMS
+    assert figures1_to_5._same_rms({"a": scores["a"], "d": scores["d"]}) is None
 
 
 def test_a_method_with_one_sparse_map_is_not_dense():

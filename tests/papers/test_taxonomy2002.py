@@ -14,7 +14,7 @@ from stereo_framework.papers import find_paper
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.published import published_table, raw_table
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.papers.taxonomy2002 import aggregation, pictures, readings, sub_pixel, table5, table6
+from stereo_framework.papers.taxonomy2002 import aggregation, image_figures, readings, sub_pixel, table5, table6
 from stereo_framework.script.legacy import DEFAULTS
 
 PAPER = find_paper("taxonomy2002")
@@ -177,7 +177,7 @@ def test_table_6(monkeypatch, tmp_path):
 
 
 def test_slices_of_the_disparity_space(data, tmp_path):
-    blocks = pictures.figure1(Context("taxonomy2002", tmp_path, data)).blocks
+    blocks = image_figures.figure1(Context("taxonomy2002", tmp_path, data)).blocks
     stored = dict(blocks[0].rows[0].pictures)
     assert list(stored) == ["image", "truth", "5 px", "8 px", "10.5 px"]
     slices = {
@@ -205,7 +205,7 @@ def test_gaps_stand_beside_prediction_errors(data, tmp_path):
 
 
 def test_changes_from_row_to_row():
-    assert pictures.row_changes(np.array([[1, 1, 1], [1, 2, 3], [1, 2, 4]])) == pytest.approx(50)
+    assert image_figures.row_changes(np.array([[1, 1, 1], [1, 2, 3], [1, 2, 4]])) == pytest.approx(50)
 
 
 def test_foreground_fattening(data, tmp_path):

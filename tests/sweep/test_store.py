@@ -40,6 +40,24 @@ def test_what_goes_in_comes_out(tmp_path):
     assert found.script == stored.script
 
 
+def test_what_is_read_can_be_written_again(tmp_path):
+    stored = _result()
+    with Store(tmp_path / "one", create=True) as one, Store(tmp_path / "two", create=True) as two:
+        one.add("a", stored)
+        two.add("a", one.get("a"))
+        found = two.get("a")
+    assert (found.script, found.parameters, found.seconds) == (stored.script, stored.parameters, stored.seconds)
+
+
+def test_a_mapping_without_a_check_sum_that_is_none_is_told_when_it_is_asked_for(tmp_path):
+    with Store(tmp_path, create=True) as store:
+        store.add("a", _result())
+        store._db.execute("UPDATE results SET parameters = '[1]', sum = NULL")
+        found = store.get("a")
+        with pytest.raises(DataError, match=r"results\.sqlite: a result cannot be read: '\[1\]' is no mapping; .*--salvage NEW"):
+            found.record()
+
+
 def test_results_come_in_the_order_of_the_plan_not_of_writing(tmp_path):
     with Store(tmp_path, create=True) as store:
         store.plan(["a", "b", "c"], {})

@@ -66,8 +66,8 @@ def test_keywords():
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("scene", "'scene' is no condition; expected key=value"),
-        ("=3", "is no condition"),
+        ("scene", "'scene' is not a condition; expected key=value"),
+        ("=3", "is not a condition"),
         ("scene=tskuba", "scene: no result has 'tskuba'; there are: .*; did you mean 'tsukuba'"),
         (f"{TRUNCATION}=7", f"{TRUNCATION}: no result has '7'; there are: 1.00, 5.00, null"),
         ("matching_cost.trunc=7", f"'matching_cost.trunc': no result has it; .* did you mean '{TRUNCATION}'"),

@@ -158,7 +158,7 @@ def test_mistakes():
     found = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0, "pixels_all": 3.0})
     with pytest.raises(ParameterError, match=f"'{TRUNCATION}s': no result has it; .* did you mean '{TRUNCATION}'"):
         group(found, [f"{TRUNCATION}s"], [BAD])
-    with pytest.raises(ParameterError, match="scene stands twice"):
+    with pytest.raises(ParameterError, match="scene occurs twice"):
         pivot(found, ["scene"], ["scene"], [BAD])
     with pytest.raises(ParameterError, match="pixels_all: neither lower nor higher is better"):
         best(found, "pixels_all")

@@ -38,6 +38,12 @@ def test_what_distinguishes_results_and_the_usual_statistics():
     assert rows == [["s", "m", "1", "10.00", "1.50"], ["s", "m", "2", "20.00", "1.50"]]
 
 
+def test_some_rows_of_a_listing_are_judged_among_all():
+    some = listing(RESULTS, kept=[1])
+    assert (some.rows, some.best) == (listing(RESULTS).rows[1:], frozenset())
+    assert listing(RESULTS, kept=[1, 0]).best == {(1, some.header.index("bad_pixels_all"))}
+
+
 def test_seconds_are_those_of_matching():
     evaluated = replace(RESULTS[0], seconds={"evaluation": 8.0})
     assert (RESULTS[0].matching_seconds, evaluated.matching_seconds) == (1.5, None)

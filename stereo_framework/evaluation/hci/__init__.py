@@ -1,6 +1,6 @@
 """The HCI stereo metrics (Honauer, Maier-Hein & Kondermann, ICCV 2015): what is wrong at edges, on planes and in fine structures.
 
-`extract_subsets` finds these parts in a scene's truth, once; nine functions measure a disparity map on them, `hci_metrics` calls all.
+`extract_subsets` finds these parts in the truth of a scene. Nine functions measure a disparity map on them; `hci_metrics` calls them all.
 """
 
 from stereo_framework.evaluation.hci.discontinuity_metrics import foreground_fattening, foreground_thinning, fuzziness

@@ -1,4 +1,4 @@
-"""Distances to, and values of, the nearest pixel of a set; Euclidean, in pixels."""
+"""Distances to the nearest pixel of a set, and the values there. Distances are Euclidean, in pixels."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from stereo_framework.scene import Disparity, Mask
 
 
 def distance_to(mask: Mask) -> NDArray[np.float32]:
-    """Distance of every pixel to the nearest one of the set; to an empty set, the image's diagonal, so that no distance is infinite."""
+    """Distance of every pixel to the nearest pixel of the set. To an empty set it is the image's diagonal, so that no distance is infinite."""
     if not mask.any():
         return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
     return cv2.distanceTransform((~mask).view(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
 
 
 def nearest_values(values: Disparity, mask: Mask) -> Disparity:
-    """Every pixel gets the value of the nearest one of the set, those of the set their own; NaN where the set is empty."""
+    """For every pixel the value of the nearest pixel of the set, which for members of the set is their own. NaN if the set is empty."""
     from scipy.ndimage import distance_transform_edt
 
     if mask.all():

@@ -1,7 +1,7 @@
 """Metrics at depth discontinuities: foreground fattening and thinning, fuzziness.
 
-Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels, what is not finite in them is missing or unknown; `subsets` are those of the
-truth, and maps of another size than theirs raise DataError. 0 is perfect, larger is worse.
+Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels; a value that is not finite is missing or unknown. `subsets` are those of the
+truth; a map of another size raises DataError. 0 is perfect, larger is worse.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stereo_framework.scene import Disparity, Mask
 
 
 def foreground_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
-    """Share of the background beside discontinuities that got a disparity more like the foreground's.
+    """Share of the background beside discontinuities whose disparity is closer to the foreground's than to its own.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def foreground_fattening(disparity: Disparity, truth: Disparity, subsets: Subset
 
 
 def foreground_thinning(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
-    """Share of the foreground beside discontinuities that got a disparity more like the background's.
+    """Share of the foreground beside discontinuities whose disparity is closer to the background's than to its own.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def foreground_thinning(disparity: Disparity, truth: Disparity, subsets: Subsets
 
 
 def nearer_to(disparity: Disparity, truth: Disparity, other: Disparity, subset: Mask, subsets: Subsets) -> Score:
-    """Share of a subset whose disparities are nearer to those of another surface than to the truth."""
+    """Share of a subset whose disparities are closer to those of another surface than to the truth."""
     check_sizes(subsets, disparity=disparity, truth=truth)
     with np.errstate(invalid="ignore"):  # an infinite estimate is a missing one, as is NaN
         wrong = np.abs(truth - disparity) > np.abs(other - disparity)
@@ -54,7 +54,7 @@ def nearer_to(disparity: Disparity, truth: Disparity, other: Disparity, subset: 
 
 
 def fuzziness(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
-    """How far gradients lie from where they belong at discontinuities.
+    """How far the gradients of a map lie from the discontinuities at which they belong.
 
     Returns
     -------
@@ -66,8 +66,8 @@ def fuzziness(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score
     -----
     Honauer et al. 2015, equations 5 and 6: where the estimate's gradient is too strong, the difference counts with the distance to
     the discontinuity; where it is too weak, with the distance to the outside of M_e. Gradients are the lengths of central differences.
-    Pixels with unknown truth or without an estimate are not counted; in their neighbours' gradients, of both maps, they have the disparity of the
-    nearest pixel with both, so that an estimate where nothing is known does not matter. Unknown ones are no outside either.
+    Pixels with unknown truth or without an estimate are not counted. In the gradients of their neighbours, in both maps, they take the disparity of the
+    nearest pixel that has both, so that an estimate at an unknown pixel has no influence. Unknown pixels do not count as outside either.
     """
     check_sizes(subsets, disparity=disparity, truth=truth)
     near = subsets.edges | subsets.foreground | subsets.background

@@ -34,14 +34,14 @@ def find_edges(truth: Disparity, parameters: Parameters) -> Edges:
     Returns
     -------
     Edges
-        The bands hold known pixels only, those at the discontinuity included, and are disjoint. Both disparities are given where one of the bands
-        is, NaN elsewhere.
+        The bands hold known pixels only, including those at the discontinuity, and are disjoint. Both disparities are given within the two bands and
+        are NaN elsewhere.
 
     Notes
     -----
-    Honauer et al. 2015, section 3.1. A pixel near a discontinuity lies on that side whose nearest edge pixel has the more similar
-    disparity, and in no band when it is as similar to both; that edge pixel's disparity is what is extrapolated. The median takes
-    pixels out of a band and never moves them into the other.
+    Honauer et al. 2015, section 3.1. A pixel near a discontinuity belongs to the side whose nearest edge pixel has the more similar
+    disparity, and to neither band when both are equally similar. The extrapolated disparity is that of this edge pixel. The median removes
+    pixels from a band and never moves them into the other.
     """
     near, far = edge_sides(truth, parameters.edge_jump.of(truth.shape[1]))
     edges = near | far
@@ -59,7 +59,7 @@ def find_edges(truth: Disparity, parameters: Parameters) -> Edges:
 
 
 def edge_sides(truth: Disparity, jump: float) -> tuple[Mask, Mask]:
-    """Pixels on the near and on the far side of a difference above `jump` pixels between 4-neighbours; a pixel may be both."""
+    """Pixels on the near side and pixels on the far side of a step of more than `jump` pixels between 4-neighbours. A pixel may be in both."""
     near, far = np.zeros(truth.shape, bool), np.zeros(truth.shape, bool)
     for before, after in (((slice(None), slice(None, -1)), (slice(None), slice(1, None))), (slice(None, -1), slice(1, None))):
         step = truth[after] - truth[before]
@@ -71,7 +71,7 @@ def edge_sides(truth: Disparity, jump: float) -> tuple[Mask, Mask]:
 
 
 def _cleaned(mask: Mask, side: int) -> Mask:
-    """What a binary median leaves of a mask."""
+    """The pixels of a mask that a binary median leaves."""
     # For masks the median is the majority, which a box sum counts for any window.
     count = cv2.boxFilter(mask.view(np.uint8), cv2.CV_32F, (side, side), normalize=False, borderType=cv2.BORDER_REPLICATE)
     return mask & (2 * count > side * side)

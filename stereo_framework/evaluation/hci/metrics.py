@@ -1,7 +1,7 @@
 """The nine HCI metrics in one table, and all of them at once.
 
-How they react in a made scene (an object before a wall, a slanted plane, a grid of bars) to maps that equal the truth but for one
-fault. ``0``: as a perfect map, 0 but for rounding; ``+``: above 0; ``++``: above 0 and more than with any other of these faults.
+The table shows how they react to maps that equal the truth except for one fault, in a synthetic scene of an object before a wall, a slanted plane and a
+grid of bars. ``0``: the score of a perfect map, 0 up to rounding; ``+``: above 0; ``++``: above 0, and higher than with any other of these faults.
 
 | fault | fattening | thinning | fuzziness | bumpiness | offset | misorientation | porosity | fragmentation | detail fattening |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -15,8 +15,8 @@ fault. ``0``: as a perfect map, 0 but for rounding; ``+``: above 0; ``++``: abov
 | lost | 0 | + | + | 0 | 0 | 0 | ++ | 0 | 0 |
 | filled | + | 0 | + | 0 | 0 | 0 | 0 | 0 | ++ |
 
-Fattened, thinned, blurred: the object's edges by one pixel, and over nine; noise everywhere; offset, tilt: of the plane; gaps: one bar broken
-twice; lost: one bar, which counts as missed and so not as fragmented; filled: the space between two bars.
+Fattened and thinned: the object's edges are off by one pixel; blurred: they are smeared over nine. Noise: everywhere. Offset and tilt: of the plane. Gaps:
+one bar is broken in two places. Lost: one bar is missing; it counts as missed and so not as fragmented. Filled: the space between two bars.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ Measure = Callable[[Disparity, Disparity, Subsets], Score]
 
 @dataclass(frozen=True, eq=False)
 class HciMetric:
-    """A row of the table. Of all of them 0 is perfect and larger is worse.
+    """A row of the table. For every metric 0 is perfect and larger is worse.
 
     Parameters
     ----------
     name : str
-        Of its statistic.
+        Name of its statistic.
     title : str
-        In words.
+        The name in words.
     symbol : str
-        The paper's.
+        The paper's symbol.
     unit : str
     subset : str
-        The paper's symbol of the pixels that it is measured on.
+        The paper's symbol for the pixels on which it is measured.
     source : str
     measure : callable
         Of disparity, truth and `Subsets`; returns a `Score`.
@@ -66,7 +66,7 @@ class HciMetric:
 
 
 def _metric(function: Callable[..., Score], symbol: str, unit: str, subset: str, equations: str) -> HciMetric:
-    # Those of planes need no truth but the planes that were found in it.
+    # Metrics of planes need no truth, only the planes that were found in it.
     measure: Measure = (lambda disparity, truth, subsets: function(disparity, subsets)) if subset == "M_p" else function
     title = function.__name__.replace("_", " ")
     return HciMetric(f"hci_{function.__name__}", title, symbol, unit, subset, f"{_PAPER}, {equations}", measure)
@@ -86,7 +86,7 @@ _TABLE = (
 )
 
 HCI_METRICS: Mapping[str, HciMetric] = types.MappingProxyType({metric.name: metric for metric in _TABLE})
-"""The nine by name."""
+"""The nine metrics by name."""
 
 
 def hci_metrics(disparity: Disparity, truth: Disparity, subsets: Subsets) -> dict[str, float]:
@@ -95,20 +95,20 @@ def hci_metrics(disparity: Disparity, truth: Disparity, subsets: Subsets) -> dic
     Parameters
     ----------
     disparity, truth : ndarray, float32, (rows, columns)
-        Pixels, what is not finite is missing or unknown.
+        Pixels; a value that is not finite is missing or unknown.
     subsets : Subsets
-        Of the truth, from `extract_subsets`, or edited.
+        Of the truth, from `extract_subsets`, possibly edited.
 
     Returns
     -------
     dict of str to float
-        By the names in `HCI_METRICS`; then ``hci_coverage_...`` for each, the share (0..1, higher is better) of its subset that was
-        measured; ``hci_missed_structures``, a count (lower is better). NaN for a subset that the scene lacks.
+        The metrics by their names in `HCI_METRICS`; for each of them ``hci_coverage_...``, the share of its subset that was measured (0..1, higher
+        is better); and ``hci_missed_structures``, a count (lower is better). NaN for a subset that the scene lacks.
 
     Raises
     ------
     DataError
-        The maps are of other sizes than the subsets.
+        The maps and the subsets differ in size.
     """
     scores = {name: metric.measure(disparity, truth, subsets) for name, metric in HCI_METRICS.items()}
     values = {name: score.value for name, score in scores.items()}

@@ -55,7 +55,7 @@ def _is_odd(value: int) -> bool:
 
 
 def _length(value: Any) -> Any:
-    """The length that a number or a pair stands for; anything else as it is."""
+    """The length that a number or a pair stands for; anything else is returned as it is."""
     if isinstance(value, list | tuple) and len(value) == 2:
         return Scaled(*value)
     return Scaled(value) if isinstance(value, int | float) else value
@@ -73,16 +73,16 @@ Pixels = Annotated[NonNegative, Words("a number >= 0 (pixels)")]
 
 @dataclass(frozen=True)
 class Parameters:
-    """How the subsets are found and the metrics counted; ``str`` tells every choice in one line.
+    """How the subsets are found and the metrics counted; ``str(parameters)`` lists every choice in one line.
 
-    In place of a `Scaled` length, a plain number means this many pixels at every image size, a pair its least value and share.
+    A `Scaled` length may be given as a plain number, which means so many pixels at every image size, or as a pair of its least value and share.
 
     Parameters
     ----------
     border : Scaled
         Pixels on all four sides that are not evaluated; fractions are cut off.
     edge_jump : Scaled
-        4-neighbours whose true disparities differ by more (pixels) are at a discontinuity, both of them.
+        Two 4-neighbours whose true disparities differ by more than this (pixels) are both at a discontinuity.
     band_width : Scaled
         The bands of foreground and background reach this far (pixels, rounded) from the discontinuity on each side.
     band_median : int
@@ -94,25 +94,25 @@ class Parameters:
     plane_smoothing : int
         Side in pixels of the window in which gradients are averaged.
     plane_bend : float
-        The averaged gradient changes by less (1/px) where a surface is homogeneous.
+        A surface counts as homogeneous where the averaged gradient changes by less than this (1/px).
     plane_margin : float
-        Planes stay further (pixels) from discontinuities, unknown and occluded pixels.
+        Planes keep more than this distance (pixels) from discontinuities and from unknown and occluded pixels.
     plane_tolerance : Scaled
         A pixel within this of a plane (pixels of disparity) belongs to it.
     plane_iterations : int
-        Planes through three pixels that are tried before the best is taken.
+        How many planes through three pixels are tried before the best one is taken.
     plane_sample : int
-        Pixels that a tried plane is judged by, at most.
+        Largest number of pixels by which a tried plane is judged.
     plane_least : float
-        Share of the image that a plane covers at least.
+        Smallest share of the image that a plane covers.
     seed : int
-        Of the random numbers that choose those pixels.
+        Seed of the random numbers that choose those pixels.
     normal_window : int
         Side in pixels of the window in which the surface normal of an estimate is fitted.
     structure_width : Scaled
         A fine structure is at most this wide (pixels) in every row.
     structure_height : Scaled
-        A fine structure extends over at least so many rows; grows with the image's height.
+        A fine structure extends over at least so many rows; this length grows with the image's height.
     structure_tolerance : Scaled
         A pixel of a structure is found when its error is at most this (pixels).
     neighbourhood_width : float
@@ -156,7 +156,7 @@ class Parameters:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Parameters:
-        """The record of a mapping as `as_dict` gives it; what is not named has its default.
+        """The record that a mapping such as `as_dict` gives stands for; what the mapping does not name has its default.
 
         Raises
         ------
@@ -167,12 +167,12 @@ class Parameters:
         return cls(**values)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers and texts by name, a `Scaled` as the list of its two: what JSON and YAML hold."""
+        """Every field in a form that JSON and YAML can hold: numbers and texts, and for a `Scaled` length a list of its two values."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {name: [v.least, v.share] if isinstance(v, Scaled) else v for name, v in values.items()}
 
     def changed(self) -> dict[str, Any]:
-        """What differs from the defaults, as `as_dict` gives it."""
+        """The fields that differ from the defaults, in the form of `as_dict`."""
         defaults = Parameters().as_dict()
         return {name: value for name, value in self.as_dict().items() if value != defaults[name]}
 

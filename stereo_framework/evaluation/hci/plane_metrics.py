@@ -1,7 +1,7 @@
 """Metrics on planar surfaces: bumpiness, offset, misorientation.
 
-Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels, what is not finite in them is missing or unknown; `subsets` are those of the
-truth, and maps of another size than theirs raise DataError. 0 is perfect, larger is worse. The planes are those fitted to the truth, so the truth itself scores a little above 0 where a surface is not quite flat.
+Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels; a value that is not finite is missing or unknown. `subsets` are those of the
+truth; a map of another size raises DataError. 0 is perfect, larger is worse. The planes are fitted to the truth, so the truth itself scores a little above 0 where a surface is not quite flat.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def bumpiness(disparity: Disparity, subsets: Subsets) -> Score:
 
     Notes
     -----
-    Honauer et al. 2015, equation 7: the absolute Laplacian. Its kernel, that of the 4-neighbours, is ours; nothing is clipped.
+    Honauer et al. 2015, equation 7: the absolute Laplacian. The paper does not give its kernel; we use that of the 4-neighbours. Nothing is clipped.
     """
     check_sizes(subsets, disparity=disparity)
     laplacian = np.full(disparity.shape, np.nan, np.float32)
@@ -66,7 +66,7 @@ def misorientation(disparity: Disparity, subsets: Subsets) -> Score:
 
     Notes
     -----
-    Honauer et al. 2015, equation 9, figure 11 calls it P_mis: the normal of a plane fitted by least squares in a window.
+    Honauer et al. 2015, equation 9, called P_mis in figure 11. The surface normal is that of a plane fitted by least squares in a window.
     """
     check_sizes(subsets, disparity=disparity)
     side = subsets.parameters.normal_window

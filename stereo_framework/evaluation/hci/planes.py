@@ -1,4 +1,4 @@
-"""Planar regions of the truth with their planes (M_p of Honauer et al. 2015, section 3.2)."""
+"""Planar regions of the truth and their planes (M_p of Honauer et al. 2015, section 3.2)."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def find_planes(truth: Disparity, evaluated: Mask, blocked: Mask, parameters: Pa
     truth : ndarray, float32, (rows, columns)
         Pixels, NaN = unknown.
     evaluated : ndarray, bool, (rows, columns)
-        Pixels that count: planes consist of them.
+        Pixels that planes may consist of.
     blocked : ndarray, bool, (rows, columns)
-        Pixels that planes keep `plane_margin` from: discontinuities, unknown and occluded ones.
+        Pixels from which planes keep a distance of `plane_margin`: discontinuities, and unknown and occluded pixels.
     parameters : Parameters
 
     Returns
     -------
     Planes
-        Labels 1, 2, ..., from region to region in raster order, within one in the order found.
+        Labels 1, 2, ... count the regions in raster order and, within a region, the planes in the order in which they were found.
 
     Notes
     -----
     Honauer et al. 2015, section 3.2: regions of homogeneous gradients, robust planes. A plane in space has one gradient vector in disparity
     space, whatever its slope, so a region is where the gradient of the truth (median, central differences, averaged) hardly changes: the root of
     the sum of its four squared derivatives is below `plane_bend`. In every 4-connected region, planes through three random pixels
-    are tried; that with the most pixels within `plane_tolerance` is fitted to them by least squares. The largest connected part of the
-    pixels within the tolerance of the fitted plane is taken out as a planar region if it is large enough, and the search goes on in the rest. The plane of a
-    region is fitted to its pixels once more.
+    are tried, and the one with the most pixels within `plane_tolerance` is fitted to these pixels by least squares. Of the pixels within the tolerance of the
+    fitted plane, the largest connected part becomes a planar region if it is large enough; the search then goes on in the remaining pixels. Finally the plane
+    of each region is fitted to its pixels once more.
     """
     least = parameters.plane_least * truth.size
     candidates = evaluated & (distance_to(blocked) > parameters.plane_margin)
@@ -127,7 +127,7 @@ def _planar_parts(
     random: np.random.Generator,
     parameters: Parameters,
 ) -> Iterator[Mask]:
-    """Take one plane after the other out of a region, the one with the most pixels first."""
+    """Take one planar part after another out of a region, beginning with the plane that has the most pixels."""
     while True:
         y, x = np.nonzero(rest)
         if x.size < max(least, 3):
@@ -157,7 +157,7 @@ def _planar_parts(
 
 
 def _least_squares(x: NDArray[np.integer], y: NDArray[np.integer], d: NDArray[np.float64]) -> tuple[float, float, float] | None:
-    """Coefficients of the plane with the least squared errors of disparity; None where none is determined."""
+    """Coefficients of the plane of least squares; None where the pixels do not determine one."""
     if x.size < 3:
         return None
     # About the centre the normal equations are well conditioned.
@@ -174,7 +174,7 @@ def _least_squares(x: NDArray[np.integer], y: NDArray[np.integer], d: NDArray[np
 
 @kernel
 def _best_plane(x: NDArray, y: NDArray, d: NDArray, triples: NDArray, tolerance: float) -> tuple[float, float, float]:
-    """Of the planes through three pixels each, the first with the most pixels within the tolerance."""
+    """The plane through three pixels that has the most pixels within the tolerance; the first of several."""
     best, most = (0.0, 0.0, np.inf), 0
     for i in range(triples.shape[0]):
         p, q, r = triples[i]

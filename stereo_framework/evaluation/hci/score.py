@@ -1,4 +1,4 @@
-"""What every HCI metric returns: a number, the pixels it comes from, and how much of the subset they are."""
+"""What every HCI metric returns: a number, the contribution of each pixel, and the share of the subset that was measured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Score:
     value : float
         0 is perfect, larger is worse; NaN where the subset is empty or nothing in it was measured.
     picture : ndarray, float32, (rows, columns)
-        What every measured pixel contributes, in the metric's unit; NaN elsewhere.
+        The contribution of every measured pixel, in the metric's unit; NaN elsewhere.
     coverage : float
         Share of the subset's evaluated pixels that were measured, 0..1; NaN where there are none. A pixel without an estimate is not measured.
     """
@@ -35,7 +35,7 @@ class Score:
 
 
 def mean_score(contributions: NDArray[np.floating], subset: Mask, subsets: Subsets) -> Score:
-    """The mean of the contributions over the evaluated pixels of a subset; NaN among them is not measured."""
+    """The mean of the contributions over the evaluated pixels of a subset. Pixels with NaN are not measured."""
     counted = subset & subsets.evaluated
     picture = np.where(counted, contributions, np.nan).astype(np.float32)
     values = picture[counted]

@@ -1,7 +1,7 @@
 """Metrics of fine structures: porosity, fragmentation, detail fattening, and how many are missed.
 
-Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels, what is not finite in them is missing or unknown; `subsets` are those of the
-truth, and maps of another size than theirs raise DataError. 0 is perfect, larger is worse. A pixel of a structure is found when its error is at most `Parameters.structure_tolerance`.
+Conventions: a map and the truth are float32 ``(rows, columns)`` in pixels; a value that is not finite is missing or unknown. `subsets` are those of the
+truth; a map of another size raises DataError. 0 is perfect, larger is worse. A pixel of a structure is found when its error is at most `Parameters.structure_tolerance`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stereo_framework.scene import Disparity, Mask
 
 
 def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
-    """How many and how large holes the structures have.
+    """How many holes the structures have, and how large they are.
 
     Returns
     -------
@@ -29,9 +29,10 @@ def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
 
     Notes
     -----
-    Honauer et al. 2015, equation 10: a pixel that is not found counts with ``log(1 + distance)`` to the nearest one that is, a found one with 0. A departure
-    of ours: the equation takes the nearest found pixel of any structure, this one of the pixel's own, since a found neighbour fills no hole. In a structure
-    of which nothing is found the distance is the diagonal of its bounding box: finite, and larger than any distance within.
+    Honauer et al. 2015, equation 10: a pixel that is not found counts with ``log(1 + distance)``, where the distance is to the nearest pixel that is found;
+    a found pixel counts with 0. We depart from the equation in one point: it takes the nearest found pixel of any structure, while we take that of the
+    pixel's own structure, because a neighbouring structure that was found does not fill the hole. If nothing of a structure is found, the distance is
+    the diagonal of its bounding box, which is finite and larger than any distance within the structure.
     """
     check_sizes(subsets, disparity=disparity, truth=truth)
     contributions = np.full(truth.shape, np.nan, np.float32)
@@ -52,9 +53,9 @@ def fragmentation(disparity: Disparity, truth: Disparity, subsets: Subsets) -> S
 
     Notes
     -----
-    Honauer et al. 2015, equation 11, with 8-connected pieces of found pixels. A departure of ours: the equation divides by the number of all structures, this
-    by that of those of which something is found. One of which nothing is found has no piece, for which the equation has no value; it is counted by
-    `missed_structures`. A pixel without an estimate is not found.
+    Honauer et al. 2015, equation 11, with 8-connected pieces of found pixels. We depart from the equation in one point: it divides by the number of all
+    structures, while we divide by the number of structures of which something is found. A structure of which nothing is found has no pieces, and the
+    equation gives no value for it; `missed_structures` counts it instead. A pixel without an estimate is not found.
     """
     check_sizes(subsets, disparity=disparity, truth=truth)
     contributions = np.full(truth.shape, np.nan, np.float32)
@@ -76,19 +77,19 @@ def missed_structures(disparity: Disparity, truth: Disparity, subsets: Subsets) 
     disparity, truth : ndarray, float32, (rows, columns)
         Pixels.
     subsets : Subsets
-        Of the truth; it has `Subsets.structure_count` of them.
+        Of the truth; `Subsets.structure_count` is the number of its structures.
 
     Raises
     ------
     DataError
-        The maps are of other sizes than the subsets.
+        The maps and the subsets differ in size.
     """
     check_sizes(subsets, disparity=disparity, truth=truth)
     return sum(not found.any() for _, _, found in _structures(disparity, truth, subsets))
 
 
 def detail_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
-    """Share of the background beside structures that got a disparity more like theirs.
+    """Share of the background beside structures whose disparity is closer to the structure's than to its own.
 
     Returns
     -------
@@ -103,7 +104,7 @@ def detail_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -
 
 
 def _structures(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Iterator[tuple[tuple[slice, slice], Mask, Mask]]:
-    """Every structure's bounding box, and in it its evaluated pixels and those of them that are found."""
+    """For every structure its bounding box and, within the box, masks of its evaluated pixels and of those that are found."""
     from scipy.ndimage import find_objects
 
     labels = np.where(subsets.evaluated, subsets.structures, 0)

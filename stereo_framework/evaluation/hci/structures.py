@@ -22,14 +22,14 @@ class Structures(NamedTuple):
 
 
 def find_structures(truth: Disparity, evaluated: Mask, parameters: Parameters) -> Structures:
-    """Find thin upright objects, each with a label of its own.
+    """Find thin upright objects and give each a label of its own.
 
     Parameters
     ----------
     truth : ndarray, float32, (rows, columns)
         Pixels, NaN = unknown.
     evaluated : ndarray, bool, (rows, columns)
-        Pixels that count: structures consist of them.
+        Pixels that structures may consist of.
     parameters : Parameters
 
     Returns
@@ -38,15 +38,15 @@ def find_structures(truth: Disparity, evaluated: Mask, parameters: Parameters) -
 
     Notes
     -----
-    Honauer et al. 2015, section 3.3, shift the positive and the negative horizontal gradients towards each other and keep where they
-    overlap. The same here as a scan along every row: a step up of more than `edge_jump`, the step down that follows it with no other step
-    between, and at most `structure_width` pixels from one to the other, all of which both shifted edges then cover. Steps are looked for
-    between successive known pixels, since a thin object stands beside the unknown strip that it hides. Runs that touch, across corners
-    too, form one structure.
+    Honauer et al. 2015, section 3.3, shift the positive and the negative horizontal gradients towards each other and keep the pixels where
+    they overlap. Here the same is done by a scan along every row, which looks for a step up of more than `edge_jump` and the next step down, with no
+    other step between them and at most `structure_width` pixels from one to the other; both shifted edges would cover all of these pixels. Steps are
+    looked for between successive known pixels, since a thin object stands beside the unknown strip that it hides. Runs of pixels that touch, also
+    across corners, form one structure.
 
-    In every row of a structure its neighbourhood is as wide on each side as the structure itself. It ends where the other surface is not
-    further away than the structure by more than `edge_jump`, so that the bars of a grid do not merge; between two bars that are closer to each other
-    than that a pixel belongs to the nearer one, in the middle to the left one.
+    In every row of a structure its neighbourhood is as wide on each side as the structure itself. It ends where the other surface is not further away
+    than the structure by more than `edge_jump`, so that the bars of a grid do not merge. Between two bars that are closer together than that, a pixel
+    belongs to the nearer bar, and in the middle to the left one.
     """
     jump = parameters.edge_jump.of(truth.shape[1])
     runs = np.zeros(truth.shape, np.bool_)
@@ -104,7 +104,7 @@ def _mark_neighbourhood(
                     p = end + direction * step
                     if p < 0 or p >= columns or structures[y, p] != 0:
                         break
-                    # Unknown pixels are passed over, they say nothing about a surface.
+                    # Unknown pixels are passed over: they say nothing about a surface.
                     if np.isnan(truth[y, p]):
                         continue
                     if not truth[y, end] - truth[y, p] > jump:

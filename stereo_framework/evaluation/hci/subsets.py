@@ -1,4 +1,4 @@
-"""The parts of a scene that the HCI stereo metrics look at, found in its truth; a record to save, edit and measure with."""
+"""The parts of a scene on which the HCI stereo metrics are measured: how they are found in the truth, kept and stored."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _KINDS = {"Mask": (np.bool_, "bool"), "Disparity": (np.float32, "float32"), "NDA
 @brief
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """Where which metric is measured. All arrays are ``(rows, columns)`` and read-only but for the planes' coefficients.
+    """The pixels on which each metric is measured. All arrays are read-only; all but the planes' coefficients are ``(rows, columns)``.
 
-    The sets are geometry; every metric counts only those of their pixels that are also in `evaluated`. To measure with other sets, put
-    them in with ``dataclasses.replace``.
+    The sets describe geometry: every metric counts only those of their pixels that are also in `evaluated`. To measure on other sets, exchange
+    them with ``dataclasses.replace``.
 
     Parameters
     ----------
     parameters : Parameters
-        What the sets were found with; the metrics take theirs from here too.
+        The choices with which the sets were found; the metrics use them too.
     evaluated : ndarray, bool
-        Pixels within the border whose truth is known and that the match frame shows.
+        Pixels within the border whose truth is known and that are visible in the match frame.
     edges : ndarray, bool
         M_d: pixels on both sides of a depth discontinuity.
     foreground, background : ndarray, bool
         M_f, M_b: bands on the near and on the far side of the discontinuities.
     foreground_disparity, background_disparity : ndarray, float32
-        D_f, D_b: the disparity of the nearest edge pixel of the near and of the far side, in pixels; given in both bands, NaN elsewhere.
+        D_f, D_b: the disparity, in pixels, of the nearest edge pixel on the near and on the far side; NaN outside the two bands.
     planes : ndarray, int32
-        M_p: 0 = on no plane, else the number of the planar region.
+        M_p: the number of the planar region, 0 = on no plane.
     plane_coefficients : ndarray, float64, (planes, 3)
-        Row i - 1 belongs to plane i: a, b, c of ``disparity = a * x + b * y + c``.
+        Row i - 1 holds a, b and c of plane i, ``disparity = a * x + b * y + c``.
     structures : ndarray, int32
-        M_s: 0 = of no fine structure, else the number of the structure.
+        M_s: the number of the fine structure, 0 = none.
     neighbourhood : ndarray, bool
         M_n: background to the left and right of the structures.
     neighbourhood_disparity : ndarray, float32
@@ -56,7 +56,7 @@ class Subsets:
     Raises
     ------
     DataError
-        Arrays of other types or of different shapes, labels below 0 or of planes without coefficients, bands without disparities.
+        Arrays have the wrong type or different shapes, a label is negative or belongs to a plane without coefficients, or a band lacks disparities.
     """
 
     parameters: Parameters
@@ -109,12 +109,12 @@ class Subsets:
         return int(np.count_nonzero(np.bincount(self.structures[self.evaluated], minlength=1)[1:]))
 
     def save(self, path: PathLike) -> None:
-        """Write the record to a compressed ``.npz`` file that `load_subsets` reads.
+        """Write the subsets to a compressed ``.npz`` file, which `load_subsets` reads.
 
         Raises
         ------
         DataError
-            Another ending, or the file cannot be written.
+            The file has another ending or cannot be written.
         """
         if not str(path).endswith(".npz"):
             raise DataError(f"{path}: subsets are kept in .npz files")
@@ -139,14 +139,14 @@ def load_subsets(path: PathLike) -> Subsets:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             if absent := [name for name in names if name not in file]:
-                raise DataError(f"holds no {absent[0]}, so it is no file of subsets")
+                raise DataError(f"holds no {absent[0]}, so it is not a file of subsets")
             arrays = {name: file[name] for name in names}
         parameters = Parameters.of(json.loads(str(arrays.pop("parameters"))))
         return Subsets(parameters, **arrays)
     except (DataError, ParameterError) as error:
         raise DataError(f"{path}: {error}") from None
     except Exception as error:  # whatever the parsers of archives, headers and texts raise on bytes that are neither
-        raise DataError(f"{path}: is damaged or no file of subsets: {' '.join(str(error).split())[:200]}") from None
+        raise DataError(f"{path}: is damaged or not a file of subsets: {' '.join(str(error).split())[:200]}") from None
 
 
 def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Parameters | None = None) -> Subsets:
@@ -155,26 +155,26 @@ def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Pa
     Parameters
     ----------
     truth : ndarray, float32, (rows, columns)
-        Pixels, what is not finite is unknown.
+        Pixels; a value that is not finite is unknown.
     nonocc : ndarray, bool, (rows, columns), optional
-        Pixels that the match frame shows too; default: all.
+        Pixels that are visible in the match frame too; default: all.
     parameters : Parameters, optional
         Default: ``Parameters()``.
 
     Returns
     -------
     Subsets
-        A kind of part that the scene lacks has empty sets; its metrics are NaN.
+        Where the scene lacks a kind of part, its sets are empty and its metrics NaN.
 
     Raises
     ------
     DataError
-        Truth and mask are no maps of one size.
+        Truth and mask are not maps of the same size.
 
     Notes
     -----
-    Honauer, Maier-Hein & Kondermann 2015, section 3. Discontinuities are found in all known pixels, occluded ones included, because most
-    discontinuities have an occluded side; planes and structures in evaluated ones.
+    Honauer, Maier-Hein & Kondermann 2015, section 3. Discontinuities are found in all known pixels, including occluded ones, because most
+    discontinuities have an occluded side. Planes and structures are found in the evaluated pixels.
     """
     parameters = parameters or Parameters()
     if truth.ndim != 2:

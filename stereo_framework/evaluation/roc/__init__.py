@@ -1,7 +1,7 @@
-"""Accuracy against density: error rate and sparsity rate of a map, ROC curves of methods and the feasibility boundary of many.
+"""Accuracy against density: the error rate and sparsity rate of a map, the ROC curves of methods and their feasibility boundary.
 
-Kostliva, Cech & Sara 2007. Both rates are fractions, 0..1, lower is better. A method's settings give points; what they reach together is
-a curve, and what all methods together reach on a scene is that scene's feasibility boundary.
+Kostliva, Cech & Sara 2007. Both rates are fractions, 0..1, and lower is better. Each setting of a method gives a point, the points of a method give its
+curve, and the curve that all methods reach together on a scene is the feasibility boundary of this scene.
 """
 
 from stereo_framework.evaluation.roc.boundary import best_case, feasibility_boundary, mean_points, worst_case

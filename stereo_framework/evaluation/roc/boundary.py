@@ -1,4 +1,4 @@
-"""The feasibility boundary of many methods: on one scene, over all scenes in the worst and in the best case, and a method's mean."""
+"""The feasibility boundary of several methods on one scene, its best and worst case over all scenes, and the mean points of a method."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from stereo_framework.evaluation.roc.points import Point, maximal_points, minima
 
 
 def feasibility_boundary(points: Iterable[Point]) -> list[Point]:
-    """What all methods together reach on a scene (SFB): the points of any method that no other is better than.
+    """What all methods together reach on a scene (SFB): the points, of any method, that no other point is better than.
 
     Parameters
     ----------
     points : iterable of Point
-        Of one scene; every point keeps its method, parameters and map.
+        Points of one scene. Every point keeps its method, parameters and map.
 
     Returns
     -------
     list of Point
-        By rising sparsity rate; `roc_curve` draws it.
+        In the order of rising sparsity rates; `roc_curve` gives the curve through them.
 
     Raises
     ------
@@ -41,17 +41,17 @@ def feasibility_boundary(points: Iterable[Point]) -> list[Point]:
 
 
 def best_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
-    """The best case B over the boundaries of all scenes: points that no other is better than (equation 14).
+    """The best case B over the boundaries of all scenes: the points that no other point is better than (equation 14).
 
-    `roc_curve` draws it; that curve is also the pointwise minimum of the boundaries' curves.
+    `roc_curve` gives its curve, which is also the pointwise minimum of the boundaries' curves.
     """
     return minimal_points([p for boundary in boundaries for p in boundary])
 
 
 def worst_case(boundaries: Iterable[Sequence[Point]]) -> list[Point]:
-    """The worst case W over the boundaries of all scenes: points that are better than no other (equation 13).
+    """The worst case W over the boundaries of all scenes: the points that are better than no other point (equation 13).
 
-    `outer_curve` draws it. The pointwise worst case is another: `highest` of the boundaries' curves.
+    `outer_curve` gives its curve. The pointwise worst case, `highest` of the boundaries' curves, is a different curve.
     """
     return maximal_points([p for boundary in boundaries for p in boundary])
 
@@ -67,23 +67,23 @@ def mean_points(
     Parameters
     ----------
     points : iterable of Point
-        Of several scenes; settings belong together by method and parameters.
+        Points of several scenes; those of the same method and parameters belong to one setting.
     weights : mapping of str to float, optional
-        Of every scene; they need not sum to 1. Default: all the same.
+        The weight of every scene; they need not sum to 1. Default: all scenes weigh the same.
     incomplete : str
-        What happens to settings that are not measured on every scene: ``"refuse"`` raises, ``"drop"`` leaves them out.
+        What to do with settings that were not measured on every scene: ``"refuse"`` raises an error, ``"drop"`` leaves them out.
 
     Returns
     -------
     list of Point
-        One for each setting, in the order of appearance, without scene and map. `roc_curve` of a method's gives its mean ROC curve.
+        One point for each setting, in the order of appearance, without scene and map. `roc_curve` of a method's points gives its mean ROC curve.
 
     Raises
     ------
     DataError
-        A setting lacks a scene, or has two points on one.
+        A setting lacks a scene or has two points on the same scene.
     ParameterError
-        A scene without a weight, a negative weight, or nothing but zeros.
+        A scene has no weight, a weight is negative, or all weights are 0.
 
     Notes
     -----

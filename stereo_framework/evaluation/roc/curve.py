@@ -1,4 +1,4 @@
-"""Curves over the sparsity rate: what a method reaches at most sparsity rates, its efficiency, and how two methods compare.
+"""Curves over the sparsity rate: the error rates that a method reaches, its efficiency, and how two methods compare.
 
 A curve gives the error rate for every sparsity rate from 0 to 1. It consists of constant pieces and pieces of slope -1, so everything is
 computed from its breakpoints, without sampling.
@@ -18,7 +18,7 @@ from stereo_framework.evaluation.roc.points import Point, maximal_points, minima
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-12
-"""Rates are ratios of pixel counts; curves that differ by less differ by rounding only."""
+"""Rates are ratios of pixel counts; curves that differ by less than this differ only by rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,12 @@ class Curve:
 
 
 def roc_curve(points: Sequence[Point]) -> Curve:
-    """The ROC curve A of a method: the lowest error rate that it reaches with at most a given sparsity rate.
+    """The ROC curve A of a method: the lowest error rate that it reaches at a given sparsity rate or below.
 
     Parameters
     ----------
     points : sequence of Point
-        Any settings of the method; those that others are better than change nothing. None at all: the curve of the empty result.
+        Any settings of the method; a point that another one is better than changes nothing. Without points it is the curve of the empty result.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def roc_curve(points: Sequence[Point]) -> Curve:
 
 
 def outer_curve(points: Sequence[Point]) -> Curve:
-    """The staircase on the outer side of points: the highest error rate among those of at least a given sparsity rate.
+    """The staircase on the outer side of points: the highest error rate among the points with at least a given sparsity rate.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def outer_curve(points: Sequence[Point]) -> Curve:
 
     Notes
     -----
-    Our reading of the curve of the worst case (Kostliva, Cech & Sara 2007, equation 13), which the paper does not spell out. It lies on or below the
-    pointwise worst of the boundaries' curves, `highest`.
+    This is our reading of the curve of the worst case (Kostliva, Cech & Sara 2007, equation 13), which the paper does not spell out. The curve lies on or
+    below the pointwise maximum of the boundaries' curves, `highest`.
 
     Examples
     --------
@@ -122,12 +122,12 @@ def _breakpoints(*places: Floats) -> Floats:
 
 
 def lowest(curves: Sequence[Curve]) -> Curve:
-    """The pointwise minimum of curves; that of all scenes' boundaries is the pointwise best case."""
+    """The pointwise minimum of curves. For the boundaries of all scenes this is the pointwise best case."""
     return _combined(curves, np.minimum)
 
 
 def highest(curves: Sequence[Curve]) -> Curve:
-    """The pointwise maximum of curves; that of all scenes' boundaries is the pointwise worst case."""
+    """The pointwise maximum of curves. For the boundaries of all scenes this is the pointwise worst case."""
     return _combined(curves, np.maximum)
 
 
@@ -142,16 +142,16 @@ def _combined(curves: Sequence[Curve], choose: Callable[..., Floats]) -> Curve:
 
 
 def efficiency(curve: Curve) -> float:
-    """How much of what is possible beyond the zero-algorithm a curve gains: E(A), 0..1, higher is better.
+    """The share that a curve gains of all that can be gained over the zero-algorithm: E(A), 0..1, higher is better.
 
     Returns
     -------
     float
-        ``2 * integral of (1 - x - A(x))``: 1 for the ideal result, 0 for the zero-algorithm. Only curves of `roc_curve` (and combinations of them) stay within 0..1.
+        ``2 * integral of (1 - x - A(x))``: 1 for the ideal result, 0 for the zero-algorithm. Only curves of `roc_curve`, and combinations of them, stay within 0..1.
 
     Notes
     -----
-    Kostliva, Cech & Sara 2007, section 2.3. The efficiency of the mean ROC curve is their "expected" one; it is not the mean of efficiencies.
+    Kostliva, Cech & Sara 2007, section 2.3. What they call the expected efficiency is that of the mean ROC curve, not the mean of efficiencies.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def efficiency(curve: Curve) -> float:
 
 
 def improvement(curve: Curve, other: Curve) -> float:
-    """What a curve gains where it is better than another: I(A|B), 0..1, higher is better for `curve`.
+    """How much better a curve is than another one, where it is better: I(A|B), 0..1, higher is better for `curve`.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def improvement(curve: Curve, other: Curve) -> float:
 
 
 def dominant_intervals(curves: Mapping[str, Curve]) -> dict[str, list[tuple[float, float]]]:
-    """At which sparsity rates every method is the best one.
+    """For every method, the sparsity rates at which it is the best one.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def dominant_intervals(curves: Mapping[str, Curve]) -> dict[str, list[tuple[floa
     Returns
     -------
     dict of str to list of (float, float)
-        Intervals, ascending and disjoint; methods that tie share theirs. Where no method beats the zero-algorithm nobody is dominant.
+        Intervals, ascending and disjoint. Methods that tie share an interval. Where no method beats the zero-algorithm, none is dominant.
 
     Examples
     --------

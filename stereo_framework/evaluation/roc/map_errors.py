@@ -1,4 +1,4 @@
-"""Mismatches, false positives and false negatives of a disparity map; its error rate and its sparsity rate."""
+"""The mismatches, false positives and false negatives of a disparity map, and the error rate and sparsity rate that follow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED, UNKNOWN, VISIBLE, MatchingTable, column_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.ranks import least_kept
@@ -19,20 +19,20 @@ from stereo_framework.scene import Disparity
 
 @dataclass(frozen=True)
 class MapErrors:
-    """What is wrong with a map, in pixels.
+    """The errors of a disparity map, as numbers of pixels.
 
     Parameters
     ----------
     mismatches : int
-        MI: matches in T: a wrong correspondence, where the truth has another one for one of its pixels.
+        MI: matches in T, which are wrong because the truth has another correspondence for one of the two pixels.
     false_positives : int
-        FP: matches in C, of two occluded pixels, or of an occluded pixel with something out of view.
+        FP: matches in C, of two occluded pixels, and matches of an occluded pixel with a place out of view.
     false_negatives : int
-        FN: true correspondences whose pixels are both unmatched.
+        FN: true correspondences of which neither pixel is matched.
     correspondences : int
-        All true correspondences that count: the length of G0 without O.
+        All true correspondences that count: those of G0 outside of O.
     pixels : int
-        Of the reference frame, all of them.
+        All pixels of the reference frame.
     """
 
     mismatches: int
@@ -58,15 +58,15 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels of the reference frame; what is not finite is no match. It need not be one-to-one.
+        Pixels of the reference frame; a value that is not finite is no match. The map need not be one-to-one.
     table : MatchingTable
         Of the scene's truth.
 
     Returns
     -------
     MapErrors
-        The ideal map has ER = SR = 0, the empty one SR = 1 and ER = 0. A map that equals the truth even where pixels are occluded has a positive
-        ER: an occluded pixel has no match.
+        The ideal map has ER = SR = 0, and the empty map SR = 1 and ER = 0. A map that equals the truth everywhere, including occluded pixels, has a
+        positive ER, because an occluded pixel has no match.
 
     Raises
     ------
@@ -75,10 +75,10 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
 
     Notes
     -----
-    Kostliva, Cech & Sara 2007, section 2. A match within a pixel of the truth is right by its real disparity: rounded to cells, quarter-pixel truth plus
-    one would be wrong in places. A cell belongs to O first, then to G, C or T. Cells of unknown pixels count nowhere. A match that
-    points out of the match frame is wrong too, though its table has no cell for it: otherwise a dense map could go without its errors at
-    the image's side. The error rate's denominator is all pixels of the image, as the paper has it.
+    Kostliva, Cech & Sara 2007, section 2. Whether a match is right, within a pixel of the truth, is decided by its real-valued disparity: rounded to cells, a
+    quarter-pixel truth plus one would be wrong in places. A cell belongs to O first, then to G, C or T. Cells of unknown pixels do not count. A match
+    that points out of the match frame is wrong too, though the table has no cell for it: otherwise the errors of a dense map at the side of the
+    image would not count. The denominator of the error rate is the number of all pixels of the image, as in the paper.
 
     Examples
     --------
@@ -89,9 +89,7 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
     >>> map_errors(truth + np.float32(3), table)  # columns 2 to 9 correspond, without the ends' surroundings 4 to 7
     MapErrors(mismatches=8, false_positives=2, false_negatives=0, correspondences=4, pixels=10)
     """
-    if disparity.shape != table.truth.shape:
-        a, b = (" x ".join(map(str, m.shape[::-1])) for m in (disparity, table.truth))
-        raise DataError(f"the map is {a}, the truth {b}; expected one size")
+    check_one_size("the map is", disparity.shape, "the truth", table.truth.shape)
     depth = np.ascontiguousarray(disparity[:, :: table.direction], np.float32)
     counts = np.zeros((len(depth), 4), np.int64)
     known = (table.truth, table.target, table.reference_status, table.match_status, table.ends)
@@ -107,7 +105,7 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
 def errors_of_the_sure(
     disparity: Disparity, confidence: NDArray[np.float32], table: MatchingTable, shares: Iterable[float]
 ) -> list[MapErrors]:
-    """The errors of a map without its least sure estimates: points of the ROC curve of a measure of confidence.
+    """The errors of a map without its least sure estimates, which are points of the ROC curve of a measure of confidence.
 
     Parameters
     ----------
@@ -118,7 +116,7 @@ def errors_of_the_sure(
     table : MatchingTable
         Of the scene's truth.
     shares : iterable of float
-        Shares of the estimates, 0..1, that are left out at most; equally sure ones stay together, as in the refinement `remove_unsure`.
+        Largest shares of the estimates, 0..1, that are left out. Equally sure estimates stay together, as in the refinement `remove_unsure`.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """The true part of the matching table of every row: which pixels correspond, which are occluded, where occlusion boundaries are.
 
-A row's table has a cell (i, j) for every column i of the reference and j of the match frame. Kostliva, Cech & Sara 2007, section 2,
-divide it by the truth into regions: G0, the true correspondences, thin; G, what is within one pixel of them; O, the surroundings of the
-end points of their segments; C, where both pixels are occluded; T, all the rest. Tables are not stored: a cell's region follows from
-what is known about its row and column.
+The table of an image row has a cell (i, j) for every column i of the reference frame and every column j of the match frame. Kostliva, Cech & Sara
+2007, section 2, use the truth to divide it into regions: G0, the thin line of true correspondences; G, the cells within one pixel of it; O, the
+surroundings of the end points of its segments; C, the cells whose two pixels are both occluded; and T, all the rest. The tables themselves are not
+stored, since the region of a cell follows from what is known about its row and its column.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.evaluation.regions import kept, region_masks
 from stereo_framework.kernels.decorator import kernel
@@ -22,7 +23,7 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity, Mask, Scene
 
 UNKNOWN, OCCLUDED, VISIBLE = 0, 1, 2
-"""What is known about a pixel: nothing, or it is not evaluated; the other frame does not show it; it does."""
+"""What is known about a pixel: nothing, or that it is not evaluated; that it is hidden in the other frame; or that it is visible there."""
 
 _OPEN = 1.0
 """Neighbours belong to one segment, and two disparities mean one surface, when they differ by at most this many pixels."""
@@ -30,14 +31,14 @@ _OPEN = 1.0
 
 @dataclass(frozen=True, eq=False)
 class MatchingTable:
-    """What the truth says about the matching tables of a scene's rows. Arrays are ``(rows, columns)``, mirrored for direction -1.
+    """What the truth says about the matching tables of all rows of a scene. Arrays are ``(rows, columns)``, mirrored for direction -1.
 
     Parameters
     ----------
     truth : ndarray, float32
         Pixels, NaN = unknown.
     target : ndarray, int32
-        Column of the match frame that a visible pixel corresponds to (its cell in G0); -1 for other pixels.
+        The column of the match frame to which a visible pixel corresponds (its cell in G0); -1 for other pixels.
     reference_status, match_status : ndarray, uint8
         `UNKNOWN`, `OCCLUDED` or `VISIBLE`, of the pixels of both frames.
     ends : ndarray, bool
@@ -58,7 +59,7 @@ class MatchingTable:
 
 
 def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
-    """The matching table of a scene, from the truth of both frames where both are known, over the pixels that its data set evaluates.
+    """The matching table of a scene over the pixels that its data set evaluates, from the truth of both frames where both are known.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
 
 
 def kept_table(scene: Scene, radius: int = 2) -> MatchingTable:
-    """The same, kept as long as the scene lives: a sweep computes it once."""
+    """The table of `scene_table`, kept as long as the scene lives, so that a sweep computes it once."""
     return kept(scene, ("table", radius), lambda: scene_table(scene, radius=radius))
 
 
@@ -98,13 +99,13 @@ def matching_table(
     truth : ndarray, float32, (rows, columns)
         Disparities of the reference frame in pixels, NaN = unknown.
     match_truth : ndarray, float32, (rows, columns), optional
-        Those of the match frame towards the reference frame.
+        Disparities of the match frame towards the reference frame.
     direction : int
         1 when the match frame lies to the right of the reference frame, -1 otherwise.
     evaluated : ndarray, bool, (rows, columns), optional
-        Pixels of the reference frame that count; others are like unknown ones, but tell what they occlude. Default: all.
+        Pixels of the reference frame that count. The others are treated as unknown, except that they still occlude. Default: all.
     radius : int
-        Chebyshev distance in cells from the end of a segment within which nothing counts (region O). Rates depend on it: state it.
+        Chebyshev distance in cells from the end of a segment within which nothing counts (region O). Rates depend on it, so state it with them.
 
     Returns
     -------
@@ -119,11 +120,11 @@ def matching_table(
 
     Notes
     -----
-    With the match frame's truth, pixels are visible that both truths agree about within a pixel. Without it, a pixel is visible unless it
-    falls on a column that a surface more than a pixel nearer falls on; columns that a slanted surface steps over count as hit, and columns
-    that nothing falls on are occluded, but unknown where they lie between those of the pixels around an unknown stretch. The paper does not
-    define the surroundings of occlusion boundaries; two pixels are half of the 5x5 windows that its authors correlate with. A segment also
-    ends at unknown pixels and at the borders of the image.
+    If the truth of the match frame is given, a pixel is visible where both truths agree to within a pixel. Otherwise a pixel is visible unless it
+    falls on the same column as a surface that is nearer by more than a pixel. Columns that a slanted surface steps over count as hit. A column on
+    which nothing falls is occluded, or unknown if it lies between the columns of the pixels around an unknown stretch. The paper does not define the
+    surroundings of occlusion boundaries; two pixels are half of the 5x5 windows with which its authors correlate. A segment also ends at unknown
+    pixels and at the borders of the image.
 
     Examples
     --------
@@ -139,9 +140,8 @@ def matching_table(
     if direction not in (1, -1):
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
     for name, other in (("truth of the match frame", match_truth), ("mask of evaluated pixels", evaluated)):
-        if other is not None and other.shape != truth.shape:
-            a, b = (" x ".join(map(str, m.shape[::-1])) for m in (truth, other))
-            raise DataError(f"the truth is {a}, the {name} {b}; expected one size")
+        if other is not None:
+            check_one_size("the truth is", truth.shape, f"the {name}", other.shape)
     # Mirrored, a pair of direction -1 is one of direction 1.
     depth = np.ascontiguousarray(truth[:, ::direction], np.float32)
     target = np.empty(depth.shape, np.int32)
@@ -164,7 +164,7 @@ def matching_table(
 
 @kernel
 def column_of(x, disparity):  # type: ignore[no-untyped-def]
-    """The column nearest to ``x - disparity``, halves to the right, so that equal steps stay equal; what lies far out of view is clipped."""
+    """The column nearest to ``x - disparity``. Halves are rounded to the right, so that equal steps stay equal; values far out of view are clipped."""
     return int(min(max(np.floor(x - np.float64(disparity) + 0.5), -1e9), 1e9))
 
 
@@ -199,7 +199,7 @@ def _from_one(truth, target, reference_status, match_status):  # type: ignore[no
 
 @kernel
 def _unknown_columns(truth, place, match_status):  # type: ignore[no-untyped-def]
-    """Columns that nothing known falls on, between those of the known pixels around an unknown stretch."""
+    """Mark as unknown the columns on which nothing known falls, between the columns of the known pixels around an unknown stretch."""
     columns = truth.shape[0]
     first = 0  # column behind that of the last known pixel
     for x in range(columns + 1):

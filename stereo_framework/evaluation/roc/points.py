@@ -1,4 +1,4 @@
-"""Points of the plane of sparsity rate and error rate: what one setting of a method reaches."""
+"""Points in the plane of sparsity rate and error rate, each of which is what one setting of a method reaches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Point:
 
 
 def minimal_points(points: Iterable[Point]) -> list[Point]:
-    """The points that no other is better than: a method's ROC set.
+    """The points that no other point is better than: the ROC set of a method.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ def minimal_points(points: Iterable[Point]) -> list[Point]:
     Returns
     -------
     list of Point
-        By rising sparsity rate, so falling error rate. Settings with the same rates stay all, in their order.
+        In the order of rising sparsity rates, and so of falling error rates. Settings with the same rates are all kept, in their order.
 
     Notes
     -----
-    u is better than v when it is nowhere worse and they differ (Kostliva, Cech & Sara 2007, section 2.2).
+    A point is better than another one if neither of its rates is worse and the two differ (Kostliva, Cech & Sara 2007, section 2.2).
 
     Examples
     --------
@@ -79,7 +79,7 @@ def minimal_points(points: Iterable[Point]) -> list[Point]:
 
 
 def maximal_points(points: Sequence[Point]) -> list[Point]:
-    """The points that are better than no other, by rising sparsity rate."""
+    """The points that are better than no other point, in the order of rising sparsity rates."""
     found: list[Point] = []
     for point in sorted(points, key=lambda p: p.rates, reverse=True):
         if not found or point.error_rate > found[-1].error_rate or point.rates == found[-1].rates:

@@ -1,4 +1,4 @@
-"""What the paper says of its curves and tables, as statements that our own curves are asked."""
+"""What the paper says about its curves and tables, as statements that are tested on our own curves."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _DENSE = 0.001
 """Sparsity rates up to this are 0 in the paper's plots, whose axes are log(x + 0.001)."""
 
 _EMPTY = 1 - 1e-9
-"""Sparsity rate of an empty map; a mean of ones may miss 1."""
+"""Sparsity rate from which on a map counts as empty; rounding may put a mean of ones slightly below 1."""
 
 _HALF = 0.5
-"""Sparsity rate: half of what could be matched is not."""
+"""Sparsity rate at which half of the pixels that could be matched are not."""
 
 
 def conclusions(context: Context) -> Outcome:
-    """The paper's findings; a quick reproduction has too few scenes and settings to tell."""
+    """The paper's findings; a quick reproduction has too few scenes and settings to judge them."""
     found = measured(context)
     absent = [name for name in SCENES if name not in found.points]
     reason = "one scene and few settings only" if context.quick else f"not measured: {', '.join(absent)}"
-    # On fewer scenes than the paper's another sentence would be judged.
+    # On fewer scenes than the paper's, this would be a different statement.
     statements = [c.unasked(reason) if context.quick or absent else c.asked(found) for c in CLAIMS]
     text = (
         "The statements are about algorithms; the curves that they are asked are those of our implementations. Stripes and slits are scenes of our own in "
@@ -124,7 +124,7 @@ def _no_winner(found: Boundary) -> Verdict:
 
 
 def _case_of(scene: str, case: Callable[..., list[Point]], found: Boundary) -> Verdict:
-    """Most points of a case over all scenes, empty maps aside, are one scene's."""
+    """Of the points of a case over all scenes, without empty maps, most belong to one scene."""
     boundaries = {name: found.feasible(name) for name in found.points}
     points = [p for p in case(boundaries.values()) if p.sparsity_rate < _EMPTY]
     own = sum(p.scene == scene for p in points)
@@ -133,7 +133,7 @@ def _case_of(scene: str, case: Callable[..., list[Point]], found: Boundary) -> V
 
 
 def _extreme(found: Boundary, column: str, which: Callable[..., str]) -> tuple[str, float]:
-    """The method of the highest or the lowest efficiency in a column, and that efficiency."""
+    """The method with the highest or lowest efficiency in a column, and that efficiency."""
     e = found.efficiencies()
     name = which(e, key=lambda method: e[method][column])
     return name, e[name][column]
@@ -146,7 +146,7 @@ def _marked(column: str, method: str, which: Callable[..., str], found: Boundary
 
 
 def _table_1() -> list[Claim]:
-    """Who is most and who is least efficient where, as the marks of Table 1 say."""
+    """Which method is most and which is least efficient on each scene, as the marks in Table 1 say."""
     rows, ours = published_table("boundary2007", "table1").rows, {label: name for name, label in METHODS.items()}
     (pattern,) = claims("boundary2007", {"efficient": _marked})
     found = []
@@ -180,4 +180,4 @@ CLAIMS = (
     ),
     *_table_1(),
 )
-"""What the paper says, each true or false of a `Boundary` that has all six scenes."""
+"""What the paper says: each statement is true or false for a `Boundary` of all six scenes."""

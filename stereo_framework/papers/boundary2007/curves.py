@@ -1,4 +1,4 @@
-"""The figures: ROC curves of all methods on each scene and in the mean, with the feasibility boundary, and who is on it where."""
+"""The figures: ROC curves of all methods on each scene and in the mean, the feasibility boundary, and which method lies on it where."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def curves(context: Context) -> Outcome:
 
 
 def _told(title: str, methods: Mapping[str, Sequence[Point]]) -> str:
-    """The caption: a figure's number where it has one, and efficiencies."""
+    """The caption: the figure's number in the paper, if it has one, and the efficiencies."""
     figure = "Figure 8: the mean curves (equations 15 and 16), the band is M. " if title.startswith("mean") else ""
     return f"{figure}Efficiency: {', '.join(f'{name} {efficiency(roc_curve(points)):.3f}' for name, points in methods.items())}"
 
 
 def _best(scenes: Mapping[str, Mapping[str, Sequence[Point]]]) -> PageTable:
-    """Which method has the lowest error rate at which sparsity rates, from dense to sparse."""
+    """Which method has the lowest error rate in which range of sparsity rates, from dense to sparse."""
     rows = []
     for scene, methods in scenes.items():
         best = dominant_intervals({name: roc_curve(points) for name, points in methods.items()})

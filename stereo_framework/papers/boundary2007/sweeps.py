@@ -9,10 +9,10 @@ from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import Boundary, boundary
 
 METHODS = {"csm": "CSM", "gc": "GC", "dp": "DP", "stratified": "SDM", "bp": "BP"}
-"""Ours, each by the script ``configs/boundary2007/NAME_grid.yaml``, and the rows of the paper."""
+"""Our methods, each with the script ``configs/boundary2007/NAME_grid.yaml``, and the rows of the paper."""
 
 SCENES = {"tsukuba": "Tsukuba", "teddy": "Teddy", "cones": "Cones", "venus": "Venus", "stripes": "Stripes", "slits": "Slits"}
-"""Last parts of our scenes' names, and the columns of the paper."""
+"""The last parts of our scenes' names, with the columns of the paper."""
 
 _QUICK = {
     "csm": ["optimization.alpha=0"],
@@ -20,7 +20,7 @@ _QUICK = {
     "gc": ["optimization.weight=30", "sweep.grid.optimization.occlusion_cost=[20, 60, 140]"],
     "bp": ["smoothness.weight=25", "smoothness.gradient_threshold=4", "sweep.grid.smoothness.gradient_penalty=[1, 2]"],
 }
-"""What takes seconds: one line of most grids."""
+"""Settings that take only seconds: one line of most grids."""
 
 
 def results(context: Context) -> list[Result]:

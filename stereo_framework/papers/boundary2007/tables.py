@@ -21,7 +21,7 @@ _OTHER_SCENE = "another implementation, a scene of our own"
 _IN_ITS_MANNER = "another method in its manner"
 
 _ROUNDING = 0.002
-"""Of a sum of four numbers with three printed digits, half a unit of the last one each."""
+"""Rounding error of a sum of four numbers printed with three digits: half a unit of the last digit each."""
 
 
 def table1(context: Context) -> Outcome:
@@ -45,7 +45,7 @@ def table1(context: Context) -> Outcome:
 
 
 def _seconds(context: Context, everything: Sequence[Result]) -> PageTable:
-    """What a setting takes, the median over the settings."""
+    """Seconds per setting, as the median over the settings."""
     rows = []
     for method, label in METHODS.items():
         own = [r for r in everything if r.method == method and r.error is None]

@@ -1,4 +1,4 @@
-"""Table 4 and groups, measured where maps are public, and what follows from the printed numbers of Tables 1 to 7."""
+"""Table 4 and the groups, measured where maps are public, and conclusions from the printed numbers of Tables 1 to 7."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOST = "the map is not to be had"
 
 
 def table1(context: Context) -> Outcome:
-    """Two printed rows of tsukuba, which the two measures order differently."""
+    """Two printed rows of tsukuba that the two measures order differently."""
     printed = raw_table("groups2012", "table1")
     rows, comparisons = [], []
     for measure, methods in printed["rows"].items():
@@ -80,7 +80,7 @@ def groups(context: Context) -> Outcome:
 
 
 def submissions(context: Context) -> Outcome:
-    """Groups of the public submissions, measured, among the rows that the paper prints."""
+    """Measured groups of the public submissions among the rows that the paper prints."""
     measured = {name: submission_scores(context, folder, "sigma_z_error") for folder, name in SUBMISSIONS.items()}
     printed, rows = _printed_groups(), _printed_rows()
     there = {name: {c: row[c] for c in next(iter(rows.values()))} for name, row in measured.items() if row}
@@ -142,7 +142,7 @@ def _seven(computed: Mapping[str, int]) -> Verdict:
 
 
 def _top_ranked(table6: Mapping[str, tuple[int, int]]) -> Verdict:
-    """Of the first five ranks of Middlebury some are not in the most accurate group."""
+    """Some of the first five methods in Middlebury's ranking are not in the most accurate group."""
     later = [f"{name}, rank {rank}: group {group}" for name, (rank, group) in table6.items() if rank <= 5 and group > 1]
     return Verdict(bool(later), f"in the printed Table 6: {'; '.join(later) or 'the first five are all in group 1'}")
 

@@ -1,8 +1,8 @@
-"""Figures 7 and 9 to 12: charts for choosing among methods, of our own scores."""
+"""Figures 7 and 9 to 12: charts for choosing among methods, drawn from our own scores."""
 
 from __future__ import annotations
 
-from stereo_framework.page.choosing import choosing_blocks
+from stereo_framework.page.choosing_charts import choosing_blocks
 from stereo_framework.page.page import Charts
 from stereo_framework.papers.hci2015.runs import dense, results
 from stereo_framework.papers.paper import Context, Outcome

@@ -1,4 +1,4 @@
-"""Figure 11: which measures say the same, by r^2 of linear fits over all images and methods."""
+"""Figure 11: which measures agree, by r^2 of linear fits over all images and methods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stereo_framework.tables.ranking import r_squared
 from stereo_framework.tables.standings import standings
 
 R2 = Mapping[tuple[str, str], float]
-"""By the paper's names of two measures."""
+"""The values, by the paper's names of two measures."""
 
 _NEAR = 2.0
 """Pixels."""
@@ -51,7 +51,7 @@ def figure11(context: Context) -> Outcome:
 
 
 def _differences(found: Sequence[Result]) -> str:
-    """What r^2 is among those maps that do not have the faults that set our methods apart."""
+    """r^2 over only those maps that lack the particular faults of our methods."""
     near = [r for r in found if r.statistics[COLUMNS["P_off"]] < _NEAR]
     whole = [r for r in found if r.statistics["hci_missed_structures"] == 0]
     rms, porous = _with_first(near, "RMS", "P_off", "D_fuz"), _with_first(whole, "F_por", "F_frag", "D_thin")
@@ -80,7 +80,7 @@ def _table(published: PublishedTable, ours: R2) -> PageTable:
 
 @by_cases
 def _most(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Cases:
-    """In a row of the table, these columns have the largest numbers."""
+    """Whether these columns have the largest numbers in a row of the table."""
     others = [name for name in GEOMETRIC if name != row and name not in columns]
     if any((row, name) not in ours for name in (*columns, *others)):
         return
@@ -92,7 +92,7 @@ def _most(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Cases:
 
 @by_cases
 def _little(row: str, columns: Sequence[str], printed: R2, ours: R2) -> Cases:
-    """In a row of the table, these columns are below a half."""
+    """Whether these columns are below one half in a row of the table."""
     for name in columns:
         if (row, name) in ours:
             theirs = printed.get((row, name), printed.get((name, row)))
@@ -110,4 +110,4 @@ CLAIMS = claims(
         "bad_pixels_tell_little": partial(_little, "Bad4.0", ("D_fat", "F_por", "P_bump")),
     },
 )
-"""What the figure shows, in our words; each is asked with the published and our r^2."""
+"""What the figure shows, in our words; each statement is tested on the published and on our r^2."""

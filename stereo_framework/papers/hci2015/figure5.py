@@ -1,4 +1,4 @@
-"""Figure 5: fine structures on Pipes; what the published numbers mean, and ours beside them."""
+"""Figure 5: fine structures on Pipes, what the published numbers mean, and our numbers beside them."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def figure5(context: Context) -> Outcome:
 
 
 def _bar(height: int) -> tuple[Disparity, Subsets]:
-    """The truth of an upright bar, three pixels wide, before a wall, and its subsets."""
+    """The truth of an upright bar, three pixels wide, in front of a wall, and its subsets."""
     truth = np.full((height + 60, 100), _WALL, np.float32)
     truth[30:-30, 50:53] = _BAR
     return truth, extract_subsets(truth)
 
 
 def _logarithm(context: Context, printed: float) -> str:
-    """Which logarithm makes LDSM's porosity likely."""
+    """Which logarithm makes LDSM's published porosity plausible."""
     natural, decimal = (_shortest(printed * factor) for factor in (1.0, math.log(10)))
     text = (
         f"Equation 10 does not say which logarithm. LDSM's porosity of {printed:g} in one piece is that of a bar of {natural} pixels with one end found if it is the "
@@ -61,7 +61,7 @@ def _logarithm(context: Context, printed: float) -> str:
 
 
 def _shortest(value: float) -> int:
-    """The lowest bar that can be so porous in one piece, by our metric: most porous is one of which the end alone is found."""
+    """The shortest bar that can have this porosity in one piece by our metric: porosity is highest if only an end of the bar is found."""
 
     def reached(height: int) -> bool:
         truth, subsets = _bar(height)

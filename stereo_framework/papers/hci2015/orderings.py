@@ -1,4 +1,4 @@
-"""Kinds of faults in the manner of Figures 2, 4 and 5, as checks of our own methods, beside the numbers of the paper's text."""
+"""Kinds of errors as in Figures 2, 4 and 5: checks on our own methods, beside the numbers in the paper's text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stereo_framework.papers.published import raw_table
 from stereo_framework.sweep import Result
 
 _PLANAR = ("PlaytableP", "Adirondack", "Pipes")
-"""Images on which planes are looked at, the paper's own first."""
+"""Images on which planes are evaluated; the paper's own comes first."""
 
 _TEXT = (
     ("Adirondack_D_thin", "Adirondack", "D_thin"),
@@ -26,7 +26,7 @@ _TEXT = (
 """Published numbers, image and measure. The paper's list of images says PlaytableP, the figure Playtable."""
 
 _MARGIN = 0.1
-"""By how much of the larger one two scores must differ at least to be told apart."""
+"""Smallest difference at which two scores count as different, as a share of the larger one."""
 
 _UNCHECKED = (
     "Not checked, since the maps of the thirteen algorithms and the authors' extraction of subsets are not to be had: every single score, the ranks that the "
@@ -37,7 +37,7 @@ _UNCHECKED = (
 
 
 def orderings(context: Context) -> Outcome:
-    """Which faults go together, and which kinds of methods have them: what we expect, and no sentence of the paper."""
+    """Which errors occur together, and which kinds of methods make them: our expectations, which are not statements of the paper."""
     found = dense(results(context))
     published = raw_table("hci2015", "text_values")
     reason = "the algorithm's map is not to be had"
@@ -50,7 +50,7 @@ def orderings(context: Context) -> Outcome:
 
 
 def _opposed(scene: str, first: str, second: str, found: Sequence[Result]) -> Verdict:
-    """Of the pairs of methods that both measures tell apart, a quarter is ordered the other way round by the other one."""
+    """Of the pairs of methods that differ in both measures, at least a quarter is ordered in opposite ways by the two."""
     of = {name: (r.statistics[COLUMNS[first]], r.statistics[COLUMNS[second]]) for name, r in on(found, scene).items()}
     apart = [(a, b) for a, b in itertools.combinations(of, 2) if all(_apart(x, y) for x, y in zip(of[a], of[b], strict=True))]
     opposed = [(a, b) for a, b in apart if (of[a][0] < of[b][0]) != (of[a][1] < of[b][1])]
@@ -69,7 +69,7 @@ def _apart(a: float, b: float) -> bool:
 
 @by_cases
 def _kinds(scenes: Sequence[str], column: str, more: Sequence[str], less: Sequence[str], found: Sequence[Result]) -> Cases:
-    """One kind of methods has a larger mean score than the other, on every scene."""
+    """One kind of method has a larger mean score than the other on every scene."""
     for scene in scenes:
         of = on(found, scene)
         if {*more, *less} <= of.keys():
@@ -79,7 +79,7 @@ def _kinds(scenes: Sequence[str], column: str, more: Sequence[str], less: Sequen
 
 @by_cases
 def _flat_pieces(found: Sequence[Result]) -> Cases:
-    """Potts models against windows on planes."""
+    """Potts models compared with windows, on planes."""
     for scene in _PLANAR:
         if ratios := _times(on(found, scene), "gc", "window", ("P_bump", "P_orient")):
             bump, turn = ratios
@@ -100,7 +100,7 @@ def _fractions(found: Sequence[Result]) -> Cases:
 
 
 def _fuzziness_in_bands(found: Sequence[Result]) -> Verdict:
-    """In widths of the band, SGBM is about as fuzzy as the paper's SGM."""
+    """Measured in widths of the band, SGBM is about as fuzzy as the paper's SGM."""
     published = raw_table("hci2015", "text_values")["Adirondack_D_fuz"]["SGM"]
     if "sgbm" not in (of := on(found, "Adirondack")):
         return cases([])
@@ -109,7 +109,7 @@ def _fuzziness_in_bands(found: Sequence[Result]) -> Verdict:
 
 
 def _times(of: Mapping[str, Result], method: str, base: str, columns: Sequence[str]) -> list[float]:
-    """Scores as multiples of those of another method; empty where one is missing or there is nothing to improve on."""
+    """Scores as multiples of those of another method; empty if one is missing or the other score leaves nothing to improve."""
     if not {method, base} <= of.keys() or not all(of[base].statistics[COLUMNS[c]] > 0 for c in columns):
         return []
     return [of[method].statistics[COLUMNS[c]] / of[base].statistics[COLUMNS[c]] for c in columns]

@@ -1,4 +1,4 @@
-"""Figure 6: methods ranked by every measure, and what the abstract says of such rankings."""
+"""Figure 6: methods ranked by every measure, and what the abstract says about such rankings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ranks = Mapping[str, Mapping[str, int]]
 _EXISTING = ("RMS", "Bad1.0", "Bad4.0")
 
 _FAR = 3
-"""Places by which a method's rank must differ at least to be another strength or weakness."""
+"""Smallest difference of a method's ranks that counts as a different strength or weakness."""
 
 
 def figure6(context: Context) -> Outcome:
@@ -57,7 +57,7 @@ def _limited(ranks: Ranks) -> Verdict:
 
 @by_cases
 def _reveals(ranks: Ranks) -> Cases:
-    """By every metric some method stands far from where each existing measure puts it."""
+    """Every metric ranks some method far from where each existing measure ranks it."""
     for name in GEOMETRIC:
         distance = {m: min((abs(ranks[name][m] - ranks[e][m]), e) for e in _EXISTING) for m in ranks[name]}
         method = max(distance, key=lambda m: distance[m][0])
@@ -66,4 +66,4 @@ def _reveals(ranks: Ranks) -> Cases:
 
 
 CLAIMS = claims("hci2015", {"rms_is_limited": _limited, "rankings_reveal": _reveals})
-"""The abstract's words, asked of `Ranks`."""
+"""The abstract's statements, tested on `Ranks`."""

@@ -1,4 +1,4 @@
-"""The results that all items show: our methods, and OpenCV's as one from outside, on the scenes that are there."""
+"""The results that all items show: our methods, and OpenCV's as an outside one, on the scenes that are available."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from stereo_framework.sweep import Result
 FOLDER = "middlebury-v3/trainingQ/"
 
 _DENSE = 0.99
-"""Fraction of the pixels that a map estimates at least to count as dense: after filling, only rows without any estimate stay empty."""
+"""Smallest share of estimated pixels at which a map counts as dense: after filling, only rows without any estimate stay empty."""
 
 BAND = 7
-"""Pixels that the bands beside discontinuities are wide: 0.01 of the width of images of a quarter of the size, some 700 pixels."""
+"""Width in pixels of the bands beside discontinuities: 0.01 of the width of quarter-size images, which is about 700 pixels."""
 
 COLUMNS = {
     "RMS": "rms_error_nonocc",
@@ -22,15 +22,15 @@ COLUMNS = {
     "Bad4.0": "bad4_nonocc",
     **{metric.symbol: name for name, metric in HCI_METRICS.items()},
 }
-"""The paper's names of the measures, and our statistics."""
+"""The paper's names of the measures, with our statistics."""
 
 
 GEOMETRIC = tuple(metric.symbol for metric in HCI_METRICS.values())
-"""The paper's names of the nine."""
+"""The paper's names of the nine metrics."""
 
 
 def results(context: Context) -> list[Result]:
-    """All results without failed ones; the quick ones are of one scene, without the methods that take minutes."""
+    """All results except failed ones; a quick reproduction has one scene and leaves out the methods that take minutes."""
     return [r for r in context.run("fast" if context.quick else "all", maps=True) if r.error is None]
 
 

@@ -1,4 +1,4 @@
-"""All nine scores of every method, with what they are measured on and the time they took."""
+"""All nine scores of every method, the pixels they are measured on, and the time they took."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHERS = {
     **{f"hci_coverage_{part}": (100, ".0f") for part in ("fuzziness", "offset", "porosity")},
     "seconds": (1, ".1f"),
 }
-"""What stands beside the scores: the factor to the unit that is shown, and the digits."""
+"""Further columns beside the scores: the factor to the unit that is shown, and the number of digits."""
 
 
 def scores(context: Context) -> Outcome:
@@ -36,7 +36,7 @@ def scores(context: Context) -> Outcome:
         row = [Cell(method), *map(Cell.number, of.means[i], forms)]
         row += [Cell.number(factor * others.get((method, name), math.nan), form) for name, (factor, form) in _OTHERS.items()]
         (rows if method in kept else semi).append(row)
-    # Semi-dense methods are measured where they are certain: they take no part in what is best.
+    # Semi-dense methods are only measured where they are certain, so they do not compete for the best score.
     marked = mark_best(rows, ["", *["lower"] * (len(COLUMNS) + 1), *[""] * 4, "lower"]) + semi
     header = ["method", *COLUMNS, "missed", "% estimated", "% of M_e", "% of M_p", "% of M_s", "seconds"]
     note = (

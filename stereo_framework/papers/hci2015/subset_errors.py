@@ -1,4 +1,4 @@
-"""Section 4.4: the RMS error on each metric's own pixels, and how much of the metric it tells."""
+"""Section 4.4: the RMS error on each metric's own pixels, and how much it says about the metric."""
 
 from __future__ import annotations
 

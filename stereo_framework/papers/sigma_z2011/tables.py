@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from stereo_framework.evaluation import evaluate
-from stereo_framework.figures.layers import disparity_colours
+from stereo_framework.figures.colours import disparity_colours
 from stereo_framework.page.page import Block, Cell, PageTable, Text
-from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.comparison import Comparison, comparison_table
 from stereo_framework.papers.own_methods import scores
@@ -30,7 +30,7 @@ _REGIONS = ("nonocc", "all", "disc")
 
 
 def table1(context: Context) -> Outcome:
-    """MAPE of the true disparities minus one pixel; their bad pixels and MSE say themselves."""
+    """MAPE of the true disparities minus one pixel; their bad pixels and MSE are obvious."""
     published = published_table("sigma_z2011", "table1")
     found: dict[tuple[str, str], float] = {}
     statistics = {"BMP_all": "bad_pixels_all", "MSE_all": "mse_all", "MAPE_all": "mape_all"}
@@ -50,7 +50,7 @@ def table1(context: Context) -> Outcome:
 
 
 def table2(context: Context) -> Outcome:
-    """Sigma-Z-Errors of the truth minus one pixel on cones, with depth 1 / disparity; those of the truth itself say themselves."""
+    """Sigma-Z-Errors of the truth minus one pixel on cones, with depth 1 / disparity; those of the truth itself are obvious."""
     published = published_table("sigma_z2011", "table2")
     found: dict[tuple[str, str], float] = {}
     for scene in _scenes(context, ["cones"]):
@@ -156,7 +156,7 @@ def _scenes(context: Context, names: Sequence[str]) -> list[Scene]:
 def _judged(
     published: PublishedTable, columns: Sequence[str], found: Found, rows: Sequence[str] | None = None
 ) -> list[Comparison]:
-    """Published numbers beside ours, which must agree in all printed digits."""
+    """Published numbers and ours, which must agree in all printed digits."""
     return [
         Comparison(row, column, published.rows[row][column], found.get((row, column)), 0.0005, 0.0005, _PRINTED)
         for row in rows or published.rows
@@ -165,7 +165,7 @@ def _judged(
 
 
 def _shown(published: PublishedTable, columns: Sequence[str], reason: str, rows: Sequence[str] | None = None) -> list[Comparison]:
-    """Published numbers without ours, and why."""
+    """Published numbers without ours, and the reason for that."""
     return [
         Comparison(row, column, published.rows[row][column], None, None, None, reason)
         for row in rows or published.rows
@@ -175,7 +175,7 @@ def _shown(published: PublishedTable, columns: Sequence[str], reason: str, rows:
 
 @by_cases
 def _identical(published: PublishedTable, found: Found) -> Cases:
-    """Numbers that follow from what was measured, as printed."""
+    """Numbers that follow from what was measured, exactly as printed."""
     for (row, column), value in found.items():
         printed = published.rows[row][column]
         yield f"{row} {column} {value:.4f}, printed {printed:g}", abs(value - printed) < 0.0005

@@ -3,8 +3,8 @@
 from stereo_framework.papers.paper import Item, Paper
 from stereo_framework.papers.taxonomy2002 import (
     aggregation,
+    image_figures,
     matching_costs,
-    pictures,
     smoothness,
     sub_pixel,
     table4,
@@ -13,7 +13,7 @@ from stereo_framework.papers.taxonomy2002 import (
     table7,
 )
 
-_CLAIMING = (matching_costs, aggregation, smoothness, sub_pixel, table4, table5, pictures)
+_CLAIMING = (matching_costs, aggregation, smoothness, sub_pixel, table4, table5, image_figures)
 
 PAPER = Paper(
     "taxonomy2002",
@@ -21,11 +21,11 @@ PAPER = Paper(
     "The experiments, tables and figures of the evaluation (sections 5 to 7), run again. Percentages are of non-occluded pixels with an error "
     "above one pixel unless a column says otherwise.",
     (
-        Item("figure1", "Figure 1: slices of the disparity space", pictures.figure1, quick=True),
-        Item("figure4", "Figure 4: regions", pictures.figure4, quick=True),
-        Item("figure5", "Figure 5: forward-warped reference images", pictures.figure5, quick=True),
-        Item("figure6", "Figure 6: inverse-warped images", pictures.figure6, quick=True),
-        Item("figure7", "Figure 7: scenes and their true disparities", pictures.figure7, quick=True),
+        Item("figure1", "Figure 1: slices of the disparity space", image_figures.figure1, quick=True),
+        Item("figure4", "Figure 4: regions", image_figures.figure4, quick=True),
+        Item("figure5", "Figure 5: forward-warped reference images", image_figures.figure5, quick=True),
+        Item("figure6", "Figure 6: inverse-warped images", image_figures.figure6, quick=True),
+        Item("figure7", "Figure 7: scenes and their true disparities", image_figures.figure7, quick=True),
         Item(
             "experiment1", "Experiment 1 (Figure 8): matching costs with a plain window", matching_costs.experiment1, quick=True
         ),
@@ -45,7 +45,7 @@ PAPER = Paper(
         Item("table5", "Table 5: the five methods among twenty", table5.table5, quick=True),
         Item("table6", "Table 6: fixed and best parameters", table6.table6),
         Item("table7", "Table 7: times", table7.table7),
-        Item("figure17", "Figures 17 and 18: disparity maps of the five methods", pictures.figure17),
+        Item("figure17", "Figures 17 and 18: disparity maps of the five methods", image_figures.figure17),
     ),
     tuple(claim for module in _CLAIMING for claim in module.CLAIMS),
 )

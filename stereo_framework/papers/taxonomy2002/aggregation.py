@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.page.page import Block, Text
-from stereo_framework.page.pictures import Scenes, scene_row, stored_map
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Cases, Verdict, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.taxonomy2002.readings import plotted, told

@@ -19,24 +19,24 @@ Curve = Mapping[float | None, float]
 """Percent of bad pixels by truncation value, None = no truncation."""
 
 Case = tuple[str, bool]
-"""Figures, and whether what is claimed holds."""
+"""Figures, and whether the claim holds."""
 
 _NOISE, _GOOD = (1, 2), (5, 10, 20, 50)
-"""Truncation values below the noise of the images, and the others."""
+"""Truncation values below the image noise, and the others."""
 
 
 def _curves(results: Results, region: str = "nonocc") -> dict[str, dict[tuple, Curve]]:
-    """By scene and series: method, cost and whether it matches intervals."""
+    """The curves by scene and by series, which is method, cost and whether intervals are matched."""
     found: dict[str, dict[tuple, Any]] = {}
     for scene, own in errors(results, region, "method", COST, INTERVAL, TRUNCATION).items():
         for (*series, truncation), value in own.items():
             found.setdefault(scene, {}).setdefault(tuple(series), {})[truncation] = value
-    # Of a scene where runs failed nothing can be said.
+    # Nothing can be said about a scene on which runs failed.
     return {scene: own for scene, own in found.items() if all(len(curve) == 7 for curve in own.values())}
 
 
 def _by_region(judge: Callable[[Mapping[tuple, Curve]], Case]) -> Callable[..., Verdict]:
-    """A case for each region and scene, of the curves there; other results than the first ones play no part."""
+    """A case for each region and scene, made from the curves there; only the first results are used."""
 
     @by_cases
     def judged(results: Results, *others: Results) -> Cases:
@@ -153,7 +153,7 @@ def _lowest_at_discontinuities(shifted: Results, plain: Results) -> Cases:
 def _shifting_before_truncating(shifted: Results, plain: Results) -> Cases:
     ours, others = _curves(shifted), _curves(plain)
     for scene in sorted(ours.keys() & others.keys()):
-        # The two experiments are two scripts, after which their results are named.
+        # The two experiments are two scripts, and their results bear the scripts' names.
         best_plain = {tuple(series): min(curve.values()) for (_, *series), curve in others[scene].items()}
         for series, curve in ours[scene].items():
             best = best_plain[series[1:]]
@@ -169,7 +169,7 @@ def _scanlines_benefit(results: Results) -> Cases:
 
 @by_cases
 def _same_verdicts(judged: Sequence[Claim], small: Sequence[Results], large: Sequence[Results]) -> Cases:
-    """Whether claims come out for one window as for another."""
+    """Whether claims get the same verdicts with one window as with the other."""
     for claim in judged:
         with_small, with_large = claim.judge(*small).holds, claim.judge(*large).holds
         if with_small is not None and with_large is not None:

@@ -1,4 +1,4 @@
-"""What the claims about the experiments read from their results."""
+"""Functions by which the claims about experiments read their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Errors = dict[str, dict[tuple, float]]
 def errors(results: Iterable[Result], region: str, *keys: str) -> Errors:
     """Percent of bad pixels by scene and by the values of `keys`, the median where several results share them.
 
-    Failed results are left out, and so is what the paper does not measure: its map scene has no textureless region to speak of (Table 5).
+    Failed results are left out, and so is what the paper does not measure: its map scene has hardly any textureless region (Table 5).
     """
     found: dict[str, dict[tuple, list[float]]] = {}
     for r in results:
@@ -34,12 +34,12 @@ def errors(results: Iterable[Result], region: str, *keys: str) -> Errors:
 
 
 def told(values: Iterable[tuple[str, float]], unit: str = " %") -> str:
-    """Names and numbers in words."""
+    """Names and numbers as text."""
     return ", ".join(f"{name} {value:.2f}{unit}" for name, value in values)
 
 
 def plotted(context: Context, *names: str) -> tuple[list[list[Result]], Outcome]:
-    """The results of scripts, and an outcome with their plots."""
+    """The results of scripts, with an outcome that holds their plots."""
     results = [context.run(name) for name in names]
     plots = [plot for name, own in zip(names, results, strict=True) for plot in context.plots(name, own)]
     return results, Outcome([*plots, results_details([r for own in results for r in own])])

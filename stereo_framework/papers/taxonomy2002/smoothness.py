@@ -72,7 +72,7 @@ def _lowest_energy(results: Results) -> Cases:
 
 
 def _by_penalty(results: Results) -> Errors:
-    """Errors by scene, interval and penalty; of a scene where runs failed nothing can be said."""
+    """Errors by scene, interval and penalty; scenes on which runs failed are left out."""
     return {scene: own for scene, own in errors(results, "nonocc", INTERVAL, PENALTY).items() if len(own) == 6}
 
 
@@ -101,7 +101,7 @@ def _image_specific(results: Results) -> Verdict:
 
 
 def _gains(results: Results, key: str, without: object) -> dict[tuple[str, str], list[float]]:
-    """Percentage points that other values of `key` save against `without`, all else equal, by scene and method."""
+    """Percentage points that other values of `key` gain over `without`, all else being equal, by scene and method."""
     found: dict[tuple[str, str], list[float]] = {}
     keys = ("method", key, *(k for k in (WEIGHT, OCCLUSION, INTERVAL, PENALTY) if k != key))
     for scene, own in errors(results, "nonocc", *keys).items():
@@ -113,7 +113,7 @@ def _gains(results: Results, key: str, without: object) -> dict[tuple[str, str],
 
 @by_cases
 def _gain_in(at_least: Callable[[float], bool], key: str, without: object, results: Results) -> Cases:
-    """The share of the settings in which something other than `without` gains, asked by scene and method."""
+    """The share of the settings in which something other than `without` gains, by scene and method."""
     for (scene, method), own in _gains(results, key, without).items():
         better = sum(g > 0 for g in own)
         yield f"{scene} {method}: {better} of {len(own)} pairs", at_least(better / len(own))

@@ -21,7 +21,7 @@ from stereo_framework.figures.distributions import distributions_figure
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
-from stereo_framework.page.pictures import Scenes, scene_row, stored_map
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Cases, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.taxonomy2002.readings import told
@@ -31,10 +31,10 @@ from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result
 
 _ROWS, _COLUMNS = slice(260, 370), slice(20, 190)
-"""Where venus shows a single plane, whose disparity rises by 0.039 px a row and falls by 0.021 px a column."""
+"""Where venus shows a single plane, whose disparity rises by 0.039 px per row and falls by 0.021 px per column."""
 
 _BORDER = 20
-"""Pixels: what lies within the largest disparity of an end may match outside the image."""
+"""Border in pixels: within the largest disparity of an end, pixels may match outside the image."""
 
 _PHASES = 8
 """Phases of a pixel in which mean errors are compared: the eighths of the truth's file."""
@@ -77,7 +77,7 @@ def experiment7(context: Context) -> Outcome:
 
 
 def _plane() -> Scene:
-    """A single slanted plane with fine texture, and noise as of a camera."""
+    """A single slanted plane with fine texture and camera-like noise."""
     texture = Texture((40, 40, 40), (225, 225, 225), "clouds", 6, grain=30)
     planes = [Plane(slanted(5, per_column=0.021, per_row=0.013), texture)]
     return replace(planes_scene(planes, rows=180, columns=240, noise=2, name="synthetic plane"), border=_BORDER)
@@ -101,7 +101,7 @@ def _inner(values: NDArray) -> NDArray:
 
 
 def with_matched(result: Result, truth: NDArray) -> Result:
-    """A result with two more statistics: the RMS error in pixels of what matches, and the percentage of gross errors, within the border."""
+    """A result with two more statistics: the RMS error of the pixels that match, in pixels, and the percentage of gross errors, both within the border."""
     assert result.disparity is not None, "maps were asked for"
     error = _inner(result.disparity - truth).astype(np.float64)
     gross = ~(np.abs(error) <= _GROSS)
@@ -110,14 +110,14 @@ def with_matched(result: Result, truth: NDArray) -> Result:
 
 
 def _matched_plot(results: Sequence[Result]) -> Picture:
-    """Figure 16 for the pixels that match; the script's own plots know all pixels alone."""
+    """Figure 16 for the pixels that match; the script's own plots can only show all pixels."""
     [plot] = [p for p in read_report(load("taxonomy2002/experiment7").report).plots if p.name == "figure16"]
     plot = replace(plot, y=(_MATCHED,), title="Experiment 7: RMS error of the pixels that match")
     return Picture(svg_text(plot_figure(plot, results)), "plot figure16 of the pixels that match", plot.title)
 
 
 def _pairs(results: Sequence[Result], axis: str, statistic: str) -> dict[str, list[tuple[float, float]]]:
-    """A statistic without and with what `axis` switches on, all else equal, by scene."""
+    """A statistic without and with what `axis` switches on, all else being equal, by scene."""
     found: dict[tuple, dict[bool, float]] = {}
     for r in results:
         setting = (r.scene, *(str(value) for key, value in r.axes.items() if key != axis))
@@ -139,7 +139,7 @@ def _lower(axis: str, statistic: str, results: Sequence[Result]) -> Cases:
 
 
 def _what_each_does(results: Sequence[Result]) -> PageTable:
-    """In how many settings each measure is lower with the fit, with intervals and with blur."""
+    """The number of settings in which each measure is lower with the fit, with intervals and with blur."""
     axes = {"sub-pixel fit": "refinement", "interval matching": "matching_cost.interval", "blur": "preprocessing"}
     measures = {
         "RMS error of matches": _MATCHED,
@@ -172,7 +172,7 @@ def _shown(results: Sequence[Result], scene: str) -> dict[str, Disparity]:
 
 def staircase(error: NDArray, truth: NDArray) -> float:
     """How far the mean error differs between phases of a pixel, in pixels."""
-    # Mismatches would drown the systematic part.
+    # Mismatches would hide the systematic part.
     close = np.abs(error) < _GROSS
     phase = np.round((truth[close].astype(np.float64) % 1) * _PHASES).astype(int) % _PHASES
     means = [error[close][phase == i].mean(dtype=np.float64) for i in range(_PHASES) if (phase == i).any()]

@@ -20,7 +20,7 @@ _METHODS = {"ssd": "SSD", "dp": "DP", "so": "SO", "gc": "GC", "bayesian": "Bay"}
 
 
 def table4(context: Context) -> Outcome:
-    """Every printed parameter beside that of the script of the method."""
+    """Every printed parameter beside the one in the method's script."""
     published, ours_of = published_parameters("taxonomy2002", "table4"), raw_table("taxonomy2002", "table4")["ours"]
     rows, different = [], []
     for name, values in published.items():

@@ -17,10 +17,10 @@ from stereo_framework.tables.ranking import competition_ranks
 
 SCENES = ("tsukuba", "sawtooth", "venus", "map")
 METHODS = {"ssd": "SSD + MF", "dp": "Dyn. prog.", "so": "Scanl. opt.", "gc": "Graph cuts (4)", "bayesian": "Bay. diff."}
-"""Our methods and the rows of the paper."""
+"""Our methods, with their rows in the paper."""
 
 Values = Mapping[str, Sequence[float]]
-"""Percent of bad pixels by column, one for each random order."""
+"""Percent of bad pixels by column, with one number for each random order."""
 
 
 def table5(context: Context) -> Outcome:
@@ -81,7 +81,7 @@ def compared(method: str, column: str, published: float | None, values: Sequence
 
 
 def own_ranks(published: PublishedTable, cells: Sequence[Comparison]) -> list[Comparison]:
-    """The printed ranks and those of our numbers among the printed ones of the other methods. They say nothing that the percentages do not."""
+    """The printed ranks, and the ranks of our numbers among the printed ones of the other methods. They add nothing to the percentages."""
     found = []
     for cell in cells:
         others = [values[cell.column] for row, values in published.rows.items() if row != cell.row and cell.column in values]
@@ -122,7 +122,7 @@ def _ranking(published: PublishedTable, ours: Mapping[str, Mapping[str, float]])
 def _ranked(
     published: PublishedTable, ours: Mapping[str, Mapping[str, float]]
 ) -> tuple[dict[str, dict[str, float]], list[str], dict[str, list[int]]]:
-    """Rows with ours in place of the paper's, the columns that all have, and by row its ranks in these columns."""
+    """Rows with ours in place of the paper's, the columns that all of them have, and the ranks in these columns by row."""
     rows = {label: dict(ours.get(label, values)) for label, values in published.rows.items()}
     columns = [c for c in published.columns if all(c in values for values in rows.values())]
     by_column = [competition_ranks([values[c] for values in rows.values()]).tolist() for c in columns]

@@ -20,7 +20,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "gc": lambda p: p["optimization.use"] == "graph_cut",
     "bayesian": lambda p: p.get("aggregation.use") == "bayesian_diffusion",
 }
-"""Which runs are of which method, by their parameters."""
+"""Which runs belong to which method, by their parameters."""
 
 _WELCOME = "lower is welcome, for the experiments may try more settings"
 

@@ -1,4 +1,4 @@
-"""Maps that are better than the reference: does any measure without ground truth see it?"""
+"""Maps that are better than the reference: does any measure without ground truth notice it?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 from stereo_framework.evaluation.truth_free import distance
 from stereo_framework.page.page import Cell, PageTable, Text
 from stereo_framework.papers.own_methods import SUBMISSIONS, submission_maps
-from stereo_framework.papers.paper import Context, Outcome
+from stereo_framework.papers.paper import Context, Outcome, short
 from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, kept_map, measured_scenes, predicted
 from stereo_framework.papers.truth_free.rematching import lost_pixels
 from stereo_framework.scene import Disparity
@@ -35,7 +35,7 @@ def better(context: Context) -> Outcome:
             name: measure_map(path, m.scene).disparity
             for name, maps in submitted.items()
             for scene, path in maps.items()
-            if scene.rpartition("/")[2] == m.scene.name.rpartition("/")[2]
+            if short(scene) == short(m.scene.name)
         }
         if theirs:
             for measure, rho in _correlations(m, {**blends, **theirs}).items():

@@ -1,4 +1,4 @@
-"""Pairs that something is wrong with: are the answers right, or withheld?"""
+"""Defective pairs: are the answers right, or withheld?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def degraded(context: Context) -> Outcome:
     for scene in context.scenes(_SCENES):
         for what, spoilt in _spoilt(scene).items():
             m = of_scene(spoilt, context.run("degraded", scenes=[spoilt], maps=True))
-            # Kin are never called better than others, so that with them there is hardly an answer; without them there is.
+            # Maps related to the reference are never called better than others, so there is hardly an answer with them; without them there is.
             for among, names in (("all", list(m.truth)), ("no kin", m.weak("reference"))):
                 found = judge(spoilt, {n: kept_map(m.maps[n]) for n in names}, kin=m.kin)
                 loss = regret(m, "reference", names)
@@ -36,7 +36,7 @@ def degraded(context: Context) -> Outcome:
 
 
 def _spoilt(scene: Scene) -> dict[str, Scene]:
-    """Pairs that something is wrong with, by what it is."""
+    """Defective pairs, by their defect."""
     import cv2
 
     assert scene.search is not None, "scenes of the study have ranges"
@@ -61,4 +61,4 @@ def _spoilt(scene: Scene) -> dict[str, Scene]:
 
 
 DEGRADED = Claim("degraded", "No answer about a spoilt pair costs more than a point: it is right, or withheld.", cases)
-"""Two of 21 answers were wrong when it was first run, both for a map of the reference's kin; since then kin are never called better than others."""
+"""When this was first run, two of 21 answers were wrong, both for a map related to the reference; since then, related maps are never called better than others."""

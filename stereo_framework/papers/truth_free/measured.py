@@ -1,4 +1,4 @@
-"""The maps of a scene with their true errors and what measures without ground truth say of them; how well both agree."""
+"""The maps of a scene with their true errors and their values in measures without ground truth, and how well the two agree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEASURES = {
 }
 
 _PLACES = {"prediction": ("match",), "third": ("near", "middle", "far")}
-"""Frames of which the measure takes the mean prediction error."""
+"""Frames over which the measure averages the prediction error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class SceneMaps:
         return min(self.truth, key=lambda n: self.truth[n])
 
     def weak(self, measure: str) -> list[str]:
-        """The maps without the kin of a measure's reference: those of its costs and optimizer, or of OpenCV's matcher."""
+        """The maps that are not related to a measure's reference: without those of its costs and optimizer, or of OpenCV's matcher."""
         return [n for n in self.truth if (not n.startswith("sgbm") if measure == "sgbm" else n not in self.kin)]
 
 
@@ -60,15 +60,15 @@ def correlation(measured: SceneMaps, measure: str, names: Sequence[str]) -> floa
 
 
 def regret(measured: SceneMaps, measure: str, names: Sequence[str]) -> float:
-    """True error of the map that the measure puts first minus that of the best, points."""
+    """True error of the map that the measure puts first, minus that of the best map, in percentage points."""
     chosen = min(names, key=lambda n: measured.values[measure][n])
     return measured.truth[chosen] - min(measured.truth[n] for n in names)
 
 
 def measured_scenes(context: Context) -> list[SceneMaps]:
-    """The study's maps of all scenes that are there."""
+    """The study's maps of all scenes that are available."""
     by_scene: dict[str, list[Result]] = defaultdict(list)
-    # gc and bp, on small scenes; not in a quick reproduction, since they take their time.
+    # gc and bp on small scenes; not in a quick reproduction, since they are slow.
     for result in [*context.run("study", maps=True), *([] if context.quick else context.run("global", maps=True))]:
         by_scene[result.scene].append(result)
     others: dict[str, dict[str, Disparity]] = defaultdict(dict)
@@ -78,7 +78,7 @@ def measured_scenes(context: Context) -> list[SceneMaps]:
 
 
 def of_scene(scene: Scene, results: Sequence[Result], references: Mapping[str, Disparity] | None = None) -> SceneMaps:
-    """What was measured of one scene's maps, and besides their distances to other references."""
+    """The measurements of one scene's maps, and their distances to other references."""
     truth = {setting_name(r): r.statistics["bad_pixels_nonocc"] for r in results if r.protocol == "truth" and not r.error}
     free = {setting_name(r): r for r in results if r.protocol == "truthfree" and setting_name(r) in truth}
     values: dict[str, dict[str, float]] = {name: {} for name in ("reference", *(references or {}))}
@@ -93,7 +93,7 @@ def of_scene(scene: Scene, results: Sequence[Result], references: Mapping[str, D
 
 
 def predicted(statistics: Mapping[str, float]) -> dict[str, float]:
-    """The mean prediction errors of a map by measure, as far as the scene has the frames."""
+    """The mean prediction errors of a map by measure, for the frames that the scene has."""
     found = {
         m: [statistics[f"predict_err_{p}"] for p in places if f"predict_err_{p}" in statistics] for m, places in _PLACES.items()
     }

@@ -1,4 +1,4 @@
-"""All maps of all scenes: rank correlation with the true errors, and what choosing costs, of measures without ground truth."""
+"""All maps of all scenes: the rank correlation of measures without ground truth with the true errors, and the cost of choosing by them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from stereo_framework.figures.saving import svg_text
 from stereo_framework.figures.scatter import scatter_figure
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.papers.claim import Claim, Verdict, cases
-from stereo_framework.papers.paper import Context, Outcome, results_details
+from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, correlation, kept_map, measured_scenes, regret
 
 _KEPT = frozenset({"Motorcycle", "Piano", "PlaytableP", "Vintage", "motorcycle"})
-"""Scenes that are not among the 17 on which the measure was made."""
+"""Scenes that are not among the 17 on which the measure was developed."""
 
 _Figure = Callable[[SceneMaps, str, Sequence[str]], float]
 
@@ -92,7 +92,7 @@ def _measure_table(scenes: Sequence[SceneMaps]) -> PageTable:
 
 
 def _kept(m: SceneMaps) -> bool:
-    return m.scene.name.rpartition("/")[2] in _KEPT
+    return short(m.scene.name) in _KEPT
 
 
 def _all(figure: _Figure, scenes: Sequence[SceneMaps]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Local matching again where maps disagree, with large support along each map's own surface: a trial of telling which of them is better."""
+"""A second local matching where maps disagree, with large support along each map's own surface: an attempt to tell which of them is better."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from stereo_framework.matching_cost import ad_census
 from stereo_framework.scene import Disparity, Scene
 
 _RADIUS, _STEP = 16, 2
-"""The window is 33x33 pixels, of which every second row and column is taken."""
+"""The window has 33x33 pixels, of which every second row and column is used."""
 
 _SURFACE = 2.0
-"""Pixels by which disparities of one surface differ at most from that of the window's middle."""
+"""Largest difference in pixels between the disparities of one surface and that at the window's centre."""
 
 _APART = 1.0
-"""Pixels from which two maps disagree."""
+"""Difference in pixels from which on two maps disagree."""
 
 
 def lost_pixels(maps: Sequence[Disparity], scene: Scene) -> list[float]:
-    """Percent of the pixels that each map loses to another one, in the mean over the others; lower is better.
+    """Percent of the pixels that each map loses to another one, averaged over the other maps; lower is better.
 
     Parameters
     ----------
     maps : sequence of ndarray, float32, (rows, columns)
-        Two or more of one pair; pixels, not finite = no estimate.
+        Two or more maps of one pair, in pixels; not finite = no estimate.
     scene : Scene
         With a search range.
 
@@ -36,7 +36,7 @@ def lost_pixels(maps: Sequence[Disparity], scene: Scene) -> list[float]:
     -----
     Asked are pixels at which two maps differ by more than a pixel and that, as either map has it, the match frame shows. Each map's cost there is
     the mean of the reference map's own costs, AD-census at the map's disparities, over the visible pixels of a window of 33x33 whose disparities
-    in the same map lie within 2 pixels of the middle's. The map of the higher cost loses the pixel.
+    in the same map lie within 2 pixels of that at the centre. The map of the higher cost loses the pixel.
     """
     assert scene.search is not None, "scenes of the study have ranges"
     costs = ad_census(scene.reference, scene.match, scene.search, difference_weight=0.5).costs
@@ -50,7 +50,7 @@ def lost_pixels(maps: Sequence[Disparity], scene: Scene) -> list[float]:
 
 
 def _at(costs: NDArray[np.float32], disparity: Disparity, scene: Scene) -> NDArray[np.float32]:
-    """Costs at a map's disparities, linear between levels."""
+    """Costs at a map's disparities, interpolated linearly between levels."""
     assert scene.search is not None
     levels = costs.shape[2] - 1
     place = np.clip(np.nan_to_num((disparity - scene.search.minimum) / scene.search.step), 0, levels)[..., None]
@@ -60,7 +60,7 @@ def _at(costs: NDArray[np.float32], disparity: Disparity, scene: Scene) -> NDArr
 
 
 def _means(disparity: Disparity, costs: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Mean cost of the window's pixels on the surface of its middle; costs are NaN where they do not count."""
+    """Mean cost of the window's pixels on the surface at its centre; costs are NaN where they do not count."""
     rows, columns = disparity.shape
     around = [np.pad(array, _RADIUS, constant_values=np.nan) for array in (disparity, costs)]
     total, count = np.zeros_like(costs), np.zeros_like(costs)

@@ -1,4 +1,4 @@
-"""SGBM and semi-global matching of census costs, their settings chosen without truth."""
+"""SGBM and semi-global matching with census costs, with settings chosen without ground truth."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _TUNED = (
     ("sgm", "sgm (optimization.p1=20.0, optimization.p2=100.0)", "reference"),
     ("sgm", "sgm (optimization.p1=20.0, optimization.p2=100.0)", "sgbm"),
 )
-"""Methods, their default setting, and the measure that tunes them."""
+"""The methods, with their default setting and the measure that tunes them."""
 
 
 def tuning(context: Context) -> Outcome:
-    """The true error of the setting that a measure chooses, and of the default."""
+    """The true error of the setting that a measure chooses, and that of the default."""
     scenes = measured_scenes(context)
     rows, told = [], defaultdict(list)
     for method, default, measure in _TUNED:

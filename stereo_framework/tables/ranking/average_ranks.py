@@ -27,7 +27,7 @@ def competition_ranks(values: ArrayLike) -> NDArray[np.int64]:
 
     Notes
     -----
-    Scharstein & Szeliski 2002, Table 5. Scores count as they are: whoever ranks printed scores ties what differs beyond the printed digits.
+    Scharstein & Szeliski 2002, Table 5. Scores are compared as they are. To rank scores that were printed ties those which differ only beyond the printed digits.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def average_ranks(values: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray, float64, (methods,)
-        `competition_ranks` of it gives the benchmark's order.
+        `competition_ranks` of these gives the order of the benchmark.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def average_ranks(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def checked(values: ArrayLike) -> NDArray[np.float64]:
-    """Scores as float64; a NaN is refused with its row and column, counted from 0."""
+    """Scores as float64. A NaN is refused with a message that names its row and column, counted from 0."""
     scores = np.asarray(values, np.float64)
     if np.isnan(scores).any():
         place = tuple(map(int, np.argwhere(np.isnan(scores))[0]))

@@ -1,8 +1,8 @@
-"""Which methods are at least as good in everything: dominance, the A* set and the A* groups.
+"""Which methods are at least as good as others in every column: dominance, the A* set and the A* groups.
 
-Cabezas, Trujillo & Florian 2012, with the usual Pareto dominance: p dominates q when p is nowhere worse than q and somewhere better. Their
-equation 11 prints "better everywhere and different", where the second part would be idle. The groups are those of non-dominated sorting, which
-gives the groups that they print; their listing of an algorithm does not, and depends on the order of the methods.
+Cabezas, Trujillo & Florian 2012, with the usual Pareto dominance: p dominates q if p is nowhere worse than q and somewhere better. Their equation 11
+says "better everywhere and different", where the second condition would follow from the first. The groups are those of non-dominated sorting, which
+gives the groups that the paper prints. The algorithm that the paper lists does not give them, and depends on the order of the methods.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stereo_framework.tables.ranking.average_ranks import checked_table
 
 
 def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
-    """The A* group of every method: 1 = the A* set, which nobody dominates; n = dominated by members of groups below n only.
+    """The A* group of every method. Group 1 is the A* set, whose members no method dominates; a member of group n is dominated only by members of lower groups.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
     Returns
     -------
     ndarray, int64, (methods,)
-        Every member of a group n > 1 is dominated by one of group n - 1; members of one group do not dominate each other. Methods with
-        the same scores share a group.
+        Every member of a group n > 1 is dominated by a member of group n - 1, and members of one group do not dominate each other. Methods with
+        the same scores are in the same group.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
     [1, 1, 2, 3]
     """
     scores = checked_table(values)
-    # In lexicographic order nobody is dominated by one who comes later.
+    # In lexicographic order no method is dominated by one that comes later.
     order = np.lexsort(scores.T[::-1])
     groups = np.empty(len(scores), np.int64)
     groups[order] = _groups_kernel(np.ascontiguousarray(scores[order]))
@@ -48,7 +48,7 @@ def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
 
 
 def dominance(values: ArrayLike) -> NDArray[np.bool_]:
-    """Who dominates whom.
+    """Which method dominates which.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def _dominance_kernel(scores, start, found):  # type: ignore[no-untyped-def]
 
 @kernel
 def _groups_kernel(scores):  # type: ignore[no-untyped-def]
-    """The groups of rows in lexicographic order, where only rows that come before can dominate one: a row belongs to the group after the
-    last one that holds somebody who dominates it.
+    """The groups of rows that are in lexicographic order, where a row can be dominated only by earlier ones. A row belongs to the group after the last
+    group that holds a row which dominates it.
     """
     groups = np.ones(scores.shape[0], np.int64)
     for i in range(scores.shape[0]):

@@ -1,4 +1,4 @@
-"""How far measures say the same: the coefficient of determination between every two."""
+"""How far measures agree: the coefficient of determination between every two of them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ def r_squared(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]
     Parameters
     ----------
     values : array_like, (samples, measures)
-        NaN = no score; a sample counts for the pairs of measures that it has both of.
+        NaN = no score. A sample counts for those pairs of measures of which it has both.
 
     Returns
     -------
     r2 : ndarray, float64, (measures, measures)
-        0 = no linear relation, 1 = the one follows from the other; symmetric. NaN where fewer than three samples have both, or one of the two
-        is the same in all of them.
+        0 = no linear relation, 1 = one measure follows from the other; symmetric. NaN if fewer than three samples have both measures, or if one of
+        the two is the same in all of them.
     counts : ndarray, int64, (measures, measures)
-        Samples that have both.
+        Number of samples that have both measures.
 
     Raises
     ------
     DataError
-        Not a table.
+        The values are not a table.
 
     Notes
     -----
-    Honauer et al. 2015, Figure 11, over pairs of image and algorithm. r^2 is that of the least-squares line, the same whichever of the two is
-    fitted to the other. Two samples lie on a line whatever they are; so at least three are asked for.
+    Honauer et al. 2015, Figure 11, over pairs of image and algorithm. r^2 is that of the least-squares line, and is the same whichever of the two
+    measures is fitted to the other. Two samples always lie on a line, so at least three are required.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from stereo_framework.tables.ranking.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Ranks and groups of the methods of a table; arrays are ``(methods,)`` unless said otherwise.
+    """Ranks and groups of the methods of a table. Arrays are ``(methods,)`` unless noted otherwise.
 
     Parameters
     ----------
@@ -22,11 +22,11 @@ class Ranking:
     column_ranks : ndarray, int64, (methods, columns)
         Rank in every column, 1 = best.
     average_ranks : ndarray, float64
-        Mean of these, lower is better.
+        Mean of the column ranks; lower is better.
     ranks : ndarray, int64
-        Of the average ranks.
+        Ranks of the average ranks, 1 = best.
     groups : ndarray, int64
-        A* groups, 1 = dominated by nobody.
+        A* groups, 1 = dominated by no method.
     """
 
     scores: Scores
@@ -42,7 +42,7 @@ def rank_methods(scores: Scores) -> Ranking:
     Parameters
     ----------
     scores : Scores
-        Without holes.
+        A table without holes.
 
     Raises
     ------

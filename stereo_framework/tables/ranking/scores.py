@@ -1,4 +1,4 @@
-"""A table of scores: one row per method, one column per measure of a scene."""
+"""A table of scores, with one row for each method and one column for each measure on a scene."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Column:
     measure : str
         Such as ``bad_pixels_nonocc``.
     scene : str
-        What it was measured on; empty where the table does not say.
+        The scene on which it was measured; empty if the table does not say.
     better : str
         Whether ``"lower"`` or ``"higher"`` scores are better.
     """
@@ -48,12 +48,12 @@ class Scores:
     columns : tuple of Column
         All different.
     values : ndarray, float64, (methods, columns)
-        NaN = no score. Tables with holes can be held, and made `complete`, but not ranked.
+        NaN = no score. A table with holes can be kept, and made `complete`, but not ranked.
 
     Raises
     ------
     DataError
-        The parts do not fit, or a name stands twice.
+        The parts do not fit together, or a name occurs twice.
     """
 
     methods: tuple[str, ...]
@@ -68,7 +68,7 @@ class Scores:
             )
         for kind, names in (("method", self.methods), ("column", tuple(c.name for c in self.columns))):
             if twice := [name for name, times in Counter(names).items() if times > 1]:
-                raise DataError(f"scores: the {kind} {twice[0]!r} stands twice; each needs a name of its own")
+                raise DataError(f"scores: the {kind} {twice[0]!r} occurs twice; each needs a name of its own")
 
     @property
     def scenes(self) -> tuple[str, ...]:
@@ -76,12 +76,12 @@ class Scores:
         return tuple(dict.fromkeys(c.scene for c in self.columns if c.scene))
 
     def lower_is_better(self) -> NDArray[np.float64]:
-        """The values with those of columns where higher is better negated: a copy, float64 ``(methods, columns)``.
+        """A copy of the values, float64 ``(methods, columns)``, in which the columns where higher is better are negated.
 
         Raises
         ------
         DataError
-            A score is NaN; the line names its row and column.
+            A score is NaN; the message names its row and column.
         """
         holes = np.argwhere(np.isnan(self.values))
         if len(holes):
@@ -94,11 +94,11 @@ class Scores:
         return self.values * signs
 
     def select(self, columns: Sequence[int]) -> Scores:
-        """The table with these columns only, by index."""
+        """The table with only these columns, which are given by their indices."""
         return replace(self, columns=tuple(self.columns[i] for i in columns), values=self.values[:, list(columns)])
 
     def complete(self) -> tuple[Scores, tuple[str, ...]]:
-        """The table without the methods that lack a score, and their names."""
+        """The table without the methods that lack a score, and the names of these methods."""
         whole: NDArray[np.bool_] = np.array(~np.isnan(self.values).any(axis=1))
         kept = tuple(name for name, good in zip(self.methods, whole, strict=True) if good)
         dropped = tuple(name for name, good in zip(self.methods, whole, strict=True) if not good)

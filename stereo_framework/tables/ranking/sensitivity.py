@@ -25,7 +25,7 @@ _PARTS: Mapping[_Kind, Callable[[Column], str]] = {
     "measure": lambda column: column.measure,
     "column": lambda column: column.name,
 }
-"""What a table can be ranked without: the names by which columns go together."""
+"""The kinds of parts that can be left out of a table, each with the function that names the part to which a column belongs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class LeftOut:
     kind : str
         ``"column"``, ``"scene"`` or ``"measure"``.
     name : str
-        Which one was left out.
+        The name of the part that was left out.
     ranking : Ranking
-        Of the same methods.
+        The ranking of the same methods without it.
     """
 
     kind: _Kind
@@ -57,7 +57,8 @@ def leave_one_out(scores: Scores) -> list[LeftOut]:
     Returns
     -------
     list of LeftOut
-        Scenes, then measures, then columns. Scenes (and measures) are there only where the table has several and they are not the columns themselves.
+        First the scenes, then the measures, then the columns. Scenes and measures are included only if the table has several of them and they are not
+        the columns themselves.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def leave_one_out(scores: Scores) -> list[LeftOut]:
 
     Notes
     -----
-    A method can leave the A* set when a column goes, and it can enter it: two methods whose only difference it was come to share a group.
+    Without a column a method can leave the A* set, and it can also enter it: two methods that differed only in this column then share a group.
     """
     if len(scores.columns) < 2:
         raise ParameterError("leave-one-out: the table has one column; at least two are needed")
@@ -83,20 +84,20 @@ def leave_one_out(scores: Scores) -> list[LeftOut]:
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """What resampling the scenes does to the ranking; all arrays are ``(methods,)``.
+    """How the ranking changes when the scenes are resampled. All arrays are ``(methods,)``.
 
     Parameters
     ----------
     count, seed : int
-        Resamples and the generator's seed.
+        Number of resamples, and the seed of the random generator.
     rank_low, rank_high : ndarray, int64
         Ends of the 95 % interval of the rank, 1 = best.
     average_rank_low, average_rank_high : ndarray, float64
-        The same of the average rank.
+        Ends of the 95 % interval of the average rank.
     first : ndarray, float64
         Share of the resamples, 0..1, in which the method has rank 1, alone or not.
     in_astar : ndarray, float64
-        Share in which it belongs to the A* set.
+        Share of the resamples in which the method belongs to the A* set.
     """
 
     count: int
@@ -110,28 +111,28 @@ class Bootstrap:
 
 
 def bootstrap(scores: Scores, count: int = 1000, *, seed: int = 0) -> Bootstrap:
-    """Draw as many scenes as there are, with replacement, and rank by their columns; `count` times.
+    """Draw as many scenes as there are, with replacement, and rank the methods by their columns; repeat this `count` times.
 
     Parameters
     ----------
     scores : Scores
-        Every column belongs to a scene.
+        A table in which every column belongs to a scene.
     count : int
-        Resamples.
+        Number of resamples.
     seed : int
-        Of the generator; the same seed gives the same numbers.
+        Seed of the random generator; the same seed gives the same numbers.
 
     Raises
     ------
     DataError
         A score is NaN.
     ParameterError
-        Fewer than two scenes, columns without a scene, or `count` below 1.
+        There are fewer than two scenes, a column belongs to no scene, or `count` is below 1.
 
     Notes
     -----
-    A scene drawn twice counts twice in average ranks; whether a method is in the A* set depends on which scenes are drawn only. With few
-    scenes the intervals are coarse: they tell how much hangs on single scenes, not how the methods do on all images of the world.
+    A scene that is drawn twice counts twice in the average ranks; whether a method is in the A* set depends only on which scenes are drawn. With few
+    scenes the intervals are coarse: they show how much depends on single scenes, not how well the methods would do on any other images.
     """
     if count < 1:
         raise ParameterError(f"bootstrap: {count} resamples; at least 1 is needed")
@@ -146,7 +147,7 @@ def bootstrap(scores: Scores, count: int = 1000, *, seed: int = 0) -> Bootstrap:
     draws = np.random.default_rng(seed).integers(0, len(scores.scenes), (count, len(scores.scenes)))
     times = np.stack([np.bincount(draw, minlength=len(scores.scenes)) for draw in draws])
     weights = times[:, scene_of].astype(np.float64)
-    # Whole numbers over a common divisor: exact, so that ties remain ties.
+    # Whole numbers divided by a common number are exact enough that ties remain ties.
     averages = weights @ competition_ranks(values).T / weights.sum(axis=1, keepdims=True)
     ranks = np.stack([competition_ranks(row) for row in averages])
     drawn, which = np.unique(times > 0, axis=0, return_inverse=True)

@@ -104,13 +104,13 @@ def test_bad_files(made, tmp_path):
             load_subsets(path)
         assert "\n" not in str(caught.value)
     np.savez(path, planes=np.zeros(3))
-    with pytest.raises(DataError, match="holds no parameters, so it is no file of subsets"):
+    with pytest.raises(DataError, match="holds no parameters, so it is not a file of subsets"):
         load_subsets(path)
     np.savez(path, parameters=np.array('{"sed": 1}'), **{f.name: getattr(subsets, f.name) for f in fields(subsets)[1:]})
     with pytest.raises(DataError, match="hci.sed: no such parameter; .*did you mean 'seed'"):
         load_subsets(path)
     np.savez(path, parameters=np.array("[1"), **{f.name: getattr(subsets, f.name) for f in fields(subsets)[1:]})
-    with pytest.raises(DataError, match="is damaged or no file of subsets"):
+    with pytest.raises(DataError, match="is damaged or not a file of subsets"):
         load_subsets(path)
 
 

@@ -35,9 +35,9 @@ def test_holes():
 def test_tables_that_do_not_fit():
     with pytest.raises(DataError, match=r"shape \(1, 2\); 2 methods and 2 columns need \(2, 2\)"):
         Scores(("a", "b"), (Column("p"), Column("q")), np.zeros((1, 2)))
-    with pytest.raises(DataError, match="the method 'a' stands twice"):
+    with pytest.raises(DataError, match="the method 'a' occurs twice"):
         Scores(("a", "a"), (Column("p"),), np.zeros((2, 1)))
-    with pytest.raises(DataError, match="the column 's:p' stands twice"):
+    with pytest.raises(DataError, match="the column 's:p' occurs twice"):
         Scores(("a",), (Column("p", "s"), Column("p", "s", "higher")), np.zeros((1, 2)))
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from stereo_framework.evaluation import resolve
-from stereo_framework.evaluation.averages import average
+from stereo_framework.evaluation.protocol_average import average
 
 MEAN, COLUMNS, WEIGHTED = resolve("eth3d"), resolve("middlebury-v2"), resolve("middlebury-v3")
 PIXELS = resolve(

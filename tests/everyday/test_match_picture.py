@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import load_scene, match
-from stereo_framework.everyday.picture import _step, picture
+from stereo_framework.everyday.match_picture import _step, picture
 
 LOWEST, HIGHEST = (68, 1, 84), (253, 231, 37)
 """The ends of viridis, as van der Walt & Smith published it."""

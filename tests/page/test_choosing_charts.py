@@ -12,7 +12,7 @@ from made_results import HCI, SCENES, scored, sweep
 from scipy.stats import linregress
 
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.page.choosing import choosing_blocks
+from stereo_framework.page.choosing_charts import choosing_blocks
 from stereo_framework.page.page import Charts, Page, PageTable, Section, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.script.report import Chart

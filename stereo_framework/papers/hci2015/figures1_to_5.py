@@ -1,4 +1,4 @@
-"""Pictures in the manner of Figures 1 to 5: the subsets, and where our methods go wrong on them."""
+"""Pictures like those in Figures 1 to 5: the subsets, and where our methods fail on them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _NOTES = {
 
 
 _SAME = 0.05
-"""Share by which two RMS errors may differ and count as the same."""
+"""Relative difference up to which two RMS errors count as equal."""
 
 
 def figure1(context: Context) -> Outcome:
-    """Two maps of nearly the same RMS error that fail in other ways: of all such pairs on a scene those that differ most in the nine metrics."""
+    """Two maps with nearly the same RMS error that fail in different ways: of all such pairs on a scene, the one that differs most in the nine metrics."""
     found = on(dense(results(context)), "Adirondack")
     pair = _same_rms({name: {c: r.statistics[COLUMNS[c]] for c in COLUMNS} for name, r in found.items()})
     if pair is None:
@@ -89,7 +89,7 @@ def figure5_pictures(context: Context) -> Outcome:
 
 
 def _metrics(context: Context, name: str, scene: str, columns: Sequence[str], methods: Sequence[str]) -> Outcome:
-    """A row of pictures for each of these methods that has a map of the scene."""
+    """A row of pictures for each of these methods that has a map of this scene."""
     found = on(results(context), scene)
     blocks: list[Block] = []
     files: dict[str, str | bytes] = {}
@@ -109,6 +109,6 @@ def _metrics(context: Context, name: str, scene: str, columns: Sequence[str], me
 
 
 def _drawn(figure: Figure) -> tuple[bytes, bytes]:
-    """A picture for the page, in half the size so that the page stays small, and as it was drawn."""
+    """A picture twice: at half size, so that the page stays small, and as it was drawn."""
     whole = rendered(figure)
     return encode_png(cv2.resize(whole, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)), encode_png(whole)

@@ -1,4 +1,4 @@
-"""The average over scenes that a protocol prescribes, as a row of its own below the scenes."""
+"""Rows of a table that hold the average over scenes which the protocol of the results prescribes, below the rows of the scenes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation import Protocol, resolve
-from stereo_framework.evaluation.averages import average
+from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import PathLike
 from stereo_framework.tables.words import setting_name
@@ -22,7 +22,7 @@ _AVERAGE = re.compile(r"average of \d+( of \d+)?")
 
 
 def is_average(scene: str) -> bool:
-    """Whether what stands for a scene is an average over several.
+    """Whether a text in the place of a scene's name says that the row is an average over several scenes.
 
     Examples
     --------
@@ -32,21 +32,21 @@ def is_average(scene: str) -> bool:
     return _AVERAGE.fullmatch(scene) is not None
 
 
-def averages(results: Sequence[Result], data: PathLike | None = None) -> list[Result]:
-    """The average over the scenes of each method and setting, as their protocol prescribes it.
+def average_rows(results: Sequence[Result], data: PathLike | None = None) -> list[Result]:
+    """For each method and setting, a row with the average over the scenes that its protocol prescribes.
 
     Parameters
     ----------
     results : sequence of Result
-        Of any protocols.
+        They may be of several protocols.
     data : path-like, optional
-        Data root, for the weights of the scenes where the protocol weighs them.
+        Data root, where the weights of scenes are looked up if the protocol weights them.
 
     Returns
     -------
     list of Result
-        Their scene is ``average of 10``, or ``average of 9 of 10`` where the method has no result on a scene that another one was measured on.
-        None where there is one scene alone, where a protocol is not known any more, or where the weights of scenes cannot be looked up.
+        Their scene is ``average of 10``, or ``average of 9 of 10`` if the method lacks a result on a scene on which another method was measured.
+        There are no such rows if there is only one scene, if the protocol is not known any more, or if the weights of scenes cannot be looked up.
     """
     found = []
     for text in dict.fromkeys(r.protocol_text for r in results):
@@ -72,7 +72,7 @@ def averages(results: Sequence[Result], data: PathLike | None = None) -> list[Re
 
 
 def protocol_of(results: Sequence[Result]) -> Protocol | None:
-    """The protocol of results that have one in common: a preset, or as a script of theirs writes it."""
+    """The protocol that results have in common: a preset, or one that a script of theirs describes; None if it is neither."""
     text = results[0].protocol_text
     if (preset := next((p for p in map(resolve, PRESETS) if str(p) == text), None)) is not None:
         return preset

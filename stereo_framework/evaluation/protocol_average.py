@@ -1,15 +1,12 @@
-"""Means over scenes: a benchmark's average of its statistics, and those of scores by scene.
+"""The average over scenes that a benchmark publishes of one submission, as its protocol prescribes it: with weights, in columns, or over all pixels.
 
-Which results may be averaged, and over what else, `tables.means` decides.
+Means over scenes, seeds and settings that tables and charts show are those of `tables.means`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
 
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import Protocol
@@ -18,21 +15,21 @@ from stereo_framework.evaluation.protocols import Protocol
 def average(
     statistics: Sequence[Mapping[str, float]], protocol: Protocol, weights: Sequence[float] | None = None
 ) -> dict[str, float]:
-    """Average over scenes as the protocol says.
+    """Average statistics over scenes as the protocol prescribes.
 
     Parameters
     ----------
     statistics : sequence of mappings of str to float
-        One of `evaluate` per scene, all under `protocol`.
+        What `evaluate` returned for each scene, always under `protocol`.
     protocol : Protocol
     weights : sequence of float, optional
-        `Scene.weight` of each; used by weighted averages only.
+        `Scene.weight` of each scene; only weighted averages use them.
 
     Returns
     -------
     dict of str to float
-        By the names that all scenes have; NaN where one of them is undefined. Over pixels: an empty region adds nothing, and statistics
-        that cannot be averaged so (quantiles) are absent. Averages of columns give ``bad_pixels`` besides, their mean.
+        The statistics that all scenes have, by name; NaN where one of them is undefined. In averages over pixels an empty region adds nothing, and
+        statistics that cannot be averaged in this way (quantiles) are absent. Averages of columns also have ``bad_pixels``, the mean of the columns.
 
     Notes
     -----
@@ -59,11 +56,6 @@ def average(
     return found
 
 
-def mean(values: Sequence[float]) -> float:
-    """The plain mean: every value, of whatever scene or setting, counts the same."""
-    return math.fsum(values) / len(values)
-
-
 def _over_pixels(statistics: Sequence[Mapping[str, float]], regions: Sequence[str]) -> dict[str, float]:
     found = {}
     for name in dict.fromkeys(name for s in statistics for name in s):
@@ -73,7 +65,7 @@ def _over_pixels(statistics: Sequence[Mapping[str, float]], regions: Sequence[st
         if metric.pooled == "sum":
             found[name] = sum(s.get(name, 0.0) for s in statistics)
             continue
-        # One region's name may end another's: nonocc, background_nonocc.
+        # The name of one region may be the end of another one's name: nonocc, background_nonocc.
         region = max((r for r in regions if name.endswith(f"_{r}")), key=len)
         counted = [(s[f"pixels_{region}"], s[name]) for s in statistics if name in s and s[f"pixels_{region}"]]
         pixels = sum(count for count, _ in counted)
@@ -81,21 +73,3 @@ def _over_pixels(statistics: Sequence[Mapping[str, float]], regions: Sequence[st
         power_mean = sum(count * value**power for count, value in counted) / pixels if pixels else math.nan
         found[name] = power_mean ** (1 / power)
     return found
-
-
-def over_scenes(values: NDArray, scored: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Means over the scenes on which somebody has a score.
-
-    Parameters
-    ----------
-    values : ndarray, (methods, scenes, measures)
-        NaN = no score.
-    scored : ndarray, bool, (scenes, measures)
-        Where some method has a score.
-
-    Returns
-    -------
-    ndarray, float64, (methods, measures)
-        NaN where a method lacks a score that another one has.
-    """
-    return np.stack([values[:, there, j].mean(axis=1) for j, there in enumerate(scored.T)], axis=1)

@@ -1,4 +1,4 @@
-"""All pictures of one disparity map of a scene."""
+"""The picture files that are written for disparity maps of a scene."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures._drawing import eight_bits
-from stereo_framework.figures.pictures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
+from stereo_framework.figures.colours import rgb
+from stereo_framework.figures.disparity_figures import bad_pixel_picture, disparity_figure, error_picture, overview_figure
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.figures.side_by_side import side_by_side_figure
-from stereo_framework.io import write_image
+from stereo_framework.io import make_folder, write_image
 from stereo_framework.kernels.ranks import rank_shares
 from stereo_framework.scene import Disparity, Image, Scene
 
@@ -31,23 +31,23 @@ def write_pictures(
 ) -> None:
     """Write ``STEM_overview.png``, ``STEM_disparity.png``, with truth ``STEM_error.png`` and ``STEM_bad.png``, predicted views and confidence.
 
-    The views that the protocol predicts stand below the real ones in ``STEM_prediction.png``, and alone in ``STEM_predicted_PLACE.png``.
+    The views that the protocol predicts are written below the real ones to ``STEM_prediction.png``, and alone to ``STEM_predicted_PLACE.png``.
 
     Parameters
     ----------
     stem : Path
-        Folder and beginning of the file names; the folder is made.
+        The folder, which is made if it is missing, and the beginning of the file names.
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     scene : Scene
-        Gives the colour scale (its search range, else the truth's or the map's own), truth and border.
+        It gives the truth, the border, and the colour scale: its search range or, without one, the range of the truth or of the map.
     protocol : Protocol, optional
-        Gives the threshold of the bad-pixel picture and how views are predicted; default: the scene's.
+        It gives the threshold of the bad-pixel picture and says how views are predicted. Default: the protocol of the scene.
     confidence : mapping of str to ndarray, float32, (rows, columns), optional
-        By measure, higher = surer: ``STEM_confidence_NAME.png``, as in `confidence_greys`.
+        Confidence by measure, higher = surer. It is written to ``STEM_confidence_NAME.png`` as `confidence_greys` makes it.
     """
     protocol = protocol or of_scene(scene)
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(stem.parent)
     border = scene.border if protocol.border is None else protocol.border
     shown = shown_range(disparity, scene)
 
@@ -79,22 +79,22 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
     path : Path
         A ``.png`` file; its folder is made.
     maps : mapping of str to ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate, by the names that stand above them.
+        Pixels, NaN = no estimate, by the names that are written above the maps.
     scene : Scene
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     shown = shown_range(next(iter(maps.values())), scene)
     save_picture(path, side_by_side_figure(scene.reference, maps, shown, scene.truth, scene.name))
 
 
 def confidence_greys(confidence: NDArray) -> NDArray[np.uint8]:
-    """A measure of confidence as grey levels, uint8 of its shape: the share of the pixels that are less sure, so that measures of any unit look alike."""
+    """A measure of confidence as grey levels, uint8 of the same shape. A level is the share of less sure pixels, so that measures of any unit look alike."""
     found: NDArray[np.uint8] = np.rint(255 * rank_shares(confidence)).astype(np.uint8)
     return found
 
 
-def write_disagreement(path: Path, first: Disparity, second: Disparity, image: Image, threshold: float = 1.0) -> None:
-    """Write the reference image in grey with the pixels in red at which two maps differ by more than a threshold, or only one has an estimate.
+def write_disagreement(path: Path, first: Disparity, second: Disparity, image: Image) -> None:
+    """Write the reference image with the pixels in red at which two maps differ by more than a pixel, or only one has an estimate.
 
     Parameters
     ----------
@@ -104,18 +104,15 @@ def write_disagreement(path: Path, first: Disparity, second: Disparity, image: I
         Pixels, not finite = no estimate.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image.
-    threshold : float
-        Pixels.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     known = np.isfinite(first) & np.isfinite(second)
-    apart = (np.isfinite(first) != np.isfinite(second)) | (known & (np.abs(first - second) > np.float32(threshold)))
-    grey = eight_bits(image)
-    write_image(path, np.where(apart[..., None], np.array([220, 50, 32], np.uint8), grey))
+    apart = (np.isfinite(first) != np.isfinite(second)) | (known & (np.abs(first - second) > 1))
+    write_image(path, np.where(apart[..., None], np.array([220, 50, 32], np.uint8), rgb(image)))
 
 
 def shown_range(disparity: Disparity, scene: Scene) -> tuple[float, float]:
-    """Disparities at the ends of the colour scale, in pixels."""
+    """The disparities at the ends of the colour scale, in pixels."""
     if scene.search is not None:
         return scene.search.minimum, scene.search.maximum
     for values in (scene.truth, disparity):

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.figures._drawing import Sheet
-from stereo_framework.figures.pictures import (
+from stereo_framework.figures.disparity_figures import (
     bad_pixel_picture,
     disparity_figure,
     error_picture,
@@ -208,7 +208,7 @@ def test_matplotlib_loads_late_and_pyplot_never(tmp_path):
     code = """
 import sys
 import numpy as np
-from stereo_framework.figures.pictures import disparity_figure, overview_figure
+from stereo_framework.figures.disparity_figures import disparity_figure, overview_figure
 from stereo_framework.figures.saving import save_picture
 assert "matplotlib" not in sys.modules
 one = np.ones((20, 30), np.float32)
@@ -233,7 +233,7 @@ def test_mistakes_are_one_line(tmp_path):
     with pytest.raises(DataError, match=r"disparity has shape \(20,\)"):
         disparity_figure(small[:, 0], (0, 2))
     for shown in ((2, 1), (0, NAN), (-INF, 1)):
-        with pytest.raises(ParameterError, match="is no range of disparities"):
+        with pytest.raises(ParameterError, match="is not a range of disparities"):
             disparity_figure(small, shown)
     with pytest.raises(DataError, match="there is no folder"):
         save_picture(tmp_path / "none" / "p.png", disparity_figure(small, (0, 2)))

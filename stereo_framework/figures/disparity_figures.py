@@ -1,6 +1,6 @@
-"""Pictures of disparity maps and their errors.
+"""Figures and pictures of a single disparity map and its errors.
 
-Disparities are float32 pixels; what is not finite in an estimate is missing, in a truth unknown.
+Disparities are float32 in pixels. A value that is not finite is missing in an estimate, and unknown in a truth.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from stereo_framework.figures._drawing import (
     draw_image,
     panel_size,
 )
+from stereo_framework.figures.colours import rgb
 from stereo_framework.io import PathLike, write_image
 from stereo_framework.scene import Disparity, Image, Mask, inside_border
 
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SHORTEST = 200
-"""Screen pixels that the frame around a small or narrow image keeps, so that bar and labels have room."""
+"""Smallest side, in screen pixels, of the frame around an image, so that bar and labels have room."""
 
 MISSING_RGB = (255, 0, 255)
-"""Missing estimates in an error picture: magenta, since every grey level stands for an error."""
+"""Colour of missing estimates in an error picture. It is magenta, since every grey level stands for an error."""
 
 
 def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: str = "") -> Figure:
@@ -39,10 +40,10 @@ def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: st
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate (grey). Drawn at its own resolution; maps of less than some 430 pixels a side are enlarged
-        by a whole number, nothing is interpolated.
+        Pixels, NaN = no estimate (grey). The map is drawn at its own resolution; if its sides are shorter than about 430 pixels, it is enlarged by a whole
+        factor without interpolation.
     shown : (float, float)
-        Disparities in pixels at the ends of the colours; the bar ends in an arrow where the map goes beyond.
+        Disparities in pixels at the ends of the colour scale. The colour bar ends in an arrow if the map goes beyond it.
     title : str
 
     Raises
@@ -50,7 +51,7 @@ def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: st
     DataError
         The map is not two-dimensional.
     ParameterError
-        `shown` is no range.
+        `shown` is not a range.
     """
     check_shapes(("disparity", disparity))
     rows, columns = disparity.shape
@@ -75,7 +76,7 @@ def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: st
 
 
 def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, scale: float = 16.0, border: int = 0) -> None:
-    """Write the signed error, disparity minus truth, as grey levels around 128.
+    """Write a picture of the signed error, disparity minus truth, in grey levels around 128.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, sca
     disparity, truth : ndarray, float32, (rows, columns)
         Pixels.
     scale : float
-        Grey levels per pixel of error. The default shows errors up to 8 pixels; larger ones are clipped.
+        Grey levels per pixel of error. The default shows errors up to 8 pixels; larger errors are clipped.
     border : int
         Pixels on all four sides that are not evaluated.
 
@@ -97,7 +98,7 @@ def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, sca
     -----
     128 + trunc(error * scale + 0.5), clipped to 0..255; 128 in the border and where the truth is unknown. The rule is that of
     Scharstein & Szeliski's program (2002), whose scale is twice the grey levels per pixel of its disparity maps: 32 for Tsukuba, 16
-    for its other scenes. It has no missing estimates; here they are `MISSING_RGB`.
+    for its other scenes. In that program no estimates are missing; here missing ones are `MISSING_RGB`.
     """
     evaluated = _evaluated(disparity, truth, border)
     known = evaluated & np.isfinite(disparity)
@@ -106,7 +107,7 @@ def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, sca
     grey = np.clip(128 + np.trunc(error * np.float32(scale) + np.float32(0.5)), 0, 255).astype(np.uint8)
     missing = evaluated & ~known
     if missing.any():
-        grey = np.repeat(grey[..., None], 3, axis=2)
+        grey = rgb(grey)
         grey[missing] = MISSING_RGB
     write_image(path, grey)
 
@@ -120,7 +121,7 @@ def bad_pixel_picture(
     occluded: Mask | None = None,
     border: int = 0,
 ) -> None:
-    """Write where a disparity map is wrong: bad pixels black, bad ones that are occluded light grey, all else white.
+    """Write a picture of where a disparity map is wrong: bad pixels black, occluded bad pixels light grey, all others white.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def bad_pixel_picture(
     threshold : float
         Pixels; an error of exactly this is not bad.
     occluded : ndarray, bool, (rows, columns), optional
-        Pixels that the match frame does not show.
+        Pixels that are hidden in the match frame.
     border : int
         Pixels on all four sides that are not evaluated.
 
@@ -146,7 +147,7 @@ def bad_pixel_picture(
     Szeliski's program (2002).
     """
     evaluated = _evaluated(disparity, truth, border)
-    # Asks what is good, as the statistics do: a comparison with a missing estimate is false.
+    # Find what is good, as the statistics do: a comparison with a missing estimate is false.
     good = np.abs(disparity - np.where(evaluated, truth, 0)) <= np.float32(threshold)
     grey = np.where(good | ~evaluated, 255, 0).astype(np.uint8)
     if occluded is not None:
@@ -169,7 +170,7 @@ def overview_figure(
     shown : (float, float)
         Disparities in pixels at the ends of the colours of truth and disparity.
     truth : ndarray, float32, (rows, columns), optional
-        Pixels, NaN = unknown (grey). Without it the picture shows image and disparity alone.
+        Pixels, NaN = unknown (grey). Without it the figure shows only image and disparity.
     title : str
 
     Raises

@@ -18,7 +18,7 @@ from stereo_framework.figures.saving import rendered
 from stereo_framework.io.images import encode_png
 from stereo_framework.matching_cost.absolute_difference import absolute_difference
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
-from stereo_framework.page.pictures import Scenes, scene_row, stored_map, stored_picture
+from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map, stored_picture
 from stereo_framework.papers.claim import Cases, by_cases, claims
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.taxonomy2002.readings import told
@@ -29,7 +29,7 @@ _SLICES, _ROW = (10, 16, 21), 151
 
 
 def figure1(context: Context) -> Outcome:
-    """Slices of the disparity space of tsukuba: three of all pixels at one level, one of all levels in one row."""
+    """Slices of the disparity space of tsukuba: three with all pixels at one level, and one with all levels of one row."""
     blocks: list[Block] = []
     for scene in context.scenes(["tsukuba"]):
         assert scene.search is not None

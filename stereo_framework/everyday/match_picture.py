@@ -1,4 +1,4 @@
-"""The picture of a map that every match leaves: drawn with OpenCV, since loading matplotlib takes longer than matching a small pair."""
+"""The picture that every match saves with its map. It is drawn with OpenCV, since loading matplotlib takes longer than matching a small pair."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.figures._drawing import eight_bits, panel_size
+from stereo_framework.figures._drawing import panel_size
+from stereo_framework.figures.colours import rgb
 from stereo_framework.scene import Disparity, Image
 
 _GAP, _TOP, _BOTTOM, _BAR = 12, 60, 64, 14
-"""Screen pixels between the panels, above and below them, and of the height of the colours' scale."""
+"""Screen pixels: the gap between the panels, the room above and below them, and the height of the colour scale."""
 _NO_ESTIMATE = (178, 178, 178)
 _INK = (0, 0, 0)
 _TICKS = 8
-"""Numbers at the scale, at most."""
+"""Largest number of labels at the colour scale."""
 
 
 def picture(image: Image, disparity: Disparity, shown: tuple[float, float], title: str) -> NDArray[np.uint8]:
-    """The reference image beside the map in colours, with their scale.
+    """The reference image beside the map in colours, with a colour scale.
 
     Parameters
     ----------
@@ -28,9 +29,9 @@ def picture(image: Image, disparity: Disparity, shown: tuple[float, float], titl
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate (grey).
     shown : (float, float)
-        Disparities in pixels at the ends of the colours; what goes beyond has the colour of the end.
+        Disparities in pixels at the ends of the colour scale. Disparities beyond it have the colour of the end.
     title : str
-        Characters that are not ASCII are shown as question marks.
+        Characters other than ASCII are shown as question marks.
 
     Returns
     -------
@@ -41,14 +42,12 @@ def picture(image: Image, disparity: Disparity, shown: tuple[float, float], titl
 
     width, height = panel_size(disparity.shape, 2)
     sheet = np.full((_TOP + height + _BOTTOM, 3 * _GAP + 2 * width, 3), 255, np.uint8)
-    grey = eight_bits(image)
-    colour = grey if grey.ndim == 3 else np.repeat(grey[..., None], 3, axis=2)
     low, high = shown
     place = (np.nan_to_num(disparity) - low) / (high - low)
     mapped = _colours(np.rint(255 * np.clip(place, 0, 1)).astype(np.uint8))
     mapped[~np.isfinite(disparity)] = _NO_ESTIMATE
     lefts = _GAP, 2 * _GAP + width
-    for left, panel in zip(lefts, (colour, mapped), strict=True):
+    for left, panel in zip(lefts, (rgb(image), mapped), strict=True):
         # Large images shrink by means over areas, small ones grow without new values.
         way = cv2.INTER_AREA if width < disparity.shape[1] else cv2.INTER_NEAREST
         sheet[_TOP : _TOP + height, left : left + width] = cv2.resize(panel, (width, height), interpolation=way)
@@ -79,13 +78,13 @@ def _colours(values: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _step(span: float) -> float:
-    """From one number at the scale to the next: 1, 2 or 5 times a power of ten."""
+    """The step from one label of the scale to the next: 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(span / _TICKS))
     return next(factor * power for factor in (1, 2, 5, 10) if span / (factor * power) <= _TICKS)
 
 
 def _write(sheet: NDArray[np.uint8], text: str, middle: int, baseline: int, size: float) -> None:
-    """A line of text around a column, cut off in its middle until it fits."""
+    """Write a line of text centred at a column; a text that is too long is shortened in its middle until it fits."""
     import cv2
 
     font, kept = cv2.FONT_HERSHEY_SIMPLEX, len(text)

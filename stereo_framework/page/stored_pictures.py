@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.layers import eight_bits
+from stereo_framework.figures.colours import eight_bits
 from stereo_framework.scene import Disparity, Scene
 
 _FINEST = 1 / 256

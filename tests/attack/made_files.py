@@ -1,0 +1,89 @@
+"""Files that are hostile, damaged or unusual, made for the inputs of this folder."""
+
+import io
+import os
+import struct
+import zipfile
+
+import numpy as np
+import tifffile
+
+
+def bomb(levels: int = 12, width: int = 9) -> str:
+    """An alias bomb: `width` to the power of `levels` nodes once its aliases are followed."""
+    lines = ["a0: &a0 [" + ", ".join(["x"] * width) + "]"]
+    lines += [f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * width) + "]" for i in range(1, levels)]
+    return "\n".join(lines) + "\n"
+
+
+def bmp(columns: int, rows: int, size: int = 1100) -> bytes:
+    """A BMP file of `size` bytes that says it holds so many pixels of 24 bits."""
+    head = b"BM" + struct.pack("<IHHI", size, 0, 0, 54)
+    return (head + struct.pack("<IiiHHIIiiII", 40, columns, rows, 1, 24, 0, 0, 0, 0, 0, 0)).ljust(size, b"\0")
+
+
+def tiff(columns: int, rows: int, *more: tuple[int, int]) -> bytes:
+    """A TIFF file of grey that says it holds so many pixels, with further or other tags."""
+    tags = {256: columns, 257: rows, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: rows, 279: 64} | dict(more)
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
+    return b"II*\0" + struct.pack("<I", 72) + bytes(64) + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def two_images(path: str) -> None:
+    """A TIFF file of two images of 32x24 pixels of grey."""
+    with tifffile.TiffWriter(path) as file:
+        for _ in range(2):
+            file.write(np.random.default_rng(0).integers(0, 255, (24, 32), np.uint8), photometric="minisblack", metadata=None)
+
+
+def stereo(center: float) -> str:
+    """A stereo calibration of OpenCV's whose images have their middle at a column and row."""
+    camera = [100, 0, center, 0, 100, center, 0, 0, 1]
+    matrices = {"M1": camera, "D1": [0] * 5, "M2": camera, "D2": [0] * 5, "R": [1, 0, 0, 0, 1, 0, 0, 0, 1], "T": [-1, 0, 0]}
+    sizes = {9: (3, 3), 5: (1, 5), 3: (3, 1)}
+    return "%YAML:1.0\n---\n" + "".join(
+        "{}: !!opencv-matrix\n   rows: {}\n   cols: {}\n   dt: d\n   data: {}\n".format(name, *sizes[len(m)], m)
+        for name, m in matrices.items()
+    )
+
+
+def webp(columns: int, rows: int) -> bytes:
+    """A lossless WebP file that says it holds so many pixels."""
+    data = b"\x2f" + struct.pack("<I", (columns - 1) | (rows - 1) << 14) + bytes(40)
+    return b"RIFF" + struct.pack("<I", len(data) + 12) + b"WEBPVP8L" + struct.pack("<I", len(data)) + data
+
+
+def inflating(path: str) -> None:
+    """An archive of 0.4 MB with an array of 400 MB of zeros, more than maps have pixels."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (20000, 20000)})
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open("a.npy", "w") as member:
+        member.write(header.getvalue())
+        for _ in range(4):
+            member.write(bytes(2**20))
+
+
+def folder(path: str) -> None:
+    os.mkdir(path)
+
+
+def sparse(path: str) -> None:
+    """A file of 1 TB that takes no room on the disk."""
+    with open(path, "wb") as file:
+        file.truncate(2**40)
+
+
+def damaged_middle(path: str) -> None:
+    """A JPEG with a few bytes changed in the middle of its pixels."""
+    import cv2
+
+    image = np.random.default_rng(1).integers(0, 255, (64, 64), dtype=np.uint8)
+    data = bytearray(cv2.imencode(".jpg", image)[1].tobytes())
+    middle = len(data) * 2 // 3
+    data[middle : middle + 4] = b"\xff\xd3\xff\xd5"
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def fifo(path: str) -> None:
+    os.mkfifo(path)

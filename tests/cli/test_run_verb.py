@@ -1,0 +1,267 @@
+"""The verb run as a user meets it."""
+
+import json
+
+import cv2
+import numpy as np
+import pytest
+from cli_parts import SCRIPT, one_line
+
+from stereo_framework.cli._options import size
+from stereo_framework.io.disparity import read_disparity, write_disparity
+from stereo_framework.io.images import write_image
+
+
+def test_run_prints_the_statistics(cli):
+    result = cli("run", "window", "--scene", "synthetic/planes")
+    assert result.exit_code == 0, result.output
+    assert "bad_pixels_nonocc" in result.stdout
+    assert "taxonomy2002: bad (percent) = error > 1 px" in result.stdout
+
+
+def test_run_json(cli):
+    result = cli("run", "window", "--scene", "synthetic/planes", "--set", "aggregation.box.size=5", "--json")
+    [record] = json.loads(result.stdout)
+    assert list(record) == [
+        "id",
+        "scene",
+        "method",
+        "parameters",
+        "axes",
+        "protocol",
+        "statistics",
+        "energy",
+        "matching_seconds",
+        "seconds",
+        "warnings",
+        "error",
+    ]
+    assert record["method"] == "window"
+    assert "evaluation" in record["seconds"]
+    stages = [seconds for name, seconds in record["seconds"].items() if name != "evaluation"]
+    assert record["matching_seconds"] == pytest.approx(sum(stages))
+    assert record["parameters"]["aggregation.box.size"] == 5
+    assert 0 < record["statistics"]["bad_pixels_all"] < 30
+
+
+def test_run_out_and_results(cli, script, tmp_path):
+    sweep = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [9, 1, 5]}}}
+    out = tmp_path / "out"
+    assert cli("run", script(sweep), "--out", out, "--workers", 2, "--maps").exit_code == 0
+    assert len(list((out / "maps").glob("*.pfm"))) == 3
+    names = {p.name.split("_", 3)[-1] for p in (out / "pictures").iterdir() if "predicted" not in p.name}
+    assert {n.split("_", 1)[-1] for n in names} == {"disparity.png", "error.png", "bad.png", "overview.png", "prediction.png"}
+    assert (out / "script.resolved.yaml").is_file()
+
+    listed = json.loads(cli("results", out, "--json").stdout)
+    assert [r["axes"]["aggregation.box.size"] for r in listed] == [9, 1, 5]
+    by_size = json.loads(cli("results", out, "--json", "--sort", "aggregation.box.size").stdout)
+    assert [r["axes"]["aggregation.box.size"] for r in by_size] == [1, 5, 9]
+    [kept] = json.loads(cli("results", out, "--json", "--where", "aggregation.box.size=5").stdout)
+    assert kept["id"] == listed[2]["id"]
+    lines = cli("results", out, "--csv").stdout.splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("id,scene,method,protocol,")
+    one_line(cli("results", out, "--sort", "bad_pixel_all"), "did you mean 'bad_pixels_all'?")
+    one_line(cli("results", out, "--where", "size"), "expected key=value")
+
+
+@pytest.mark.filterwarnings("default::stereo_framework.errors.DataWarning")
+def test_own_pair(cli, tmp_path):
+    random = np.random.default_rng(0)
+    left = random.integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    write_image(tmp_path / "l.png", left)
+    write_image(tmp_path / "r.png", np.roll(left, -4, axis=1))
+    truth = np.full((40, 60), 4, np.float32)
+    write_disparity(tmp_path / "truth.pfm", truth)
+    pair = ("--left", tmp_path / "l.png", "--right", tmp_path / "r.png", "--disparities", "0:8")
+    [record] = json.loads(cli("run", "window", *pair, "--truth", tmp_path / "truth.pfm", "--json").stdout)
+    assert record["statistics"]["bad_pixels_nonocc"] < 5
+    one_line(cli("run", "window", *pair[:4]), "--disparities missing")
+    one_line(cli("run", "window", *pair[:4], "--disparities", "8"), "expected MINIMUM:MAXIMUM")
+    one_line(cli("run", "window", *pair[:4], "--disparities", "8:8"), "search.maximum: 8 is not above search.minimum, 8")
+    one_line(cli("run", "window", *pair, "--scene", "tsukuba"), "leave out --scene")
+    write_image(tmp_path / "small.png", left[:-1])
+    one_line(cli("run", "window", "--left", tmp_path / "l.png", "--right", tmp_path / "small.png", *pair[4:]), "60x40", "60x39")
+    one_line(cli("run", "window", "--left", tmp_path / "x.png", *pair[2:]), "x.png")
+    (tmp_path / "cut.png").write_bytes((tmp_path / "l.png").read_bytes()[:900])
+    one_line(cli("run", "window", "--left", tmp_path / "cut.png", *pair[2:]), "cut.png")
+    write_disparity(tmp_path / "wrong.pfm", truth[:, :-1])
+    one_line(cli("run", "window", *pair, "--truth", tmp_path / "wrong.pfm"), "59x40", "60x40")
+    # The pair exchanged: the search looks the wrong way, and the winners pile up at its end.
+    exchanged = cli("run", "window", "--left", tmp_path / "r.png", "--right", tmp_path / "l.png", "--disparities", "0:30")
+    assert exchanged.exit_code == 0
+
+
+def test_own_pair_with_masks_and_ranges(cli, tmp_path):
+    left = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    alpha = np.full((40, 60), 255, np.uint8)
+    alpha[5:9, 20:30] = 0
+    cv2.imwrite(str(tmp_path / "l.png"), np.dstack([left[..., ::-1], alpha]))
+    write_image(tmp_path / "r.png", np.roll(left, -4, axis=1))
+    mask = np.ones((40, 60), bool)
+    mask[:, :3] = False
+    write_image(tmp_path / "m.png", mask)
+    high = np.full((40, 60), np.nan, np.float32)
+    high[20:] = 2
+    write_disparity(tmp_path / "high.pfm", high)
+    pair = ("--left", tmp_path / "l.png", "--right", tmp_path / "r.png", "--disparities", "0:8")
+    beside = ("--left-mask", tmp_path / "m.png", "--high", tmp_path / "high.pfm")
+    assert cli("run", "window", *pair, *beside, "--out", tmp_path / "out").exit_code == 0
+    found = read_disparity(next((tmp_path / "out" / "maps").glob("*.pfm")))
+    np.testing.assert_array_equal(np.isnan(found), ~mask | (alpha == 0))
+    assert np.nanmedian(found[:20]) == 4
+    assert np.nanmax(found[20:]) <= 2.5  # the parabola moves by half a level at most
+    # Another mask is another result, though nothing else differs.
+    write_image(tmp_path / "m.png", ~mask)
+    cli("run", "window", *pair, *beside, "--out", tmp_path / "out")
+    assert len(list((tmp_path / "out" / "maps").glob("*.pfm"))) == 2
+    one_line(cli("run", "window", "--scene", "synthetic/planes", *beside), "--left-mask belongs to your own pair")
+
+
+def test_run_measures_something_else(cli, script, tmp_path):
+    shown = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "hci")
+    assert shown.exit_code == 0, shown.output
+    assert "hci_offset" in shown.stdout
+    assert "bad_pixels_nonocc" not in shown.stdout
+    [plain] = json.loads(cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "rms_error", "--json").stdout)
+    assert plain["protocol"] == "taxonomy2002[measures=rms_error]"
+    # A script's own protocols keep all else; their names would no longer tell what they measure.
+    own = {"base": "taxonomy2002", "name": "mine", "border": 20, "measure": "bad_pixels"}
+    path = script(SCRIPT | {"evaluation": {"protocol": [own, "middlebury-v3"]}})
+    found = json.loads(cli("run", path, "--measure", "rms_error", "--measure", "mse", "--out", tmp_path / "out", "--json").stdout)
+    assert [r["protocol"] for r in found] == [
+        "taxonomy2002[measures=rms_error,mse; border=20]",
+        "middlebury-v3[measures=rms_error,mse]",
+    ]
+    again = json.loads(cli("run", tmp_path / "out" / "script.resolved.yaml", "--json").stdout)
+    assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
+    one_line(
+        cli("run", "window", "--scene", "synthetic/planes", "--measure", "hcj"), "no such measure: 'hcj'", "did you mean 'hci'"
+    )
+
+
+def test_run_measures_scenes_of_one_protocol(data, cli):
+    both = ("--scene", "synthetic/planes", "--scene", "middlebury-v3/trainingQ/Pipes", "--data", data)
+    one_line(
+        cli("run", "window", *both, "--measure", "hci"), "different protocols (taxonomy2002, middlebury-v3)", "measures: [hci]}'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"matching_cost": {"use": "absolut_difference"}}, ["script.yaml:", "did you mean 'absolute_difference'?"]),
+        ({"matching_cost": {"use": "absolute_difference", "truncatoin": 3}}, ["did you mean 'truncation'?"]),
+        ({"matching_cost": {"use": "absolute_difference", "truncation": True}}, ["true is not a number > 0 or null"]),
+        ({"aggregation": [{"use": "box", "size": "20"}]}, ["'20' is not a whole number >= 1"]),
+        ({"aggregation": [{"use": "box", "size": 0}]}, ["0 is not a whole number >= 1"]),
+        ({"search": {"minimum": 5, "maximum": 5}}, ["not above"]),
+        ({"sweep": {"grid": {"aggregation.box.size": []}}}, ["empty"]),
+        ({"include": "script.yaml"}, ["include", "script.yaml"]),
+    ],
+)
+def test_bad_scripts(cli, script, change, parts):
+    one_line(cli("run", script(SCRIPT | change)), *parts)
+
+
+def test_unknown_names(cli, tmp_path):
+    one_line(cli("run", "sdd", "--scene", "synthetic/planes"), "did you mean", "ssd")
+    one_line(cli("run", tmp_path / "none.yaml"), "none.yaml")
+    one_line(cli("run", "ssd", "--scene", "synthetic/plane"), "synthetic/planes")
+    one_line(cli("run", "ssd", "--scene", "tsukuba", "--data", tmp_path), "tsukuba", str(tmp_path))
+    one_line(cli("run", "ssd"), "no scene to run on")
+    one_line(cli("stages", "bax"), "did you mean 'box'?")
+
+
+def test_failed_runs_give_status_1(cli, script, tmp_path):
+    plugin = tmp_path / "always_fails_plugin.py"
+    plugin.write_text(
+        "from stereo_framework.stage import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def always_fails(disparity):\n    raise RuntimeError('no luck')\n"
+    )
+    result = cli("run", script(SCRIPT | {"plugins": [plugin.name], "refinement": ["always_fails"]}))
+    assert result.exit_code == 1
+    told = f"error: synthetic/planes script: {plugin}:4: refinement stage always_fails: RuntimeError: no luck\n"
+    assert result.stderr == told
+    result = cli("run", tmp_path / "script.yaml", "--traceback")
+    assert result.stderr.startswith(told)
+    assert f'  File "{plugin}", line 4, in always_fails\n' in result.stderr
+
+
+def test_a_hopeless_sweep_says_so_once(cli, script, tmp_path):
+    plugin = tmp_path / "hopeless_plugin.py"
+    plugin.write_text(
+        "from stereo_framework.stage import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def hopeless(disparity, *, at: int = 0):\n    raise RuntimeError('no luck')\n"
+    )
+    sweep = SCRIPT | {
+        "plugins": [plugin.name],
+        "refinement": ["hopeless"],
+        "sweep": {"grid": {"refinement.hopeless.at": [1, 2, 3, 4, 5]}},
+    }
+    result = cli("run", script(sweep), "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    told = (
+        f"error: 2 of 5 runs are left out: the first 3 failed alike: {plugin}:4: refinement stage hopeless: RuntimeError: no luck"
+    )
+    assert [line for line in result.stderr.splitlines() if "error" in line.lower()] == [told]
+    assert len(json.loads(cli("results", tmp_path / "out", "--json").stdout)) == 3
+
+
+def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
+    plugin = tmp_path / "sometimes_plugin.py"
+    plugin.write_text(
+        "from stereo_framework.stage import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def fails_sometimes(disparity, *, at: int = 0):\n"
+        "    if at == 2:\n        raise RuntimeError('two')\n    return disparity\n"
+    )
+    sweep = SCRIPT | {
+        "plugins": [plugin.name],
+        "smoothness": {"use": "potts", "weight": 5},
+        "refinement": ["fails_sometimes"],
+        "sweep": {
+            "grid": {"optimization": ["winner_take_all", "graph_cut"], "refinement.fails_sometimes.at": [1, 2, 3]},
+        },
+    }
+    # Less than the three volumes of a graph cut.
+    result = cli("run", script(sweep), "--memory", "20M", "--out", tmp_path / "out", "--workers", 2)
+    assert result.exit_code == 1
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 4
+    assert f"at=2): {plugin}:5: refinement stage fails_sometimes: RuntimeError: two" in errors[0]
+    for line, at in zip(errors[1:], (1, 2, 3), strict=True):
+        assert (
+            f"optimization=graph_cut, refinement.fails_sometimes.at={at}): graph_cut needs about 28.1 MiB for 320x240 pixels"
+            in line
+        )
+        assert "20 MiB are allowed (--memory)" in line
+    table = [line for line in result.stdout.splitlines() if "synthetic/planes" in line]
+    assert ["failed" in line for line in table] == [False, True, False, True, True, True]
+    # With enough memory only what was missing is computed.
+    again = json.loads(cli("run", script(sweep), "--out", tmp_path / "out", "--json").stdout)
+    assert [r["error"] and r["error"].rpartition(": ")[2] for r in again] == [None, "two", None] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--memory", "much"), "--memory 'much': expected an amount of memory above 0, such as 8G or 500M"),
+        (("--memory", "0G"), "--memory '0G': expected an amount of memory above 0"),
+        (("--executor", "proces"), "executor: no such executor 'proces'; legal: process, thread; did you mean 'process'?"),
+        (("--workers", "0"), "workers: 0 is below 1"),
+        (("--dask", "nonsense"), "--dask nonsense: "),
+    ],
+)
+def test_wrong_options_of_a_sweep(cli, options, part):
+    if options[0] == "--dask":
+        pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    one_line(cli("run", "window", "--scene", "synthetic/planes", *options), part)
+
+
+@pytest.mark.parametrize(("text", "count"), [("8G", 8 * 2**30), ("1.5 GiB", 3 * 2**29), ("500m", 500 * 2**20), ("1024", 1024)])
+def test_amounts_of_memory(text, count):
+    assert size(text) == count
