@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, short
+from stereo_framework.imported import noted
 from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
     Fraction01,
@@ -291,12 +292,22 @@ def of(function: Callable[..., Any]) -> Stage:
 
 
 @functools.cache
-def _load_installed_plugins() -> None:
+def _load_installed_plugins() -> tuple[str, ...]:
+    """The source files of the plug-ins that are installed as packages."""
+    files = []
     for entry in entry_points(group="stereo_framework.stages"):
         try:
+            module = noted(functools.partial(importlib.import_module, entry.module))
             entry.load()
         except ImportError as error:
             raise StereoFrameworkError(f"plug-in {entry.name} ({entry.value}) cannot be imported: {error}") from error
+        files += [module.__file__] if module.__file__ else []
+    return tuple(files)
+
+
+def installed_plugins() -> tuple[str, ...]:
+    """The source files of the plug-ins that are installed as packages, for the identity of runs."""
+    return _load_installed_plugins()
 
 
 def load_plugin(reference: str, base: Path | None = None) -> str:
@@ -336,7 +347,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
             return str(path)
         load: Callable[[], Any] = functools.partial(import_file, name, path)
     else:
-        name, load = reference, functools.partial(importlib.import_module, reference)
+        name, load = reference, lambda: noted(lambda: importlib.import_module(reference))
     try:
         load()
     except StereoFrameworkError:
@@ -355,11 +366,15 @@ def import_file(name: str, path: str | Path) -> ModuleType:
     """Import a ``.py`` file anew, as a module of this name."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None, "a .py file always has a loader"
-    assert spec.loader is not None
-    # Dataclasses and the like look their module up.
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+
+    def load() -> ModuleType:
+        assert spec.loader is not None
+        # Dataclasses and the like look their module up.
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return noted(load)
 
 
 class Bound(Shown):
