@@ -99,7 +99,8 @@ def read_map(
     scale : float, optional
         Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
     unknown : int, optional
-        Grey level that means no estimate; default: 0, but none in 8-bit maps where 0 is a disparity.
+        Grey level, or number in files of pixels, that means no estimate; default: 0 in pictures, but none in 8-bit maps where 0 is a disparity, and
+        in files of pixels only what is not finite.
     zero_is_known : bool, optional
         Whether 0 is a disparity in 8-bit maps; default: in those of scenes that are measured as in the 2002 paper, whose maps have it.
 
@@ -115,7 +116,8 @@ def read_map(
     """
     suffix = Path(path).suffix.lower()
     if suffix in (".pfm", ".npy", ".npz") or (suffix.startswith(".tif") and is_tiff(path) and holds_floats(path)):
-        return read_disparity(path, scale=scale)
+        disparity = read_disparity(path, scale=scale)
+        return disparity if unknown is None else np.where(disparity == unknown, np.float32(np.nan), disparity)
     samples = read_grey(path)
     eight_bits = samples.dtype == np.uint8
     if scale is None and eight_bits:

@@ -236,6 +236,11 @@ def test_bad_scripts(cli, script, change, parts):
     _one_line(cli("run", script(SCRIPT | change)), *parts)
 
 
+@pytest.mark.parametrize("verb", [["evaluate", "--protocol", "middlebury-v2"], ["rank", "--without-truth"]])
+def test_a_path_is_looked_for_before_anything_else(cli, tmp_path, verb):
+    _one_line(cli(verb[0], tmp_path / "submission", *verb[1:]), f"{tmp_path / 'submission'}: no such file or folder")
+
+
 def test_unknown_names(cli, tmp_path):
     _one_line(cli("run", "sdd", "--scene", "synthetic/planes"), "did you mean", "ssd")
     _one_line(cli("run", tmp_path / "none.yaml"), "none.yaml")
