@@ -42,7 +42,13 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
 ]
-WholeProtocol = Annotated[bool, typer.Option("--protocol", help="Print all choices of the protocol, not the first ones.")]
+WholeProtocol = Annotated[
+    bool,
+    typer.Option(
+        "--protocol",
+        help="Print all choices of the protocol, not the first ones; takes no value (--set evaluation.protocol=NAME measures with another).",
+    ),
+]
 Scale = Annotated[
     float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
 ]

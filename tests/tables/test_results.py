@@ -123,7 +123,7 @@ def test_columns_of_several_kinds_become_texts():
 
 def test_without_pandas(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"pandas is not installed; 'pip install stereo-framework\[tables\]' brings it"):
+    with pytest.raises(MissingExtraError, match=r"pandas is not installed: pip install '\.\[tables\]' in the folder"):
         FOUND.to_pandas()
 
 
