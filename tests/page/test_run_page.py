@@ -51,6 +51,13 @@ def test_the_summary_has_methods_by_scenes_the_best_first(tmp_path):
     assert protocol == Details("How it was measured: protocol p", "as one likes")
 
 
+def test_a_setting_is_called_alike_in_all_tables(tmp_path):
+    errors = {5: 2.0, 20: 1.0}
+    page = _stored(tmp_path, sweep({TRUNCATION: [5, 20]}, lambda scene, t: {"bad_pixels_nonocc": errors[t]}))
+    summary, ranks = (next(s for s in page.sections if s.title == title).blocks[0] for title in ("Summary", "Ranks"))
+    assert [row[0].text for row in summary.rows] == [row[1].text for row in ranks.rows] == ["truncation=20", "truncation=5"]
+
+
 def test_the_pages_of_a_large_run_are_all_of_it(tmp_path):
     """Results of two protocols, cut where they stand; what is best is the best of all."""
     statistics = {5: 2.0, 20: 1.0, None: 3.0}
