@@ -45,12 +45,12 @@ def _module_file(function: str) -> Path:
 
 
 def _files(function: str, files: list[str] | None, scene: Scene | None = None) -> list[Path]:
-    file = _module_file(function)
+    own = [_module_file(function)]
     if scene is not None:
-        # What a module loads is known once it was imported; a run tells what it raises.
+        # What a module loads is known once it was imported. A check imports nothing, and a run tells what the module raises.
         with contextlib.suppress(ParameterError):
-            _module(function)
-    return [*sources(file), *existing("python.files", files or [])]
+            own = _module(function)[1]
+    return [*own, *existing("python.files", files or [])]
 
 
 @stage("matcher", source="Whoever wrote the function; called as OpenCV's matchers are, Bradski 2000", files=_files)
@@ -107,7 +107,7 @@ def python(
 def _function(function: str) -> Callable[..., Any]:
     """The function itself."""
     module, _, name = function.rpartition(":")
-    found = getattr(_module(function), name, None)
+    found = getattr(_module(function)[0], name, None)
     if not callable(found):
         raise ParameterError(f"python.function: {module} has no function {name!r}")
     return found
@@ -119,13 +119,13 @@ _MODULES: dict[str, tuple[ModuleType, dict[Path, int]]] = {}
 _LOCK = threading.RLock()
 
 
-def _module(function: str) -> ModuleType:
-    """The function's module; it is imported once, and anew when one of its own files has changed."""
+def _module(function: str) -> tuple[ModuleType, list[Path]]:
+    """The function's module and its own files; it is imported once, and anew when one of these has changed."""
     file, module = _module_file(function), function.rpartition(":")[0]
     with _LOCK:
         known, times = _MODULES.get(module, (None, {}))
         if known is not None and all(path.is_file() and path.stat().st_mtime_ns == time for path, time in times.items()):
-            return known
+            return known, list(times)
         forget(list(times))
         try:
             loaded = (
@@ -135,5 +135,6 @@ def _module(function: str) -> ModuleType:
             )
         except (Exception, SystemExit) as error:  # whatever a module raises when it is imported
             raise ParameterError(f"python.function: {module} cannot be imported: {type(error).__name__}: {error}") from error
-        _MODULES[module] = loaded, {path: path.stat().st_mtime_ns for path in sources(file)}
-        return loaded
+        times = {path: path.stat().st_mtime_ns for path in sources(file)}
+        _MODULES[module] = loaded, times
+        return loaded, list(times)
