@@ -27,7 +27,16 @@ ROOMS = {
     "Stages": [*SLOTS],
     "Measuring": ["evaluation", "evaluation.hci", "evaluation.roc"],
     "Data": ["scene", "search", "pair", "volume", "datasets", "io"],
-    "Running": ["everyday", "engine.pipeline", "engine.match", "script", "sweep", "tables.results", "kernels.threads"],
+    "Running": [
+        "everyday",
+        "engine.pipeline",
+        "engine.match",
+        "script",
+        "sweep",
+        "tables.results",
+        "figures.notebook",
+        "kernels.threads",
+    ],
     "Writing stages": ["stage", "parameters", "view", "per_image", "artefacts", "errors"],
 }
 """Modules whose public names are documented, each on a page of its own."""

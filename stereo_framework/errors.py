@@ -69,6 +69,11 @@ class MissingExtraError(StereoFrameworkError):
     """A feature needs an optional dependency that is not installed."""
 
 
+def brings(extra: str) -> str:
+    """The command that installs what an extra needs, for messages."""
+    return f"pip install '.[{extra}]' in the folder of this project's source"
+
+
 def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
     """The end of an error line that lists the legal names and, where one is close, asks for it.
 

@@ -14,6 +14,11 @@ def drawing() -> Any:
     return importlib.import_module("stereo_framework.figures.notebook")
 
 
+def tables() -> Any:
+    """What asks results, for lists of them on a floor below."""
+    return importlib.import_module("stereo_framework.tables.results")
+
+
 class Shown:
     """An object that a notebook shows with pictures or as a table."""
 

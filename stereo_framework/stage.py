@@ -21,6 +21,7 @@ from typing import Any, TypeVar, cast
 
 from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, short
+from stereo_framework.imported import noted
 from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
     Fraction01,
@@ -335,15 +336,27 @@ def of(function: Callable[..., Any]) -> Stage:
 
 
 @functools.cache
-def _load_all() -> None:
-    """Register the stages of the families, then those of installed plug-ins, when one is looked for: who only reads results needs none."""
+def _load_all() -> tuple[str, ...]:
+    """Register the stages of the families, then those of installed plug-ins, when one is looked for: who only reads results needs none.
+
+    Returns the plug-ins' source files.
+    """
     for slot in SLOTS:
         importlib.import_module(f"stereo_framework.{slot}")
+    files = []
     for entry in entry_points(group="stereo_framework.stages"):
         try:
+            module = noted(functools.partial(importlib.import_module, entry.module))
             entry.load()
         except ImportError as error:
             raise StereoFrameworkError(f"plug-in {entry.name} ({entry.value}) cannot be imported: {error}") from error
+        files += [module.__file__] if module.__file__ else []
+    return tuple(files)
+
+
+def installed_plugins() -> tuple[str, ...]:
+    """The source files of the plug-ins that are installed as packages, for the identity of runs."""
+    return _load_all()
 
 
 def load_plugin(reference: str, base: Path | None = None) -> str:
@@ -384,7 +397,7 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
             return str(path)
         load: Callable[[], Any] = functools.partial(import_file, name, path)
     else:
-        name, load = reference, functools.partial(importlib.import_module, reference)
+        name, load = reference, lambda: noted(lambda: importlib.import_module(reference))
     try:
         load()
     except StereoFrameworkError:
@@ -403,11 +416,15 @@ def import_file(name: str, path: str | Path) -> ModuleType:
     """Import a ``.py`` file anew, as a module of this name."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None, "a .py file always has a loader"
-    assert spec.loader is not None
-    # Dataclasses and the like look their module up.
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+
+    def load() -> ModuleType:
+        assert spec.loader is not None
+        # Dataclasses and the like look their module up.
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return noted(load)
 
 
 class Bound(Shown):

@@ -139,8 +139,8 @@ def measure_map(
     scale : float, optional
         Grey levels per pixel; default: for 8 bits the scene's, for 16 bits 256.
     unknown : int, optional
-        Grey level that means no estimate; default: 0, but none in 8-bit maps under a protocol that counts missing estimates as bad, since
-        0 is a disparity in the maps of the 2002 paper.
+        Grey level, or number in files of pixels, that means no estimate; default: 0 in pictures, but none in 8-bit maps under a protocol that
+        counts missing estimates as bad, since 0 is a disparity in the maps of the 2002 paper; in files of pixels only what is not finite.
     changes : mapping, optional
         Fields that differ from the protocol.
     reference : callable, optional

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
+from stereo_framework import run
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io import write_disparity, write_image
@@ -90,6 +91,19 @@ def test_what_cannot_be_told_is_asked(root, folder):
         find_maps(folder, protocol={"base": "middlebury-v2", "threshold": 2}, data=root)
     with pytest.raises(DataError, match="no such folder"):
         find_maps(folder / "none", data=root)
+
+
+@pytest.mark.parametrize("ending", ["pfm", "npy"])
+def test_a_number_may_mean_no_estimate_in_maps_of_pixels(root, tmp_path, ending):
+    holes = TRUTH.copy()
+    holes[:, :2] = -1
+    path = tmp_path / f"holes.{ending}"
+    write_disparity(path, holes)
+    read = measure_map(path, "middlebury2003/cones", data=root, unknown=-1).disparity
+    np.testing.assert_array_equal(read, np.where(holes == -1, np.nan, holes))
+    np.testing.assert_array_equal(measure_map(path, "middlebury2003/cones", data=root).disparity, holes)
+    [found] = run({"maps": {"place": str(path), "unknown": -1}}, load_scene("middlebury2003/cones", data=root))
+    np.testing.assert_array_equal(found.disparity, read)
 
 
 def test_grey_zero_is_a_disparity_only_where_it_must_be(root, tmp_path):

@@ -42,11 +42,22 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
 ]
-WholeProtocol = Annotated[bool, typer.Option("--protocol", help="Print all choices of the protocol, not the first ones.")]
+WholeProtocol = Annotated[
+    bool,
+    typer.Option(
+        "--protocol",
+        help="Print all choices of the protocol, not the first ones; takes no value (--set evaluation.protocol=NAME measures with another).",
+    ),
+]
 Scale = Annotated[
     float | None, typer.Option("--scale", help="Grey levels per pixel of disparity in grey maps; default: the data set's.")
 ]
-Unknown = Annotated[int | None, typer.Option("--unknown", help="Grey level that means no estimate.")]
+Unknown = Annotated[
+    int | None,
+    typer.Option(
+        "--unknown", help="Value that means no estimate: a grey level, or pixels in PFM, npy and TIFF of floats, such as -1."
+    ),
+]
 SingleFile = Annotated[
     bool, typer.Option("--single-file", help="Keep the pictures inside the page, not beside it in the folder assets.")
 ]

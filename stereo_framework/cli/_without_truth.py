@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _output
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
     from stereo_framework.everyday.choosing import Judged
@@ -45,7 +45,7 @@ def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None
                 f"{s.distance:.1f}",
                 f"+- {s.half_width:.1f}",
                 "yes" if s.undecided and judged.best is None else "",
-                "yes" if s.name in judged.kin else "",
+                "yes" if s.name in judged.kin else "?" if s.name in judged.unknown else "",
                 *(column.get(s.name, "") for column in further.values()),
             ]
             for s in judged.standings
@@ -59,6 +59,11 @@ def print_judged(judged: Judged, further: Mapping[str, Mapping[str, str]] | None
     smoothed = ", of smoothed images, since they are noisy" if reference.smoothed else ""
     floor = "" if reference.own else f", floor {reference.floor:.1f} %"
     print(f"{WITHOUT_TRUTH}: {whose} at {reference.consistent:.0f} % of the pixels{smoothed}{floor}; {NOTE}")
+    if judged.unknown:
+        print(
+            f"kin ?: how {few(sorted(judged.unknown), 4)} came about is not known; if by semi-global matching of census costs, as the reference, the distance is too low "
+            "and a map that is called better need not be"
+        )
 
 
 def record(judged: Judged) -> dict[str, Any]:
@@ -76,7 +81,7 @@ def record(judged: Judged) -> dict[str, Any]:
         "smoothed": reference and reference.smoothed,
         "floor": None if judged.doubts or reference is None or reference.own else reference.floor,
         "own_reference": reference and reference.own,
-        "standings": [vars(s) | {"kin": s.name in judged.kin} for s in judged.standings],
+        "standings": [vars(s) | {"kin": None if s.name in judged.unknown else s.name in judged.kin} for s in judged.standings],
     }
 
 
@@ -84,9 +89,12 @@ def rank_without_truth(given: list[Path], scene: str | None, own: Path | None, d
     """Rank map files of a scene, or the maps that results folders keep, scene by scene."""
     from stereo_framework.everyday.choosing import judge
 
-    maps, kin = _maps(given, scene, data)
+    maps, kin, unknown = _maps(given, scene, data)
     scenes = with_reference(list(maps), own)
-    judged = [judge(one, found, kin=kin & found.keys()) for one, found in zip(scenes, maps.values(), strict=True)]
+    judged = [
+        judge(one, found, kin=kin & found.keys(), unknown=unknown & found.keys())
+        for one, found in zip(scenes, maps.values(), strict=True)
+    ]
     if json:
         _output.print_json([record(one) for one in judged])
         return 0
@@ -96,22 +104,25 @@ def rank_without_truth(given: list[Path], scene: str | None, own: Path | None, d
     return 0
 
 
-def _maps(given: list[Path], scene: str | None, data: Path | None) -> tuple[dict[Scene, dict[str, Disparity]], set[str]]:
-    """Maps by scene and name, and the names of the reference's kin."""
-    from stereo_framework.cli.evaluate import map_names
+def _maps(
+    given: list[Path], scene: str | None, data: Path | None
+) -> tuple[dict[Scene, dict[str, Disparity]], set[str], set[str]]:
+    """Maps by scene and name, the names of the reference's kin, and those of which that is not known."""
+    from stereo_framework.cli.evaluate import check_places, map_names
     from stereo_framework.datasets import load_scene
-    from stereo_framework.everyday.choosing import is_kin
+    from stereo_framework.everyday.choosing import is_kin, is_known
     from stereo_framework.submission import measure_map
     from stereo_framework.sweep.kept_scenes import scene_of
     from stereo_framework.tables.results import results
     from stereo_framework.tables.words import setting_name
 
+    check_places(given)
     files = [path for path in given if not path.is_dir()]
     if files and scene is None:
         raise ParameterError(f"{files[0]}: say which scene the map belongs to: --scene NAME")
     known = {} if scene is None else {(loaded := load_scene(scene, data=data)).name: loaded}
     found: dict[str, dict[str, Disparity]] = {}
-    kin = set()
+    kin, unknown = set(), set()
     for folder in (path for path in given if path.is_dir()):
         for result in results(folder):
             disparity = result.disparity if result.error is None and (scene is None or result.scene in known) else None
@@ -120,10 +131,12 @@ def _maps(given: list[Path], scene: str | None, data: Path | None) -> tuple[dict
                     known[result.scene] = scene_of(folder, result.scene, data)
                 found.setdefault(result.scene, {})[setting_name(result)] = disparity
                 kin |= {setting_name(result)} if is_kin(result.parameters) else set()
+                unknown |= set() if is_known(result.parameters) else {setting_name(result)}
     names = map_names(files)
     for path in files:
         [one] = known.values()
         found.setdefault(one.name, {})[names[path]] = measure_map(path, one, data=data).disparity
+        unknown.add(names[path])
     if not found:
         raise DataError(f"{given[0]}: keeps no disparity map; let 'run' write them with --maps")
-    return {known[name]: maps for name, maps in found.items()}, kin
+    return {known[name]: maps for name, maps in found.items()}, kin, unknown

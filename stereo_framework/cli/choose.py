@@ -163,6 +163,7 @@ def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
 
 def _print(chosen: Chosen, folder: Path, further: dict[str, dict[str, Any]]) -> None:
     from stereo_framework.cli._without_truth import print_judged
+    from stereo_framework.everyday.matching import DEFAULT
     from stereo_framework.tables.words import with_unit
 
     judged = chosen.judged
@@ -186,5 +187,9 @@ def _print(chosen: Chosen, folder: Path, further: dict[str, dict[str, Any]]) -> 
         print(
             f"third frame: {first} has the lowest {statistic}, {column[first]}; it sees errors that the reference shares, and rewards matching pixel by pixel"
         )
-    lowest = "" if judged.best is not None else ", of the lowest distance"
-    print(f"chosen{lowest}: {chosen.name}, {chosen.seconds[chosen.name]:.2f} s; best.yaml, best.pfm, comparison.png in {folder}")
+    written = f"{chosen.seconds[chosen.name]:.2f} s; best.yaml, best.pfm, comparison.png in {folder}"
+    if judged.best is not None:
+        print(f"chosen: {chosen.name}, {written}")
+    else:
+        why = "the default" if chosen.name == DEFAULT else "the one of the lowest distance"
+        print(f"cannot tell which is best; wrote {why}, {chosen.name}, {written}")

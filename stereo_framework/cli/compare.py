@@ -159,7 +159,9 @@ def _compared(
 
     measured = [measure_map(path, scene, **how) for path in maps.values()]
     compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}
-    judged = judge(scene, compared) if scene.truth is None and (scene.search or scene.stand_in) is not None else None
+    judged = (
+        judge(scene, compared, unknown=compared) if scene.truth is None and (scene.search or scene.stand_in) is not None else None
+    )
     if other_view:
         exchanged = scene.pair(scene.match_index, scene.reference_index)
         others = [measure_map(path, exchanged, **how).disparity for path in other_view]

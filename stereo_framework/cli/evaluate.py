@@ -11,7 +11,7 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
 from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from stereo_framework.submission import Measured
@@ -71,6 +71,7 @@ def evaluate(
     from stereo_framework.tables.average_rows import average_rows
 
     kind = format_of(format, None, False, json)
+    check_places(maps)
     if name is not None and len(maps) > 1:
         raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
     given = {"measures": measure, "thresholds": threshold, "border": border}
@@ -117,6 +118,13 @@ def evaluate(
     if kind == "table" and out is not None:
         print(f"results, maps, pictures in {out}")
     return 0
+
+
+def check_places(maps: list[Path]) -> None:
+    """Raise a DataError for a map or folder that is not there."""
+    for path in maps:
+        if not path.exists():
+            raise DataError(f"{path}: no such file or folder")
 
 
 def map_result(measured: Measured, method: str) -> Result:

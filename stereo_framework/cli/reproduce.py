@@ -67,7 +67,7 @@ def reproduce(
             [
                 c.row,
                 c.column,
-                *("-" if v is None else f"{v:.2f}" for v in (c.published, c.ours, c.difference)),
+                *("-" if v is None else f"{v:.{max(2, c.digits)}f}" for v in (c.published, c.ours, c.difference)),
                 c.tolerance,
                 "OUTSIDE" * c.outside,
             ]

@@ -48,10 +48,11 @@ def scenes(
 
     if new is not None:
         from stereo_framework.datasets.new_scene import new_scene
+        from stereo_framework.everyday.search_range import looked_at
 
         if words:
             raise ParameterError(f"scenes: --new {new} goes without {words[0]!r}")
-        print(f"{new_scene(new)}: look through it; then every verb takes --scene {new}")
+        print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
         return 0
     match words or []:
         case []:

@@ -23,7 +23,7 @@ from typing import Any
 from stereo_framework import limits
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile, find
 from stereo_framework.datasets.registry import data_roots
-from stereo_framework.errors import DataError, MissingExtraError
+from stereo_framework.errors import DataError, MissingExtraError, brings
 from stereo_framework.io import PathLike
 
 Progress = Callable[[str, int, int | None], None]
@@ -105,7 +105,7 @@ def _require(*modules: str) -> None:
 
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
-        raise MissingExtraError(f"fetching this data set needs {' and '.join(missing)}: pip install 'stereo-framework[data]'")
+        raise MissingExtraError(f"fetching this data set needs {' and '.join(missing)}: {brings('data')}")
 
 
 def _fetch(file: RemoteFile, public_set: PublicSet, root: Path, progress: Progress) -> Fetched:

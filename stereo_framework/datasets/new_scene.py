@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from stereo_framework.datasets import scene_file
 from stereo_framework.errors import DataError
-from stereo_framework.io import read_any_calibration, read_image
 from stereo_framework.io.images import ENDINGS
+from stereo_framework.scene import Scene, Search
 
 _NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
 """Names of pictures that are not images of the pair."""
@@ -41,13 +42,15 @@ frames: [{left}, {right}]   # from left to right; {{file: left.png, mask: valid.
 """
 
 
-def new_scene(folder: Path) -> Path:
+def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
     """Write a ``scene.yaml`` for the images in a folder.
 
     Parameters
     ----------
     folder : Path
         A folder with two or more images; truth, mask and calib.txt are found by the names that Middlebury gives them.
+    estimate : callable
+        Gives the search range of a scene that has none.
 
     Returns
     -------
@@ -65,11 +68,13 @@ def new_scene(folder: Path) -> Path:
     if file.exists():
         raise DataError(f"{file}: exists already; delete it to have a new one written")
     left, right = _pair(folder)
-    columns = read_image(left).shape[1]
-    search = f"search: {{minimum: 0, maximum: {columns // 4}}}   # CHECK: smallest and largest disparity in pixels, both included; a guess, a quarter of the width"
-    calib = folder / "calib.txt"
-    if calib.is_file() and (ndisp := read_any_calibration(calib)[1]) is not None:
-        search = f"# calib.txt gives the range, 0 to {ndisp - 1}; to search another one:\n# search: {{minimum: 0, maximum: {ndisp - 1}}}"
+    pair = scene_file.pair_scene(left, right, None)
+    span = pair.search or estimate(pair)
+    entry = f"search: {{minimum: {span.minimum:g}, maximum: {span.maximum:g}}}"
+    if pair.search is not None:
+        search = f"# calib.txt gives the range, {span.minimum:g} to {span.maximum:g}; to search another one:\n# {entry}"
+    else:
+        search = f"{entry}   # CHECK: smallest and largest disparity in pixels, both included; estimated from the images"
     truth, mask = (next((name for name in names if (folder / name).is_file()), None) for names in (_TRUTHS, _MASKS))
     said = "true disparities of the reference frame; grey pictures: {file: truth.png, scale: 4, unknown: 0}"
     grey = truth is not None and truth.endswith(".png")

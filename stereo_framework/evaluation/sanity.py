@@ -15,6 +15,9 @@ _FACTORS = (2, 4, 8, 16, 256)
 _FEWER = 0.6
 """If a smaller share of the errors than this remains when a map is compared with the other view, it is taken for a map of that view."""
 
+_STUCK = 0.03
+"""Share of a map that holds one and the same value outside the search range, from which on that is taken for a mark; no method gives such values."""
+
 _ROWS = 64
 """Number of rows that are examined, spread over the image: enough to notice gross mistakes, and fast even in large sweeps."""
 
@@ -33,14 +36,33 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
     list of str
         One line each. A map is doubted if most of its estimates would lie within a pixel of the truth after a change of sign, of the view, or of scale by
         2, 4, 8, 16 or 256 (up or down), and far fewer do as it is. Without truth it is doubted if its estimates would then point to much more similar
-        intensities in the match frame.
+        intensities in the match frame. A map that passes is doubted too if several percent of it hold one value outside the scene's search range, which is what some
+        programs write for "no estimate".
     """
     estimated = np.isfinite(disparity)
     if not estimated.any():
         return [f"{scene.name}: the map holds no estimate at all"]
     if disparity.shape != scene.reference.shape[:2]:
         return []
-    return _by_images(disparity, scene) if scene.truth is None else _by_truth(disparity, scene, scene.truth)
+    found = _by_images(disparity, scene) if scene.truth is None else _by_truth(disparity, scene, scene.truth)
+    return found or _by_range(disparity, scene)
+
+
+def _by_range(disparity: Disparity, scene: Scene) -> list[str]:
+    if scene.search is None:
+        return []
+    some, search = disparity[:: max(1, disparity.shape[0] // _ROWS)], scene.search
+    # Sub-pixel estimates may lie half a level outside.
+    half = 0.5 * min(search.step, 1)
+    outside = some[np.isfinite(some) & ((some < search.minimum - half) | (some > search.maximum + half))]
+    values, counts = np.unique(outside, return_counts=True)
+    if not counts.size or counts.max() < _STUCK * some.size:
+        return []
+    value = f"{values[counts.argmax()]:g}"
+    return [
+        f"{scene.name}: {100 * counts.max() / some.size:.0f} % of the map hold {value}, outside the search range {search.minimum:g}..{search.maximum:g}; "
+        f"if that means no estimate, say so: --unknown {value}"
+    ]
 
 
 def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity) -> list[str]:

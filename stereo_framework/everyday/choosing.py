@@ -9,6 +9,7 @@ from typing import Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.evaluation.truth_free import Standing, standings
+from stereo_framework.everyday.matching import DEFAULT
 from stereo_framework.everyday.search_range import doubts, looked_at
 from stereo_framework.everyday.sparse import SparseMatches
 from stereo_framework.scene import Disparity, Scene
@@ -40,6 +41,8 @@ class Judged:
         Names of the maps that are of the reference's own kind, whose distances are too low.
     doubts : tuple of str
         Reasons why there is no answer, each with the cure.
+    unknown : frozenset of str
+        Maps of which nobody knows how they were made: whether they are kin cannot be told.
     """
 
     scene: Scene
@@ -47,6 +50,7 @@ class Judged:
     standings: tuple[Standing, ...]
     kin: frozenset[str]
     doubts: tuple[str, ...]
+    unknown: frozenset[str] = frozenset()
 
     @property
     def best(self) -> str | None:
@@ -88,6 +92,7 @@ def judge(
     maps: Mapping[str, Disparity],
     *,
     kin: Collection[str] = (),
+    unknown: Collection[str] = (),
     estimated: bool = False,
     sparse: SparseMatches | None = None,
 ) -> Judged:
@@ -101,6 +106,8 @@ def judge(
         Two maps or more; pixels, not finite = no estimate.
     kin : collection of str
         Names of the maps that were made with the costs and the optimizer of the reference.
+    unknown : collection of str
+        Names of the maps of which that is not known, such as files.
     estimated : bool
         Whether the range was estimated rather than given; then disparities below zero are not intended.
     sparse : SparseMatches, optional
@@ -121,7 +128,7 @@ def judge(
     if len(maps) < 2:
         raise ParameterError(f"{len(maps)} map given; ranking needs two or more")
     made = reference(scene)
-    kin = frozenset() if made.own else frozenset(kin)
+    kin, unknown = (frozenset() if made.own else frozenset(names) for names in (kin, unknown))
     if sparse is None:
         _, sparse, _ = looked_at(replace(scene, search=made.search))
     found = doubts(sparse, made.search, estimated=estimated)
@@ -130,14 +137,23 @@ def judge(
             f"both views agree about {made.consistent:.0f} % of the pixels only, {_LEAST:g} % are needed; are the range and the images right?"
         )
     if found:
-        return Judged(scene, made, standings(maps, made.disparity) if made.consistent else (), kin, tuple(found))
-    return Judged(scene, made, standings(maps, made.disparity, floor=made.floor), kin, ())
+        return Judged(scene, made, standings(maps, made.disparity) if made.consistent else (), kin, tuple(found), unknown)
+    return Judged(scene, made, standings(maps, made.disparity, floor=made.floor), kin, (), unknown)
 
 
 def is_kin(parameters: Mapping[str, Any]) -> bool:
     """Whether the parameters of a method, or of one that it builds on, say that it sums census costs along paths as the reference does."""
     homes = [key.removesuffix("optimization.use") for key, value in parameters.items() if value == "semi_global"]
     return any("census" in str(parameters.get(f"{home}matching_cost.use", "")) for home in homes)
+
+
+_OUTSIDE = ("command", "maps", "onnx", "python")
+"""Matchers that may be anything."""
+
+
+def is_known(parameters: Mapping[str, Any]) -> bool:
+    """Whether a result's parameters say how its map was made: not of files that were measured, nor of matchers from outside."""
+    return "map" not in parameters and parameters.get("matcher.use") not in _OUTSIDE
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +183,9 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """The choice: the name of the map with the lowest distance."""
-        return self.judged.standings[0].name
+        """What was chosen: the best map. Where that cannot be told, the default method of `match` if it is among the undecided, else the map of the lowest distance."""
+        undecided = [s.name for s in self.judged.standings if s.undecided]
+        return self.judged.best or (DEFAULT if DEFAULT in undecided else self.judged.standings[0].name)
 
     @property
     def script(self) -> dict[str, Any]:

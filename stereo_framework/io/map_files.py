@@ -99,7 +99,8 @@ def read_map(
     scale : float, optional
         Grey levels per pixel of disparity. Default: that of the scene for 8 bits, 256 for 16 bits.
     unknown : int, optional
-        Grey level that means no estimate. Default: 0, except in 8-bit maps in which 0 is a disparity.
+       Grey level, or number in files of pixels, that means no estimate. Default: 0 in pictures, except in 8-bit maps in which 0 is a disparity; in files of
+        pixels only what is not finite.
     zero_is_known : bool, optional
         Whether 0 is a disparity in 8-bit maps. Default: only for scenes that are measured as in the 2002 paper, whose maps use it so.
 
@@ -115,7 +116,8 @@ def read_map(
     """
     suffix = Path(path).suffix.lower()
     if suffix in (".pfm", ".npy", ".npz") or (suffix.startswith(".tif") and is_tiff(path) and holds_floats(path)):
-        return read_disparity(path, scale=scale)
+        disparity = read_disparity(path, scale=scale)
+        return disparity if unknown is None else np.where(disparity == unknown, np.float32(np.nan), disparity)
     samples = read_grey(path)
     eight_bits = samples.dtype == np.uint8
     if scale is None and eight_bits:

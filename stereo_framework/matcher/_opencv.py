@@ -15,6 +15,23 @@ from stereo_framework.scene import Disparity, Image, Search
 SIXTEENTHS = 16
 """Units of a pixel in OpenCV's maps; it searches a multiple of as many disparities."""
 
+NAMES = {
+    "minDisparity": "search.minimum",
+    "numDisparities": "search.maximum",
+    "blockSize": "window",
+    "P1": "small_change",
+    "P2": "large_change",
+    "disp12MaxDiff": "tolerance",
+    "preFilterType": "filter",
+    "preFilterSize": "filter_size",
+    "preFilterCap": "filter_cap",
+    "textureThreshold": "texture",
+    "uniquenessRatio": "uniqueness",
+    "speckleWindowSize": "speckle_size",
+    "speckleRange": "speckle_range",
+}
+"""What parameters are called here, by their names in OpenCV."""
+
 
 def check_odd(parameter: str, value: int) -> None:
     """Refuse windows of an even size, which have no centre pixel."""

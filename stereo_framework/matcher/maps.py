@@ -10,7 +10,7 @@ from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io.map_files import map_of, read_map
 from stereo_framework.matcher._outside import FilePath
 from stereo_framework.scene import Disparity, Image, Scene, Search
-from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
+from stereo_framework.stage import Positive, Unit, stage
 
 
 def _files(place: str, scene: Scene | None) -> list[Path]:
@@ -37,7 +37,7 @@ def maps(
     *,
     place: FilePath = "",
     scale: Annotated[Positive, Unit("grey levels a pixel")] | None = None,
-    unknown: NonNegativeInt | None = None,
+    unknown: int | None = None,
 ) -> Disparity:
     """Take the disparity map of the scene from a file; scripts write ``maps: PLACE`` instead of all stages.
 
@@ -55,7 +55,8 @@ def maps(
     scale : float or None
         Grey levels per pixel of disparity in pictures; null: what the scene's data set uses, 256 with 16 bits.
     unknown : int or None
-        Grey level in pictures that means no estimate; null: 0, but none in 8-bit maps of scenes that are measured as in the 2002 paper.
+        Grey level in pictures, or number in files of pixels, that means no estimate, such as -1; null: 0 in pictures, but none in 8-bit maps of scenes that are
+        measured as in the 2002 paper, and what is not finite in files of pixels.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import MissingExtraError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.errors import MissingExtraError, ParameterError, StereoFrameworkError, brings, nearest
 from stereo_framework.kernels.threads import thread_count
 from stereo_framework.matcher._outside import FilePath, existing, is_installed, left_and_right, taken
 from stereo_framework.parameters import require
@@ -24,7 +24,7 @@ _GREY = np.array([0.299, 0.587, 0.114])
 
 def _files(model: str) -> list[Path]:
     if not is_installed("onnxruntime"):
-        raise ParameterError("onnx needs onnxruntime; install it with: pip install 'stereo-framework[onnx]'")
+        raise ParameterError(f"onnx needs onnxruntime: {brings('onnx')}")
     [path] = existing("onnx.model", [model])
     # Weights too large for the format lie in a file beside the model.
     return [path, *sorted(other for other in path.parent.glob(f"{path.name}?*") if other.is_file())]
@@ -129,7 +129,7 @@ def _session(model: str, time: int, device: str, threads: int) -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise MissingExtraError("onnx needs onnxruntime; install it with: pip install 'stereo-framework[onnx]'") from None
+        raise MissingExtraError(f"onnx needs onnxruntime: {brings('onnx')}") from None
     if _PROVIDERS[device] not in onnxruntime.get_available_providers():
         raise ParameterError(
             f"onnx.device: this build of onnxruntime has no {device}; legal here: {', '.join(d for d, p in _PROVIDERS.items() if p in onnxruntime.get_available_providers())}"

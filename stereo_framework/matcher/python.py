@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import importlib
 import importlib.util
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,10 @@ from types import ModuleType
 from typing import Annotated, Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.imported import forget, noted, sources
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
 from stereo_framework.parameters import Located
-from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.scene import Disparity, Image, Scene, Search
 from stereo_framework.stage import import_file, stage
 
 
@@ -42,8 +44,13 @@ def _module_file(function: str) -> Path:
     return Path(found.origin)
 
 
-def _files(function: str, files: list[str] | None) -> list[Path]:
-    return [_module_file(function), *existing("python.files", files or [])]
+def _files(function: str, files: list[str] | None, scene: Scene | None = None) -> list[Path]:
+    own = [_module_file(function)]
+    if scene is not None:
+        # What a module loads is known once it was imported. A check imports nothing, and a run tells what the module raises.
+        with contextlib.suppress(ParameterError):
+            own = _module(function)[1]
+    return [*own, *existing("python.files", files or [])]
 
 
 @stage("matcher", source="Whoever wrote the function; called as OpenCV's matchers are, Bradski 2000", files=_files)
@@ -68,8 +75,8 @@ def python(
         The function as PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION; the path of a file starts at the script's folder. It returns numbers, (rows, columns),
         in pixels; values that are not finite mean no estimate.
     files : list or None
-        Further files that decide what the function does, such as a model's weights: their content is part of a run's identity, like the function's own
-        file. Paths start at the script's folder.
+        Further files that decide what the function does, such as a model's weights: their content is part of a run's identity, as that of the function's
+        own file is, and of the modules that it imports from elsewhere than installed packages. Paths start at the script's folder.
 
     Returns
     -------
@@ -98,20 +105,36 @@ def python(
 
 
 def _function(function: str) -> Callable[..., Any]:
-    """The function itself; its module is imported once."""
-    _module_file(function)
+    """The function itself."""
     module, _, name = function.rpartition(":")
-    try:
-        loaded = _loaded(module, Path(module).stat().st_mtime_ns) if module.endswith(".py") else importlib.import_module(module)
-    except Exception as error:  # anything that a module raises on import
-        raise ParameterError(f"python.function: {module} cannot be imported: {type(error).__name__}: {error}") from error
-    found = getattr(loaded, name, None)
+    found = getattr(_module(function)[0], name, None)
     if not callable(found):
         raise ParameterError(f"python.function: {module} has no function {name!r}")
     return found
 
 
-@functools.lru_cache(maxsize=8)
-def _loaded(path: str, time: int) -> ModuleType:
-    """The module in a file; `time` is the file's modification time, so that a changed file is loaded again."""
-    return import_file(f"stereo_framework_function_{Path(path).stem}", path)
+_MODULES: dict[str, tuple[ModuleType, dict[Path, int]]] = {}
+"""Modules by name or file, with their own files and the times of these."""
+
+_LOCK = threading.RLock()
+
+
+def _module(function: str) -> tuple[ModuleType, list[Path]]:
+    """The function's module and its own files; it is imported once, and anew when one of these has changed."""
+    file, module = _module_file(function), function.rpartition(":")[0]
+    with _LOCK:
+        known, times = _MODULES.get(module, (None, {}))
+        if known is not None and all(path.is_file() and path.stat().st_mtime_ns == time for path, time in times.items()):
+            return known, list(times)
+        forget(list(times))
+        try:
+            loaded = (
+                import_file(f"stereo_framework_function_{file.stem}", module)
+                if module.endswith(".py")
+                else noted(lambda: importlib.import_module(module))
+            )
+        except (Exception, SystemExit) as error:  # whatever a module raises when it is imported
+            raise ParameterError(f"python.function: {module} cannot be imported: {type(error).__name__}: {error}") from error
+        times = {path: path.stat().st_mtime_ns for path in sources(file)}
+        _MODULES[module] = loaded, times
+        return loaded, list(times)

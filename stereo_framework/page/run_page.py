@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -26,7 +26,7 @@ from stereo_framework.sweep.runs import read_scripts
 from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.standings import Standings, standings
-from stereo_framework.tables.tables import best_cells, listing, show, shown_statistics
+from stereo_framework.tables.tables import best_cells, density, listing, show, shown_statistics
 from stereo_framework.tables.values import better, is_number
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit
 
@@ -135,10 +135,10 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
         found = standings(results, measures, names)
-        of_method: dict[str, list[Result]] = {}
-        for r, name in zip(results, names, strict=True):
-            of_method.setdefault(name, []).append(r)
-        tables = [_by_scene(found, k, of_method) for k in range(len(measures))]
+        seconds = _means(results, names, lambda r: r.matching_seconds)
+        dense = _means(results, names, lambda r: density(r.statistics))
+        beside = {"density %": dense, "seconds": seconds} if min(dense.values(), default=100.0) < 100 else {"seconds": seconds}
+        tables = [_by_scene(found, k, beside) for k in range(len(measures))]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, order), *others = tables
@@ -151,8 +151,17 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
 
 
-def _by_scene(found: Standings, k: int, of_method: Mapping[str, Sequence[Result]]) -> tuple[PageTable, list[str]]:
-    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first."""
+def _means(results: Sequence[Result], names: Sequence[str], of: Callable[[Result], float | None]) -> dict[str, float]:
+    """The mean of some number of each method's results, where they have it."""
+    found: dict[str, list[float]] = {}
+    for r, name in zip(results, names, strict=True):
+        if (number := of(r)) is not None:
+            found.setdefault(name, []).append(number)
+    return {name: fmean(numbers) for name, numbers in found.items()}
+
+
+def _by_scene(found: Standings, k: int, beside: Mapping[str, Mapping[str, float]]) -> tuple[PageTable, list[str]]:
+    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first; further columns `beside`, by method."""
     measure, direction = found.measures[k], better(found.measures[k])
     sign = -1 if direction == "higher" else 1
     mean, rank = found.means[:, k].tolist(), found.ranks[:, k].tolist()
@@ -161,12 +170,12 @@ def _by_scene(found: Standings, k: int, of_method: Mapping[str, Sequence[Result]
     kept = order[:_MOST_METHODS]
     rows = []
     for i in kept:
-        taken = [seconds for r in of_method[found.methods[i]] if (seconds := r.matching_seconds) is not None]
-        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, fmean(taken) if taken else math.nan]
+        further = [column.get(found.methods[i], math.nan) for column in beside.values()]
+        numbers = [*found.scores[i, :, k].tolist(), *[mean[i], rank[i]] * several, *further]
         rows.append([v if math.isfinite(v) else None for v in numbers])
     short, scenes = short_names(found.scenes), len(found.scenes)
-    header = ["method", *(short[s] for s in found.scenes), *["mean", "mean rank"] * several, "seconds"]
-    directions = [direction] * scenes + [direction, "lower"] * several + [""]
+    header = ["method", *(short[s] for s in found.scenes), *["mean", "mean rank"] * several, *beside]
+    directions = [direction] * scenes + [direction, "lower"] * several + [""] * len(beside)
     best = best_cells(rows, lambda i, j: (directions[j], j))
     cells = [
         [Cell(found.methods[i]), *(Cell(show(v), v, "best" if (n, j) in best else "") for j, v in enumerate(row))]

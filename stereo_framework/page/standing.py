@@ -15,6 +15,7 @@ from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.ranking import astar_verdict, rank_methods
 from stereo_framework.tables.score_tables import read_scores
+from stereo_framework.tables.words import setting_name
 
 _MOST_METHODS = 60
 """Rows of a table of ranks; of sweeps the best ones are listed elsewhere."""
@@ -29,8 +30,10 @@ def rank_blocks(folder: Path, results: Sequence[Result], names: Sequence[str]) -
     """
     blocks: list[Block] = []
     for protocol in dict.fromkeys(r.protocol for r in results):
-        if len({name for r, name in zip(results, names, strict=True) if r.protocol == protocol}) > _MOST_METHODS:
+        same = {name: r for r, name in zip(results, names, strict=True) if r.protocol == protocol}
+        if len(same) > _MOST_METHODS:
             continue
+        known = {setting_name(r): name for name, r in same.items()}
         try:
             scores, _ = read_scores([folder], protocol=protocol)
             whole, incomplete = scores.complete()
@@ -44,11 +47,13 @@ def rank_blocks(folder: Path, results: Sequence[Result], names: Sequence[str]) -
         for i in found.ranks.argsort(kind="stable").tolist():
             rank, group = (Cell.number(float(places[i]), ".0f") for places in (found.ranks, found.groups))
             average = Cell.number(float(found.average_ranks[i]), mark="best" if found.ranks[i] == 1 else "")
-            rows.append([rank, Cell(whole.methods[i]), average, group])
+            rows.append([rank, Cell(known.get(whole.methods[i], whole.methods[i])), average, group])
         measures = ", ".join(dict.fromkeys(column.measure for column in whole.columns))
         notes = [f"Average of the ranks in {len(whole.columns)} columns: {measures}.", f"{astar_verdict(found.groups)}."]
         if incomplete:
-            notes.append(f"Without a score in some column and therefore left out: {', '.join(incomplete)}.")
+            notes.append(
+                f"Without a score in some column and therefore left out: {', '.join(known.get(name, name) for name in incomplete)}."
+            )
         header = ["rank", "method", "average rank", "A* group"]
         blocks.append(PageTable(f"Ranks, protocol {protocol}", header, rows, " ".join(notes)))
     return blocks

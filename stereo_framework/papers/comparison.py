@@ -61,6 +61,22 @@ class Comparison:
         return self.difference is not None and not (self.below is None and self.above is None)
 
     @property
+    def one_sided(self) -> bool:
+        """Whether it is judged by a limit on one side alone: ours may lie as far as it will on the other."""
+        return self.judged and (self.below is None) != (self.above is None)
+
+    @property
+    def near(self) -> bool:
+        """Whether ours lies as near as the tolerance reaches, on whichever side; stricter than `outside` where one side is open."""
+        widest = max(self.below or 0, self.above or 0)
+        return self.difference is not None and abs(self.difference) <= widest + 1e-9
+
+    @property
+    def digits(self) -> int:
+        """Digits after the point that the tolerance has; with fewer of them a table would contradict its verdict."""
+        return max((len(f"{side:f}".rstrip("0").partition(".")[2]) for side in (self.below, self.above) if side), default=0)
+
+    @property
     def tolerance(self) -> str:
         """The tolerance in words."""
         if self.below is None and self.above is None:
@@ -79,8 +95,9 @@ def comparison_table(caption: str, comparisons: Sequence[Comparison], digits: in
     """All comparisons as a table that marks those outside their tolerance."""
     rows = []
     for c in comparisons:
-        numbers = [Cell.number(value, f".{digits}f") for value in (c.published, c.ours)]
-        difference = Cell.number(c.difference, f"+.{digits}f", mark="outside its tolerance" if c.outside else "")
+        shown = max(digits, c.digits)
+        numbers = [Cell.number(value, f".{shown}f") for value in (c.published, c.ours)]
+        difference = Cell.number(c.difference, f"+.{shown}f", mark="outside its tolerance" if c.outside else "")
         rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
     return PageTable(caption, HEADER, rows, keys=2)
 

@@ -67,9 +67,18 @@ class Reproduction:
         judged, outside = [c for c in self.comparisons if c.judged], sum(c.outside for c in self.comparisons)
         absent = sum(c.ours is None for c in self.comparisons)
         unjudged = len(self.comparisons) - len(judged) - absent
-        return [
+        numbers = (
             f"Published numbers: {outside} of {len(judged)} judged lie outside their tolerance, {len(judged) - outside} are met; "
-            f"{unjudged} are shown without a verdict, {absent} were not measured.",
+            f"{unjudged} are shown without a verdict, {absent} were not measured."
+        )
+        if one_sided := [c for c in judged if c.one_sided]:
+            met = [c for c in one_sided if not c.outside]
+            numbers += (
+                f" {len(one_sided)} of those judged are limited on one side alone: {len(met)} of these are met, "
+                f"{sum(c.near for c in met)} with the same limit on the other side too."
+            )
+        return [
+            numbers,
             f"The paper's statements: {_counts(self.statements)}.",
             f"Our own checks, in no total: {_counts(self.checks)}.",
         ]

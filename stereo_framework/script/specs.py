@@ -8,6 +8,7 @@ from typing import Any
 
 from stereo_framework.engine.costs import Factors, Weighted
 from stereo_framework.errors import nearest
+from stereo_framework.matcher._opencv import NAMES
 from stereo_framework.parameters import located, parameter_faults, parameters_of
 from stereo_framework.script.places import Node, Place
 from stereo_framework.script.reading import is_number
@@ -81,6 +82,9 @@ def no_parameter(spec: Spec, name: str) -> str:
     """The message about a parameter that a stage has not; `document` tells it of keys, `methods` of axes and settings."""
     if name in FACTORS and SLOTS[spec.stage.slot].added:
         return f"{name!r} belongs to the entries of a list of costs: {spec.stage.slot}: [{{use: {spec.stage.name}, {name}: ...}}, ...]"
+    ours = NAMES.get(name, "") if spec.stage.name.startswith("opencv_") else ""
+    if ours in spec.legal or ours.startswith("search."):
+        return f"no such parameter {name!r} of {spec.stage.name}; here OpenCV's {name} is called {ours!r}"
     return f"no such parameter {name!r} of {spec.stage.name}; {nearest(name, spec.legal, kind='parameters')}"
 
 

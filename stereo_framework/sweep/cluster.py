@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any
 
-from stereo_framework.errors import DataError, MissingExtraError
+from stereo_framework.errors import DataError, MissingExtraError, brings
 from stereo_framework.kernels import compiling
 from stereo_framework.scene import Scene
 from stereo_framework.sweep.executors import Found, Options, Team, WorkerLost, WorkersGone
@@ -46,9 +46,7 @@ def dask_client(address: str) -> Any:
         from distributed import Client
         from distributed.comm import get_address_host_port
     except ImportError:
-        raise MissingExtraError(
-            "--dask needs dask.distributed; install it with: pip install 'stereo-framework[cluster]'"
-        ) from None
+        raise MissingExtraError(f"--dask needs dask.distributed: {brings('cluster')}") from None
     try:
         # A client that was half made complains, seconds later, that it cannot be closed.
         get_address_host_port(address)

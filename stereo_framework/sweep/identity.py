@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from stereo_framework.imported import sources
 from stereo_framework.kernels.threads import available_cores
 from stereo_framework.scene import Frame, Scene
 
@@ -41,12 +42,25 @@ _NOT_COMPUTING = {
 
 @functools.cache
 def code_digest(plugins: tuple[str, ...] = (), typed: tuple[str, ...] = ()) -> str:
-    """Digest of the source of everything that computes, the plug-ins' files and the texts of typed stages included."""
+    """Digest of the source of everything that computes: the plug-ins with all that they import of their own, and the texts of typed stages, included."""
     package = Path(__file__).parents[1]
     # Weights that a stage has learned are kept as YAML.
-    sources = sorted(p for p in package.rglob("*") if p.suffix in (".py", ".yaml"))
-    files = [p for p in sources if p.relative_to(package).parts[0] not in _NOT_COMPUTING]
-    return _digest([*(p.read_bytes() for p in [*files, *map(Path, plugins)]), *(text.encode() for text in typed)])
+    computing = sorted(p for p in package.rglob("*") if p.suffix in (".py", ".yaml"))
+    files = [p for p in computing if p.relative_to(package).parts[0] not in _NOT_COMPUTING]
+    own = [part for plugin in plugins for part in _plugin(plugin)]
+    return _digest([*(p.read_bytes() for p in files), *own, *(text.encode() for text in typed)])
+
+
+def _plugin(plugin: str) -> list[bytes]:
+    """What a plug-in's file holds, and the names and contents of the modules that belong to it."""
+    file, *helpers = sources(Path(plugin))
+    return [_as_loaded(file), *(part for helper in helpers for part in (helper.name.encode(), _as_loaded(helper)))]
+
+
+@functools.cache
+def _as_loaded(file: Path) -> bytes:
+    # Plug-ins are imported once in a process: what their files say later is not what computes.
+    return file.read_bytes()
 
 
 _SHOWN = {(Frame, "name")}

@@ -20,7 +20,7 @@ from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import file_stem
 from stereo_framework.scene import Scene, Search
 from stereo_framework.script import Run, Script
-from stereo_framework.stage import typed_stages
+from stereo_framework.stage import installed_plugins, typed_stages
 from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
 _LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0
@@ -114,7 +114,11 @@ class Planner:
     """
 
     def __init__(self, scene: Scene, plugins: tuple[str, ...]):
-        self.scene, self.content, self.code = scene, scene_digest(scene), code_digest(plugins, typed_stages())
+        self.scene, self.content, self.code = (
+            scene,
+            scene_digest(scene),
+            code_digest(plugins + installed_plugins(), typed_stages()),
+        )
         self._usual = (of_scene(scene),)
         self._searches: dict[Hashable, Search] = {}
 

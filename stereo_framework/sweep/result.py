@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.notebooks import Shown, drawing
+from stereo_framework.notebooks import Shown, drawing, tables
 from stereo_framework.scene import Disparity
 
 if TYPE_CHECKING:
+    import pandas
     from matplotlib.figure import Figure
 
 EVALUATION = "evaluation"
@@ -166,10 +167,19 @@ class Plotted(Shown):
 
 
 class ResultList(list[Result], Plotted):
-    """What `run` returns: a list of results that a notebook shows as a table."""
+    """What `run` returns: a list of results that a notebook shows as a table, and that is asked as those of `results` are."""
 
     def __repr__(self) -> str:
         return counted(self)
+
+    def where(self, *conditions: str, **equal: Any) -> Any:
+        """Those that meet all conditions, as `Results`: see `Results.where`; without conditions all, to be sorted."""
+        return tables().Results(self).where(*conditions, **equal)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row for each result: see `Results.to_pandas`."""
+        found: pandas.DataFrame = self.where().to_pandas()
+        return found
 
 
 def counted(results: Sequence[Result]) -> str:

@@ -24,7 +24,7 @@ from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.script.library import RESOLVED
-from stereo_framework.stage import typed_stages
+from stereo_framework.stage import installed_plugins, typed_stages
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.identity import code_digest
@@ -167,7 +167,7 @@ def execute(
     keep = (out is None or not any(task.run.axes for task in tasks)) if maps is None else maps
     # Parts of one version of the code and of all plug-ins are no other's.
     plugins = tuple(dict.fromkeys(plugin for script in scripts for plugin in script.plugins))
-    parts = None if out is None else out.resolve() / "parts" / code_digest(plugins, typed_stages())
+    parts = None if out is None else out.resolve() / "parts" / code_digest(plugins + installed_plugins(), typed_stages())
     crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch, parts=parts), executor, dask)
     with contextlib.ExitStack() as stack:
         stack.enter_context(crew)

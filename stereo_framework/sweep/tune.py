@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import yaml
 
-from stereo_framework.errors import MissingExtraError, ParameterError, close_names, nearest
+from stereo_framework.errors import MissingExtraError, ParameterError, brings, close_names, nearest
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
@@ -206,7 +206,7 @@ class Tuner:
         try:
             from stereo_framework.sweep._study import Space
         except ImportError:
-            raise MissingExtraError("tune needs optuna; install it with: pip install 'stereo-framework[tune]'") from None
+            raise MissingExtraError(f"tune needs optuna: {brings('tune')}") from None
         check_workers(workers)
         if trials < 1:
             raise ParameterError(f"trials: {trials} is below 1")

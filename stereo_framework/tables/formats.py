@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import DataError, MissingExtraError
+from stereo_framework.errors import DataError, MissingExtraError, brings
 from stereo_framework.io import make_folder, write_bytes
 from stereo_framework.tables.tables import Table, csv_text
 from stereo_framework.tables.values import is_number
@@ -136,4 +136,4 @@ def _extra(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise MissingExtraError(f"{module} is not installed; 'pip install stereo-framework[tables]' brings it") from None
+        raise MissingExtraError(f"{module} is not installed: {brings('tables')}") from None

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from stereo_framework.errors import DataError, ParameterError, nearest
+from stereo_framework.errors import DataError, ParameterError, few, nearest
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.tables._score_files import Entries, read_entries
 from stereo_framework.tables.ranking import Column, Scores
-from stereo_framework.tables.tables import BAD_PIXELS
+from stereo_framework.tables.tables import BAD_PIXELS, density
+
+_NAMED = 6
+"""Methods in one line, before the rest is only counted."""
 
 
 def read_scores(
@@ -66,7 +69,24 @@ def read_scores(
     chosen = _choose(entries, measures)
     columns = tuple(Column(measure, scene, _direction(measure, scene, better or {})) for scene, measure in chosen)
     values = np.array([[row.get(key, math.nan) for key in chosen] for row in entries.methods.values()]).reshape(-1, len(chosen))
-    return Scores(tuple(entries.methods), columns, values), tuple(entries.notes)
+    return Scores(tuple(entries.methods), columns, values), (
+        *entries.notes,
+        *_sparse(entries, [measure for _, measure in chosen]),
+    )
+
+
+def _sparse(entries: Entries, measures: Collection[str]) -> list[str]:
+    """Which methods' maps are not dense, where that does not stand in a column."""
+    if {"density_all", "fraction_matched"} & set(measures):
+        return []
+    told = []
+    for method, row in entries.methods.items():
+        scenes = dict.fromkeys(scene for scene, _ in row)
+        found = [density({m: score for (s, m), score in row.items() if s == scene}) for scene in scenes]
+        percents = [percent for percent in found if percent is not None]
+        if percents and min(percents) < 100:
+            told.append(f"{method} {sum(percents) / len(percents):.3g} %")
+    return [f"not dense, mean share of the pixels with an estimate: {few(told, _NAMED)}"] if told else []
 
 
 def _check_protocols(entries: Entries) -> None:

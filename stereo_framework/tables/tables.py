@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,11 +42,15 @@ _USUAL = (
     "A90_nonocc",
     "density_nonocc",
     "density_all",
+    "fraction_matched",
     "inconsistent_pixels",
     "differing_pixels",
     "mean_difference",
 )
-"""The statistics that are shown by default, as far as results have them."""
+"""The statistics that are shown by default, as far as results have them; how many pixels have an estimate is shown if some have none."""
+
+_COMPLETE = {"fraction_matched": 1.0, "density_nonocc": 100.0, "density_all": 100.0}
+"""The values of a map with an estimate everywhere."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +136,18 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     for name in columns:
         check_name(name, results, "column ")
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
-    shown = list(columns) or [n for n in _USUAL if n in statistics]
+    shown = list(columns) or [
+        n for n in _USUAL if n in statistics and not all(r.statistics.get(n) in (None, _COMPLETE.get(n)) for r in results)
+    ]
     if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
         shown = list(columns) or statistics  # without truth everything that was measured is shown
     return shown
+
+
+def density(statistics: Mapping[str, float]) -> float | None:
+    """Percentage of the pixels that have an estimate, as far as that was measured."""
+    matched = statistics.get("fraction_matched")
+    return statistics.get("density_all", None if matched is None else 100 * matched)
 
 
 def best_cells(rows: Sequence[Sequence[Any]], contest: Callable[[int, int], tuple[str, Hashable]]) -> frozenset[tuple[int, int]]:

@@ -65,6 +65,15 @@ def test_the_table_of_2002(rank):
     assert "20 methods, 11 columns" in text
 
 
+def test_methods_without_an_estimate_everywhere_are_told(rank, write):
+    header = "method,a:bad_pixels_all,a:fraction_matched,b:bad_pixels_all,b:fraction_matched"
+    table = write(f"{header}\nsparse,5,0.5,6,1\ndense,7,1,8,1\n")
+    told = rank(table).stderr
+    assert "warning: not dense, mean share of the pixels with an estimate: sparse 75 %\n" in told
+    assert "not dense" not in rank(table, "--columns", "bad_pixels_all,fraction_matched").stderr
+    assert "not dense" not in rank(write(f"{header}\none,5,1,6,1\nother,7,1,8,1\n")).stderr
+
+
 def test_groups_of_2012_from_two_files(rank):
     """One method stands in both tables, with the same scores."""
     sources = [path_of(f"cabezas2012_table{i}") for i in (3, 4)]

@@ -165,6 +165,25 @@ def test_bad_scripts(cli, script, change, parts):
     one_line(cli("run", script(SCRIPT | change)), *parts)
 
 
+@pytest.mark.parametrize("verb", [["evaluate", "--protocol", "middlebury-v2"], ["rank", "--without-truth"]])
+def test_a_path_is_looked_for_before_anything_else(cli, tmp_path, verb):
+    one_line(cli(verb[0], tmp_path / "submission", *verb[1:]), f"{tmp_path / 'submission'}: no such file or folder")
+
+
+def test_a_protocol_where_no_value_is_taken_is_told(cli):
+    result = cli("run", "ssd", "--scene", "synthetic/planes", "--protocol", "middlebury-v2")
+    one_line(result, "'middlebury-v2': is a protocol; to measure with it: --set evaluation.protocol=middlebury-v2")
+
+
+@pytest.mark.parametrize(
+    ("method", "theirs", "ours"),
+    [("sgbm", "numDisparities", "search.maximum"), ("sgbm", "P1", "small_change"), ("bm", "blockSize", "window")],
+)
+def test_opencv_s_names_are_known(cli, method, theirs, ours):
+    result = cli("run", method, "--scene", "synthetic/planes", "--set", f"matcher.{theirs}=16")
+    one_line(result, f"here OpenCV's {theirs} is called '{ours}'")
+
+
 def test_unknown_names(cli, tmp_path):
     one_line(cli("run", "sdd", "--scene", "synthetic/planes"), "did you mean", "ssd")
     one_line(cli("run", tmp_path / "none.yaml"), "none.yaml")

@@ -37,7 +37,11 @@ def test_rank_of_a_folder_and_of_files(folder):
     maps = sorted((folder / "maps").glob("*.pfm"))
     [same] = json.loads(_call("rank", "--without-truth", *maps, *SCENE, "--json").stdout)
     assert [s["distance"] for s in same["standings"]] == [s["distance"] for s in found["standings"]]
+    # Of files nobody knows whether they are the reference's kin, of a run's methods everybody.
+    assert [[s["kin"] for s in one["standings"]] for one in (found, same)] == [[False, False], [None, None]]
+    assert "came about is not known" in _call("rank", "--without-truth", *maps, *SCENE).stdout
     text = _call("rank", "--without-truth", folder).stdout
+    assert "not known" not in text
     assert "sgbm is better: " in text
     assert "no error rate" in text
 
@@ -111,6 +115,9 @@ def test_choose(tmp_path):
     assert yaml.safe_load((tmp_path / "c/best.yaml").read_text())["name"] == "sgbm"
     assert read_disparity(tmp_path / "c/best.pfm").shape == (240, 320)
     assert (tmp_path / "c/comparison.png").is_file()
+    undecided = _call("choose", *SCENE, "--methods", "window,sgm", "-o", tmp_path / "k").stdout
+    assert "cannot tell which is best; wrote the one of the lowest distance, sgm, " in undecided
+    assert "chosen" not in undecided
     assert "choose needs two images" in _call("choose", "--left", "a.png", status=2).stderr
     image = np.random.default_rng(0).integers(0, 256, (24, 32)).astype(np.uint8)
     for name, size in (("a", 32), ("b", 32), ("c", 31)):

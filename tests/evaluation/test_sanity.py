@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from evaluation_inputs import make_scene
 
+from stereo_framework import Search
 from stereo_framework.evaluation import doubts
 
 SCALES = {"tsukuba": 16, "venus": 8}
@@ -83,3 +84,22 @@ def test_a_map_of_the_other_view(real, name):
 
 def test_a_map_of_another_size_is_left_to_the_protocol():
     assert doubts(np.ones((2, 3), np.float32), make_scene(np.ones((4, 6), np.float32))) == []
+
+
+@pytest.mark.parametrize("marked", [-1, 0, -0.75, 16.75, 99])
+def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
+    truth = np.tile(np.arange(10, 14, 0.1, np.float32), (20, 1))
+    scene = replace(make_scene(truth), search=Search(1, 16))
+    holes = truth.copy()
+    holes[:, :2] = marked
+    (line,) = doubts(holes, scene)
+    assert "5 % of the map hold" in line
+    assert f"hold {marked:g}, outside the search range 1..16; if that means no estimate, say so: --unknown {marked:g}" in line
+    # Nothing is odd about a percent, about many different values, or about a value that a sub-pixel step may give.
+    few = truth.copy()
+    few[:8, 0] = marked
+    many = holes.copy()
+    many[:, :2] += np.random.default_rng(0).uniform(0, 0.2, (20, 2)).astype(np.float32)
+    ends = np.where(holes == marked, np.float32(0.5), holes)
+    for known in (truth, few, many, ends):
+        assert doubts(known, scene) == []

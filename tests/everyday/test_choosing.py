@@ -111,6 +111,18 @@ def test_kin_are_not_called_better(scene, chosen):
     assert judge(scene, chosen.maps, kin=["sgbm", "window"]).best == "sgbm"
 
 
+def test_where_nothing_is_decided_the_default_is_chosen_if_it_is_not_worse(chosen):
+    judged = chosen.judged
+
+    def name(**undecided):
+        standings = tuple(dataclasses.replace(judged.standings[0], name=n, undecided=u) for n, u in undecided.items())
+        return dataclasses.replace(chosen, judged=dataclasses.replace(judged, standings=standings)).name
+
+    assert name(sgbm=True, window=True, fine=True) == "fine"
+    assert name(sgbm=True, window=True, fine=False) == "sgbm"
+    assert name(sgbm=True, window=False, fine=False) == "sgbm"
+
+
 def test_ones_own_reference(scene, chosen):
     # One pixel of 25 is known, as of a laser: that is no sign of a doubtful pair, and nobody is its kin.
     sparse = np.full_like(chosen.maps["window"], np.nan)

@@ -10,7 +10,9 @@ from pipeline_parts import make_scene
 from stereo_framework import Bound, Pipeline, Search
 from stereo_framework.errors import ParameterError
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
+from stereo_framework.matcher._opencv import NAMES
 from stereo_framework.pair import Pair
+from stereo_framework.stage import of
 from stereo_framework.volume import Domain, Status
 
 both = pytest.mark.parametrize("matcher", [opencv_sgbm, opencv_bm])
@@ -22,6 +24,13 @@ def shifted(shift):
     wide = cv2.GaussianBlur(random.integers(0, 256, (60, 200)).astype(np.float32), (0, 0), 1)
     wide = np.clip(4 * (wide - 128) + 128, 0, 255).astype(np.uint8)
     return wide[:, 40:160].copy(), wide[:, 40 + shift : 160 + shift].copy()
+
+
+def test_what_opencv_s_parameters_are_called_here():
+    ours = {name for matcher in (opencv_bm, opencv_sgbm) for name in of(matcher).parameters}
+    for theirs, name in NAMES.items():
+        assert any(hasattr(matcher, f"set{theirs[0].upper()}{theirs[1:]}") for matcher in (cv2.StereoBM, cv2.StereoSGBM))
+        assert name in ours | {"search.minimum", "search.maximum"}
 
 
 @both

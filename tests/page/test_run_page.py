@@ -51,6 +51,25 @@ def test_the_summary_has_methods_by_scenes_the_best_first(tmp_path):
     assert protocol == Details("How it was measured: protocol p", "as one likes")
 
 
+def test_a_setting_is_called_alike_in_all_tables(tmp_path):
+    errors = {5: 2.0, 20: 1.0}
+    page = _stored(tmp_path, sweep({TRUNCATION: [5, 20]}, lambda scene, t: {"bad_pixels_nonocc": errors[t]}))
+    summary, ranks = (next(s for s in page.sections if s.title == title).blocks[0] for title in ("Summary", "Ranks"))
+    assert [row[0].text for row in summary.rows] == [row[1].text for row in ranks.rows] == ["truncation=20", "truncation=5"]
+
+
+def test_the_summary_tells_densities_where_a_map_has_holes(tmp_path):
+    for folder, sparse in (("holes", 0.8), ("dense", 1.0)):
+        matched = {5: 1.0, 20: sparse}
+        results = sweep(
+            {TRUNCATION: [5, 20]}, lambda scene, t, of=matched: {"bad_pixels_nonocc": float(t), "fraction_matched": of[t]}
+        )
+        table = _stored(tmp_path / folder, results).sections[0].blocks[0]
+        assert ("density %" in table.header) == (folder == "holes")
+        if folder == "holes":
+            assert [row[table.header.index("density %")].text for row in table.rows] == ["100.00", "80.00"]
+
+
 def test_the_pages_of_a_large_run_are_all_of_it(tmp_path):
     """Results of two protocols, cut where they stand; what is best is the best of all."""
     statistics = {5: 2.0, 20: 1.0, None: 3.0}

@@ -101,6 +101,19 @@ def test_totals_and_exit_status(tmp_path, values, status, totals):
     assert "1 are shown without a verdict, 1 were not measured" in done.totals[0]
 
 
+def test_limits_on_one_side_are_counted_apart(tmp_path):
+    published = ((1.0, 1.05), (1.0, 0.95), (1.0, 0.2), (1.0, 3.0))
+    comparisons = [Comparison("row", "best", p, ours, None, 0.1, "lower is welcome") for p, ours in published]
+    comparisons.append(Comparison("row", "fixed", 1.0, 1.0, 0.1, 0.1, "two digits"))
+    paper = Paper("made", "A paper", "Described.", (Item("item", "Table 1", lambda context: Outcome([], comparisons)),))
+    told = reproduce(paper, tmp_path).totals[0]
+    assert "1 of 5 judged lie outside their tolerance, 4 are met" in told
+    assert (
+        "4 of those judged are limited on one side alone: 3 of these are met, 2 with the same limit on the other side too."
+        in told
+    )
+
+
 def test_the_page_tells_failures_first(tmp_path):
     done = reproduce(_paper(number=1.2, statement=3, check=4), tmp_path)
     page = done.page.read_text()

@@ -37,6 +37,28 @@ def test_what_lies_outside(comparison, outside, tolerance):
     assert comparison.tolerance == tolerance
 
 
+@pytest.mark.parametrize(
+    ("comparison", "one_sided", "near"),
+    [
+        (_compared(1.0, 0.995, None, 0.01), True, True),
+        (_compared(1.0, 0.2, None, 0.01), True, False),  # met, for lower is welcome, but not as near as the limit
+        (_compared(1.0, 1.5, 0.1, None), True, False),
+        (_compared(1.0, 0.2, 0.01, 0.01), False, False),
+        (_compared(1.0, None, None, 0.01), False, False),
+    ],
+)
+def test_limits_on_one_side(comparison, one_sided, near):
+    assert (comparison.one_sided, comparison.near) == (one_sided, near)
+
+
+def test_tables_have_as_many_digits_as_their_tolerances():
+    # With two digits 218.91 would stand beside 218.90, and a difference of -0.00 within 0.0005.
+    cells = comparison_table("caption", [_compared(218.905, 218.9046, 0.0005, 0.0005)]).rows[0]
+    assert [cell.text for cell in cells[2:6]] == ["218.9050", "218.9046", "-0.0004", "±0.0005"]
+    assert _compared(5.0, 4.0, None, 0.015).digits == 3
+    assert _compared(5.0, 4.0, 0, 0).digits == _compared(5.0, 4.0, None, None).digits == 0
+
+
 def test_comparisons_as_tables():
     comparisons = [_compared(1.0, 2.5, 0.1, 0.1), _compared(1.0, None, 0.1, 0.1)]
     table = comparison_table("caption", comparisons)

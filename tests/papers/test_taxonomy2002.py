@@ -115,6 +115,19 @@ def test_tolerances_of_table_5(method, column, values, tolerance):
         assert cell.reason
 
 
+def test_what_the_tolerance_of_graph_cuts_lets_through():
+    # Orders from 9.9 to 10.3 accept what is printed as 9.6, which none of them reaches; the check beside them does not.
+    assert not table5.compared("gc", "venus_nonocc", 9.6, [9.9, 10.0, 10.3]).outside
+    published = published_table("taxonomy2002", "table5")
+    verdict = CLAIMS["between_the_orders"].judge(published, {"sawtooth_textureless": [0.2, 0.3], "map_nonocc": [0.31, 0.4]})
+    assert verdict == (
+        False,
+        "NOT sawtooth_textureless: printed 0.06, ours 0.20 to 0.30; map_nonocc: printed 0.31, ours 0.31 to 0.40",
+    )
+    # A single order lies between nothing.
+    assert CLAIMS["between_the_orders"].judge(published, {"map_nonocc": [0.31]}).holds is None
+
+
 def test_one_order_of_moves_is_not_judged():
     cell = table5.compared("gc", "sawtooth_textureless", 0.06, [0.23])
     assert not cell.judged

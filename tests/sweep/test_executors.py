@@ -154,9 +154,7 @@ def test_a_dask_worker_that_dies(tmp_path, cluster, registry):
 
 def test_dask_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(
-        MissingExtraError, match=r"--dask needs dask.distributed; install it with: pip install 'stereo-framework\[cluster\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"--dask needs dask.distributed: pip install '\.\[cluster\]' in the folder"):
         swept(dask="tcp://localhost:1")
 
 

@@ -290,7 +290,7 @@ def test_a_run_refuses_continuous_axes_with_their_place(tmp_path):
 def test_without_optuna(monkeypatch):
     monkeypatch.delitem(sys.modules, "stereo_framework.sweep._study")
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(MissingExtraError, match=r"tune needs optuna; install it with: pip install 'stereo-framework\[tune\]'"):
+    with pytest.raises(MissingExtraError, match=r"tune needs optuna: pip install '\.\[tune\]' in the folder"):
         tune(SCRIPT, BAD, noisy())
 
 

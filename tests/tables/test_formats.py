@@ -75,7 +75,7 @@ def test_parquet(tmp_path):
 
 def test_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"pyarrow is not installed; 'pip install stereo-framework\[tables\]'"):
+    with pytest.raises(MissingExtraError, match=r"pyarrow is not installed: pip install '\.\[tables\]' in the folder"):
         write_parquet(tmp_path / "t.parquet", TABLE.header, TABLE.rows)
 
 

@@ -7,6 +7,7 @@ from made_results import SCENES, result, sweep
 
 from stereo_framework.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.sweep import Store
+from stereo_framework.sweep.result import ResultList
 from stereo_framework.tables import formats
 from stereo_framework.tables.results import Results, results
 
@@ -102,6 +103,14 @@ def test_a_sequence():
     assert len(FOUND[2:4]) == 2
 
 
+def test_what_run_returns_is_asked_as_what_was_stored():
+    listed = ResultList(FOUND)
+    assert isinstance(listed, list)
+    assert listed[0] is FOUND[0]
+    assert list(listed.where(method=FOUND[0].method)) == list(FOUND.where(method=FOUND[0].method))
+    assert listed.to_pandas().equals(FOUND.to_pandas())
+
+
 def test_to_pandas():
     frame = FOUND.to_pandas()
     assert list(frame.columns) == [
@@ -123,7 +132,7 @@ def test_columns_of_several_kinds_become_texts():
 
 def test_without_pandas(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"pandas is not installed; 'pip install stereo-framework\[tables\]' brings it"):
+    with pytest.raises(MissingExtraError, match=r"pandas is not installed: pip install '\.\[tables\]' in the folder"):
         FOUND.to_pandas()
 
 

@@ -2,7 +2,7 @@
 
 from stereo_framework.papers.paper import Item, Paper
 from stereo_framework.papers.truth_free.better import better
-from stereo_framework.papers.truth_free.degraded import DEGRADED, degraded
+from stereo_framework.papers.truth_free.degraded import ANSWERED, DEGRADED, degraded
 from stereo_framework.papers.truth_free.ranking import CLAIMS, ranking
 from stereo_framework.papers.truth_free.tuning import TUNING, tuning
 
@@ -17,6 +17,6 @@ PAPER = Paper(
         Item("degraded", "Pairs that something is wrong with", degraded),
         Item("better", "Maps that are better than the reference", better),
     ),
-    (*CLAIMS, TUNING, DEGRADED),
+    (*CLAIMS, TUNING, DEGRADED, ANSWERED),
 )
 """What ``reproduce truth_free`` runs."""

@@ -16,7 +16,7 @@ _SCENES = ("middlebury2001/tsukuba", "middlebury2003/cones", "middlebury-v3/trai
 
 def degraded(context: Context) -> Outcome:
     """Noise, another exposure, blur, a vertical shift, exchanged images, a wrong range, no overlap."""
-    rows, told = [], []
+    rows, told, answered = [], [], []
     for scene in context.scenes(_SCENES):
         for what, spoilt in _spoilt(scene).items():
             m = of_scene(spoilt, context.run("degraded", scenes=[spoilt], maps=True))
@@ -26,13 +26,15 @@ def degraded(context: Context) -> Outcome:
                 loss = regret(m, "reference", names)
                 wrong = found.best is not None and loss > 1.0
                 told.append((f"{scene.name}, {what}, {among}: {'WRONG ' if wrong else ''}{found.answer}", not wrong))
+                if found.best is not None:
+                    answered.append((f"{scene.name}, {what}, {among}: {loss:.2f} points", not wrong))
                 numbers = [Cell.number(correlation(m, "reference", names), ".3f")]
                 numbers += [Cell.number(loss, ".2f", mark="a wrong answer" if wrong else "")]
                 smoothed = Cell("yes" if found.reference and found.reference.smoothed else "")
                 rows.append([Cell(scene.name), Cell(what), Cell(among), *numbers, smoothed, Cell(found.answer)])
     header = ["scene", "what is wrong", "maps", "rho", "regret", "smoothed", "answer"]
     table = PageTable("Ten maps of each pair, and the nine that are not kin", header, rows)
-    return Outcome([table], statements=[DEGRADED.asked(told)])
+    return Outcome([table], statements=[DEGRADED.asked(told), ANSWERED.asked(answered)])
 
 
 def _spoilt(scene: Scene) -> dict[str, Scene]:
@@ -61,4 +63,6 @@ def _spoilt(scene: Scene) -> dict[str, Scene]:
 
 
 DEGRADED = Claim("degraded", "No answer about a spoilt pair costs more than a point: it is right, or withheld.", cases)
-"""When this was first run, two of 21 answers were wrong, both for a map related to the reference; since then, related maps are never called better than others."""
+"""When this was first run, two of 21 answers were wrong, both for a map related to the reference; since then, related maps are never called better than others, so
+that with them every answer is withheld and the claim says little. The goal is withdrawn; the answers that are given are judged by `ANSWERED`."""
+ANSWERED = Claim("answered", "Of the spoilt pairs that are answered at all, none costs more than a point.", cases)

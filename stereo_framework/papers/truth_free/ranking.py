@@ -17,7 +17,9 @@ from stereo_framework.papers.paper import Context, Outcome, results_details, sho
 from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, correlation, kept_map, measured_scenes, regret
 
 _KEPT = frozenset({"Motorcycle", "Piano", "PlaytableP", "Vintage", "motorcycle"})
-"""Scenes that are not among the 17 on which the measure was developed."""
+"""Pairs that are not among the 17 on which the measure was developed."""
+_AGAIN = "motorcycle"
+"""The pair among them that shows the same scene as Motorcycle; the chains were developed on the other four."""
 
 _Figure = Callable[[SceneMaps, str, Sequence[str]], float]
 
@@ -119,8 +121,12 @@ def _both(scenes: Sequence[SceneMaps]) -> Verdict:
     kept = [m for m in scenes if _kept(m)]
     if not kept:
         return Verdict(None, "no kept scene is there")
-    rho, lost = (float(np.mean(list(_all(f, kept).values()))) for f in (correlation, regret))
-    return Verdict(rho >= 0.95 and lost <= 1.0, f"rho {rho:.3f}, regret {lost:.2f}, {len(kept)} scenes")
+    once = [m for m in kept if m.scene.name.rpartition("/")[2] != _AGAIN] or kept
+    (rho, lost), (rho_once, lost_once) = (
+        [float(np.mean(list(_all(f, scenes).values()))) for f in (correlation, regret)] for scenes in (kept, once)
+    )
+    figures = f"rho {rho:.3f}, regret {lost:.2f}, {len(kept)} pairs; each scene once: rho {rho_once:.3f}, regret {lost_once:.2f}, {len(once)} scenes"
+    return Verdict(rho >= 0.95 and lost <= 1.0, figures)
 
 
 def _sets(scenes: Sequence[SceneMaps], judged: Mapping[str, Judged]) -> Verdict:

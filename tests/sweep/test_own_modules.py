@@ -1,0 +1,97 @@
+"""The modules that plug-ins and functions from outside import of their own are part of what identifies a run."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stereo_framework import run
+from stereo_framework.imported import forget, sources
+from stereo_framework.scene import Scene
+from stereo_framework.stage import load_plugin
+from stereo_framework.sweep.identity import code_digest
+
+FILES = {
+    "plugin.py": "import importlib, json, sys\n"
+    "from pathlib import Path\n"
+    "import numpy\n"
+    "import stereo_framework\n"
+    "sys.path.insert(0, str(Path(__file__).parent))\n"
+    "sys.path.insert(0, str(Path(__file__).parents[1] / 'lib'))\n"
+    "import early_of_a_test\n"
+    "importlib.import_module('dynamic_of_a_test')\n"
+    "del sys.path[:2]\n"
+    "def stage():\n    import late_of_a_test\n    from package_of_a_test.inner import limit\n",
+    "early_of_a_test.py": "from deeper_of_a_test import limit\n",
+    "deeper_of_a_test.py": "limit = 1\n",
+    "late_of_a_test.py": "limit = 1\n",
+    "package_of_a_test/__init__.py": "",
+    "package_of_a_test/inner.py": "from . import sibling\nlimit = 1\n",
+    "package_of_a_test/sibling.py": "limit = 1\n",
+    "../lib/dynamic_of_a_test.py": "limit = 1\n",
+    "unrelated.py": "limit = 1\n",
+}
+
+
+def written(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / next(iter(files))
+
+
+def loaded_anew(folder, **changed):
+    """The plug-in's own files and the digest of the code, as a process of its own would find them."""
+    plugin = written(folder / "mine", FILES | {name: f"{FILES[name]}limit = 2\n" for name in changed.get("files", ())})
+    forget([path for name in list(sys.modules) if (path := _file(name)) and "_of_a_test" in path.as_posix()])
+    load_plugin(str(plugin))
+    return sources(plugin), code_digest((str(plugin),))
+
+
+def _file(name):
+    found = getattr(sys.modules[name], "__file__", None)
+    return Path(found).resolve() if found else None
+
+
+def test_every_module_of_its_own_that_a_plugin_imports_now_or_later_counts(tmp_path):
+    files, digest = loaded_anew(tmp_path / "first")
+    own = {path.relative_to(tmp_path.resolve() / "first").as_posix() for path in files}
+    assert own == {("mine/" + name).replace("mine/../", "") for name in FILES} - {"mine/unrelated.py"}
+    assert loaded_anew(tmp_path / "same")[1] == digest
+    counted = [name for name in FILES if name != "unrelated.py"]
+    others = {loaded_anew(tmp_path / str(i), files=[name])[1] for i, name in enumerate(counted)}
+    assert len(others - {digest}) == len(counted)
+    assert loaded_anew(tmp_path / "unrelated", files=["unrelated.py"])[1] == digest
+
+
+def test_modules_of_installed_packages_and_of_this_one_do_not_count():
+    assert sources(_file("numpy.linalg"))[0] == _file("numpy.linalg")
+    assert all(path.is_relative_to(_file("numpy.linalg").parent) for path in sources(_file("numpy.linalg")))
+    assert sources(_file("stereo_framework.stage")) == [_file("stereo_framework.stage")]
+
+
+@pytest.mark.parametrize("place", ["beside", "elsewhere"])
+def test_a_function_whose_helper_has_changed_runs_again_with_the_new_one(tmp_path, place):
+    name = f"helper_{place}_of_a_test"
+    helper = tmp_path / ("." if place == "beside" else "lib") / f"{name}.py"
+    helper.parent.mkdir(exist_ok=True)
+    helper.write_text("value = 3.0\n")
+    theirs = tmp_path / "theirs.py"
+    theirs.write_text(
+        f"import sys\nsys.path.insert(0, {str(helper.parent)!r})\nimport numpy as np\nimport {name}\ndel sys.path[0]\n"
+        f"def go(left, *_):\n    return np.full(left.shape, {name}.value)\n"
+    )
+    texture = np.random.default_rng(0).integers(0, 256, (24, 40), dtype=np.uint8)
+    scene = Scene.from_images(texture[:, :32], texture[:, 3:35], (0, 8), name="set/a", truth=np.full((24, 32), 3, np.float32))
+    script = {"matcher": {"use": "python", "function": f"{theirs}:go"}}
+    [first] = run(script, scene, out=tmp_path / "out")
+    [same] = run(script, scene, out=tmp_path / "out")
+    helper.write_text("value = 50.0\n")
+    # A file's time may be too coarse to tell two that are written at once.
+    os.utime(helper, (1e9, 1e9))
+    [second] = run(script, scene, out=tmp_path / "out")
+    assert first.id == same.id != second.id
+    assert [one.statistics["bad_pixels_all"] for one in (first, second)] == [0, 100]
