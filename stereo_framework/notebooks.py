@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def drawing() -> Any:
@@ -24,3 +27,29 @@ class Shown:
     def _repr_html_(self) -> str:
         text: str = drawing().html(self)
         return text
+
+
+def brief(kind: type[T]) -> type[T]:
+    """Let objects of a dataclass print types and shapes of the arrays that they hold, instead of all numbers; what is None or empty is left out."""
+
+    def shown(self: Any) -> str:
+        values = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
+        told = (f"{name}={_in_short(value)}" for name, value in values if not (value is None or _is_empty(value)))
+        return f"{kind.__name__}({', '.join(told)})"
+
+    kind.__repr__ = shown  # type: ignore[method-assign]
+    return kind
+
+
+def _in_short(value: Any) -> str:
+    """An array as ``float32 (20, 30)``, anything else as it prints, its middle left out where that is long."""
+    if getattr(value, "shape", ()):
+        return f"{value.dtype} {value.shape}"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name!r}: {_in_short(item)}" for name, item in value.items()) + "}"
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:90]} ... {text[-90:]}"
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, tuple | dict) and not value

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.kernels.block_means import block_means
+from stereo_framework.notebooks import brief
 from stereo_framework.scene import Image, Scene, Search
 from stereo_framework.volume import Domain
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Pair:
     """Two rectified images, the disparities that are tried and, where not all take part, the domain.

@@ -199,6 +199,30 @@ def require(function: Callable[..., Any], **values: Any) -> None:
     with_defaults(function, values)
 
 
+def check_kind(function: str, name: str, value: Any, kind: type | tuple[type, ...], expected: str) -> None:
+    """Refuse an argument of another kind than a function takes.
+
+    Parameters
+    ----------
+    function, name : str
+        The function and its argument, as messages name them.
+    value : object
+    kind : type or tuple of type
+    expected : str
+        What it takes, in words.
+
+    Raises
+    ------
+    ParameterError
+        `value` is of another kind.
+    """
+    if not isinstance(value, kind):
+        shown = f"an array of {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        if isinstance(value, str | int | float) or (isinstance(value, tuple) and len(repr(value)) <= _SHOWN):
+            shown = spelled(value)
+        raise ParameterError(f"{function}: {name} is {shown}; expected {expected}")
+
+
 def plain(value: Any) -> Any:
     """A number computed with numpy as the number that one would write down."""
     return value.item() if isinstance(value, np.generic) else value

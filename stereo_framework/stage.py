@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, short
@@ -35,6 +35,7 @@ from stereo_framework.parameters import (
     with_defaults,
 )
 from stereo_framework.slots import SLOTS, VOLUME_SLOTS, Slot
+from stereo_framework.stage_data import check_data
 
 __all__ = [
     "SLOTS",
@@ -76,6 +77,8 @@ class Stage:
     largest: Callable[..., tuple[int, int]] | None = None
     compact: bool = False
     widest: Callable[..., int] | None = None
+    together: Callable[..., str | None] | None = None
+    needs_smoothness: bool = False
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -92,6 +95,20 @@ class Stage:
         ('grey levels', '')
         """
         return unit(self.parameters[parameter].annotation)
+
+    def misfit(self, parameters: Mapping[str, Any]) -> str:
+        """Why legal values of parameters cannot stand together, or nothing.
+
+        Examples
+        --------
+        >>> from stereo_framework.optimization import semi_global
+        >>> of(semi_global).misfit({"p1": 8.0, "p2": 5.0})
+        'p2 is 5, below p1, 8'
+        """
+        if self.together is None:
+            return ""
+        wanted = inspect.signature(self.together).parameters
+        return self.together(**{k: v for k, v in parameters.items() if k in wanted}) or ""
 
     def defaults(self, data: str) -> bool:
         """Whether the stage does without some data that it names."""
@@ -120,8 +137,10 @@ def stage(
     largest: Callable[..., tuple[int, int]] | None = None,
     compact: bool = False,
     widest: Callable[..., int] | None = None,
+    together: Callable[..., str | None] | None = None,
+    needs_smoothness: bool = False,
 ) -> Callable[[F], F]:
-    """Register a function as a stage of `slot`; the function is returned unchanged.
+    """Register a function as a stage of `slot`; the function is returned, with a check of its data in front (`check_data`).
 
     Parameters
     ----------
@@ -157,6 +176,11 @@ def stage(
     widest : callable, optional
         Of a scheme: takes how many levels the search has, and the stage's parameters, and returns how many of them compact volumes of the pairs that it makes hold at most;
         for the estimate of memory. Default: all.
+    together : callable, optional
+        Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
+        every call of the stage.
+    needs_smoothness : bool
+        Of an optimizer: it refuses an energy without a smoothness term.
 
     Raises
     ------
@@ -169,10 +193,24 @@ def stage(
         # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
         named = _VOLUMES.intersection(getattr(function, "__code__", _data.__code__).co_names) if "other" in data else ()
         needs = frozenset(named if other_needs is None else other_needs)
+        name = function.__name__
+
+        @functools.wraps(function)
+        def checked(*given: Any, **named: Any) -> Any:
+            handed = dict(zip(data, given, strict=False)) | {key: named[key] for key in data if key in named}
+            check_data(name, handed)
+            if needs_smoothness and handed["energy"].smoothness is None:
+                raise ParameterError(f"{name}: {NO_SMOOTHNESS}")
+            if together is not None:
+                values = with_defaults(function, {key: value for key, value in named.items() if key not in data})
+                if misfit := found.misfit(values):
+                    raise ParameterError(f"{name}: {misfit}")
+            return function(*given, **named)
+
         found = Stage(
-            function.__name__,
+            name,
             slot,
-            function,
+            checked,
             source,
             halo,
             data,
@@ -184,9 +222,11 @@ def stage(
             largest,
             compact,
             widest,
+            together,
+            needs_smoothness,
         )
-        _REGISTRY[slot][function.__name__] = _BY_FUNCTION[function] = found
-        return function
+        _REGISTRY[slot][name] = _BY_FUNCTION[checked] = _BY_FUNCTION[function] = found
+        return cast(F, checked)
 
     if slot not in SLOTS:
         raise StereoFrameworkError(f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}")
@@ -194,6 +234,10 @@ def stage(
 
 
 _VOLUMES = frozenset({"volume", "raw"})
+NO_SMOOTHNESS = (
+    "the energy has no smoothness term, so every pixel would stand alone; "
+    "give one (smoothness: potts, linear or truncated_linear) or use winner_take_all"
+)
 
 
 def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:
@@ -233,7 +277,7 @@ def _origin(function: Callable[..., Any]) -> tuple[str, str]:
     """File and name of a function: the same after its module was loaded again, or the cell of a notebook, which has another file each time."""
     if function.__module__ == "__main__":
         return "__main__", function.__qualname__
-    return inspect.getsourcefile(function) or function.__module__, function.__qualname__
+    return inspect.getsourcefile(inspect.unwrap(function)) or function.__module__, function.__qualname__
 
 
 def typed_stages() -> tuple[str, ...]:
@@ -244,7 +288,7 @@ def typed_stages() -> tuple[str, ...]:
             try:
                 found.append(inspect.getsource(registered.function))
             except (OSError, TypeError):  # typed at a prompt
-                code = getattr(registered.function, "__code__", None)
+                code = getattr(inspect.unwrap(registered.function), "__code__", None)
                 found.append(repr(code and (code.co_code, code.co_consts, code.co_names)))
     return tuple(found)
 

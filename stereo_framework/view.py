@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.notebooks import brief
 from stereo_framework.scene import Disparity, Image, Mask, Search
 from stereo_framework.volume import CostVolume, Status
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class View:
     """A disparity map and what belongs to it.

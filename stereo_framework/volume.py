@@ -24,6 +24,7 @@ from stereo_framework.kernels.closed_cells import (
 )
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.notebooks import brief
 from stereo_framework.scene import Disparity, Mask, Search
 
 Costs = NDArray[np.float32]
@@ -32,6 +33,7 @@ INTEGERS = (np.uint8, np.uint16)
 """Types of the costs of integer volumes."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class CostVolume:
     """The disparity space image (DSI).
@@ -147,6 +149,7 @@ def restore_outside_inplace(volume: CostVolume) -> None:
         close_beyond(volume.costs, volume.first, starts, starts + stays.sum(axis=1), volume.costs.dtype.type(volume.outside))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Smoothness:
     """The prior: what it costs that neighbouring pixels differ in level.
@@ -173,6 +176,7 @@ class Smoothness:
         return float(across.sum() + along.sum())
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Energy:
     """What global methods minimize: data costs plus smoothness (Scharstein & Szeliski 2002, equations 3 to 5).
@@ -221,6 +225,7 @@ class Status(enum.IntEnum):
     INVALID = 4
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Domain:
     """Which pixels and disparities take part in matching; None = no limit.
@@ -341,6 +346,7 @@ class Domain:
         return *masks, low, high  # type: ignore[return-value]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Span:
     """The levels that compact volumes hold.
@@ -369,6 +375,7 @@ def _grid(search: Search) -> tuple[int, int, int, int]:
     return search.first, search.stride, search.denominator, search.direction
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Labeling:
     """What an optimizer decided.

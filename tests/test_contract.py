@@ -12,7 +12,7 @@ from networks import write_network
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Bound, CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness
 from stereo_framework.confidence.learned import MEASURES
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -348,6 +348,68 @@ def test_refuses_a_compact_volume_if_it_takes_none(stage, worlds):
         ParameterError, match=rf"^{name}: takes volumes of all levels, this one is compact: 2 of 6 levels of each pixel$"
     ):
         run(stage, world | given)
+
+
+CHANGES = {
+    "narrow": lambda array: np.ascontiguousarray(array[:, :-5]),
+    "wide": lambda array: np.concatenate([array, array], axis=1),
+    "low": lambda array: array[:-3].copy(),
+    "integer": lambda array: np.nan_to_num(array).astype(np.int32),
+}
+"""What may be wrong with an array that somebody hands to a stage directly."""
+
+
+@every_stage
+def test_refuses_data_of_other_sizes_and_types_before_a_kernel_reads_them(stage, worlds):
+    full = Domain(*(np.ones((ROWS, COLUMNS), bool) for _ in range(2)), np.zeros((ROWS, COLUMNS), np.float32))
+    world = worlds["grey uint8"] | {"domain": full, "span": Span(np.zeros((ROWS, COLUMNS), np.int16), 6, closes=False)}
+    world["partial"] = world["volume"]
+    sized = [name for name in stage.data if any(True for _ in arrays(world[name])) and name not in ("scene", "pair", "solve")]
+    changed = 0
+    for name in sized:
+        for how, change in CHANGES.items():
+            # A lone image, map or volume may have any size, and domains check their types themselves.
+            if (len(sized) == 1 and how != "integer") or (name == "domain" and how == "integer"):
+                continue
+            with pytest.raises(StereoFrameworkError, match=rf"^{stage.name}: .* (fits|expected) "):
+                run(stage, world | {name: every_array(world[name], change)})
+            changed += 1
+    assert changed or stage.slot == "scheme"
+
+
+def every_array(value, change):
+    """The same data with every array of rows and columns changed."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: every_array(item, change) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(every_array(item, change) for item in value)
+    if isinstance(value, Smoothness):
+        return dataclasses.replace(value, right=change(value.right), down=change(value.down))
+    if isinstance(value, View | Domain | CostVolume | Energy | Span):
+        return type(value)(**{f.name: every_array(getattr(value, f.name), change) for f in dataclasses.fields(value)})
+    return value
+
+
+@every_stage
+def test_refuses_data_of_another_kind(stage, worlds):
+    world = worlds["grey uint8"]
+    for name in {*stage.data} - {"solve", "scene", "views"}:
+        with pytest.raises(ParameterError, match=rf"^{stage.name}: {name} is 'nothing of the kind'; expected "):
+            run(stage, world | {name: "nothing of the kind"})
+
+
+TAKES_VOLUMES = [p for p in STAGES if {"volume", "raw", "energy"} & set(p.values[0].data)]
+
+
+@pytest.mark.parametrize("stage", TAKES_VOLUMES)
+def test_refuses_volumes_that_do_not_hold_the_levels_of_their_search(stage, worlds):
+    world = worlds["grey uint8"]
+    few = dataclasses.replace(world["volume"], costs=world["volume"].costs[..., :4].copy())
+    energy = Energy(few, world["energy"].smoothness)
+    with pytest.raises(ParameterError, match=rf"^{stage.name}: \w+ has costs of 4 levels, its search 0..5 step 1 has 6$"):
+        run(stage, world | {"volume": few, "raw": few, "energy": energy})
 
 
 @every_stage

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import Bound, StereoFrameworkError
+from stereo_framework import Bound, Search, StereoFrameworkError
 from stereo_framework.aggregation import box
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
@@ -23,15 +23,18 @@ aggregation = functools.partial(stage, "aggregation", source="a test")
 # --- registration -----------------------------------------------------------------------------------------------------
 
 
-def test_a_stage_is_the_function_itself_with_a_record(registry):
+def test_a_stage_is_the_function_with_a_record_and_a_check_in_front(registry):
     def double(volume, raw, *, factor: Positive = 2.0):
         """Double.
 
         More.
         """
 
-    assert aggregation(halo=lambda: 0)(double) is double
-    record = of(double)
+    registered = aggregation(halo=lambda: 0)(double)
+    assert registered.__wrapped__ is double
+    record = of(registered)
+    assert record.function is registered
+    assert of(double) is record
     assert find("aggregation", "double") is record
     assert record in stages()
     assert record in stages("aggregation")
@@ -239,9 +242,12 @@ def test_bound_calls_with_the_data_that_the_stage_names(registry):
     def add(disparity, search, status, *, amount: Positive = 1.0):
         return disparity + amount, search, status
 
-    data = {"disparity": np.zeros(2), "search": "range", "status": "map", "volume": None, "reference": None}
-    disparity, *others = Bound(add, {"amount": 2})(data)
-    assert (disparity.tolist(), others) == ([2, 2], ["range", "map"])
+    disparity, search, status = np.zeros((1, 2), np.float32), Search(0, 3), np.ones((1, 2), np.uint8)
+    data = {"disparity": disparity, "search": search, "status": status, "volume": None, "reference": None}
+    found, *others = Bound(add, {"amount": 2})(data)
+    assert found.tolist() == [[2, 2]]
+    assert others[0] is search
+    assert others[1] is status
 
 
 def test_halo_comes_from_the_parameters(registry):

@@ -1,14 +1,22 @@
 """An aggregation with the support of both views: neighbours count where they resemble the middle in both images."""
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.stage import NonNegative, PositiveInt, stage
+from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
 
 
 @stage("aggregation", source="Zhang, Lu & Lafruit 2009, section III", halo=lambda radius: radius)
-def alike_in_both(volume, reference, match, *, radius: PositiveInt = 2, threshold: NonNegative = 20.0):
+def alike_in_both(
+    volume,
+    reference,
+    match,
+    *,
+    radius: Annotated[PositiveInt, Unit("pixels")] = 2,
+    threshold: Annotated[NonNegative, Unit("grey levels")] = 20.0,
+):
     """Mean cost of the pixels around each that look like it in the reference image and, at the level's disparity, in the match image.
 
     Parameters

@@ -1,12 +1,14 @@
 """How sure each disparity is: by how much the winner undercuts the second best."""
 
+from typing import Annotated
+
 import numpy as np
 
-from stereo_framework.stage import NonNegativeInt, stage
+from stereo_framework.stage import NonNegativeInt, Unit, stage
 
 
 @stage("confidence", source="Hu & Mordohai 2012, section 3", halo=lambda: 0)
-def lead_of_the_winner(disparity, volume, *, apart: NonNegativeInt = 1):
+def lead_of_the_winner(disparity, volume, *, apart: Annotated[NonNegativeInt, Unit("levels")] = 1):
     """Difference between the lowest cost of levels farther away and that of the chosen one.
 
     Parameters

@@ -1,14 +1,16 @@
 """A whole matcher from elsewhere: it takes two images and gives a map, whatever it does in between."""
 
+from typing import Annotated
+
 import cv2
 import numpy as np
 
-from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.stage import PositiveInt, Unit, stage
 from stereo_framework.volume import Status
 
 
 @stage("matcher", source="Kanade & Okutomi 1994, section 2")
-def match_windows(reference, match, search, *, window: PositiveInt = 9):
+def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Unit("pixels")] = 9):
     """Give each pixel the disparity whose window differs least.
 
     Parameters

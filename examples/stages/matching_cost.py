@@ -1,13 +1,15 @@
 """A gradient cost: compares how intensities change along a row, which light and exposure leave alone."""
 
+from typing import Annotated
+
 import numpy as np
 
 from stereo_framework import CostVolume
-from stereo_framework.stage import Positive, stage
+from stereo_framework.stage import Positive, Unit, stage
 
 
 @stage("matching_cost", source="Klaus, Sormann & Karner 2006, section 2.2", halo=lambda: 0)
-def slope_difference(reference, match, search, *, truncation: Positive = 20.0):
+def slope_difference(reference, match, search, *, truncation: Annotated[Positive, Unit("grey levels per pixel")] = 20.0):
     """Absolute difference of horizontal derivatives of the two grey images.
 
     Parameters

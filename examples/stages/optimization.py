@@ -1,16 +1,22 @@
 """Path sums along rows with penalties that depend on the image, as in semi-global matching."""
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from stereo_framework import Labeling
-from stereo_framework.stage import NonNegative, Positive, stage
+from stereo_framework.stage import NonNegative, Positive, Unit, stage
 
 
 @stage("optimization", source="Hirschmueller 2008, section 2.3", halo=lambda: 0)
 def both_ways_along_rows(
-    energy, reference, *, small_change: NonNegative = 5.0, large_change: NonNegative = 40.0, contrast: Positive = 10.0
+    energy,
+    reference,
+    *,
+    small_change: Annotated[NonNegative, Unit("units of the matching cost")] = 5.0,
+    large_change: Annotated[NonNegative, Unit("units of the matching cost")] = 40.0,
+    contrast: Annotated[Positive, Unit("grey levels")] = 10.0,
 ):
     """Sum costs along each row from both sides; changes by more than a level are the cheaper the more the image changes.
 

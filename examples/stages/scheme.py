@@ -1,14 +1,21 @@
 """A scheme: runs the whole method on parts of the pair and puts the maps together."""
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.stage import NonNegativeInt, PositiveInt, stage
+from stereo_framework.stage import NonNegativeInt, PositiveInt, Unit, stage
 
 
 @stage("scheme", source="Hirschmueller 2008, section 2.7")
-def bands_of_rows(solve, pair, *, rows: PositiveInt = 64, overlap: NonNegativeInt = 16):
+def bands_of_rows(
+    solve,
+    pair,
+    *,
+    rows: Annotated[PositiveInt, Unit("pixels")] = 64,
+    overlap: Annotated[NonNegativeInt, Unit("pixels")] = 16,
+):
     """Match bands of rows by themselves, so that methods that see the whole never see more than a band.
 
     Parameters

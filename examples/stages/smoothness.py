@@ -1,13 +1,22 @@
 """A smoothness term whose weights fall with the contrast of the image."""
 
+from typing import Annotated
+
 import numpy as np
 
 from stereo_framework import Smoothness
-from stereo_framework.stage import NonNegative, Positive, stage
+from stereo_framework.stage import NonNegative, Positive, Unit, stage
 
 
 @stage("smoothness", source="Boykov & Jolly 2001, section 2.5")
-def fading(reference, search, *, weight: NonNegative = 20.0, contrast: Positive = 10.0, limit: Positive = 2.0):
+def fading(
+    reference,
+    search,
+    *,
+    weight: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
+    contrast: Annotated[Positive, Unit("grey levels")] = 10.0,
+    limit: Annotated[Positive, Unit("pixels")] = 2.0,
+):
     """Neighbours pay for each pixel of change up to a limit, and the less the more their intensities differ.
 
     Parameters

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.parameters import require
 from stereo_framework.volume import CostVolume
@@ -23,11 +22,6 @@ def diffuse(
     They start from `partial` where it is given, else from C0, the costs of `volume`.
     """
     require(stage, iterations=iterations)
-    if not rate > 0 or beta < 0 or rate * (beta + 4) > 1 + 1e-9:
-        highest = 1 / (beta + 4) if beta >= 0 else 0.25
-        raise ParameterError(
-            f"{stage.__name__}: rate {rate:g} with beta {beta:g} does not converge; legal: 0 < rate <= {highest:g}, beta >= 0"
-        )
     # The factor of the cell itself follows from the rounded rate, so that the three sum to one.
     spread = np.float32(rate)
     keep, pull = np.float32(1 - float(spread) * (beta + 4)), np.float32(float(spread) * beta)
@@ -37,6 +31,13 @@ def diffuse(
         _kernel(costs, original, start, keep, spread, pull, out)
 
     return replace(volume, costs=iterate(step, original if partial is None else partial.costs, iterations))
+
+
+def diverges(rate: float, beta: float = 0.0) -> str | None:
+    """Why steps of this size would not converge, or None."""
+    if rate * (beta + 4) <= 1 + 1e-9:
+        return None
+    return f"rate {rate:g} with beta {beta:g} does not converge; legal: 0 < rate <= {1 / (beta + 4):g}"
 
 
 @kernel

@@ -10,7 +10,6 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.aggregation._guide import check_guides
 from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
 from stereo_framework.artefacts import arms_of, contrast_of
 from stereo_framework.kernels.arms import LONGEST, Arms
@@ -143,7 +142,6 @@ def cross_based(
     [[6.0, 9.0], [6.0, 8.0], [2.0, 1.0], [2.0, 3.0]]
     """
     volume.check_float("cross_based")
-    check_guides(volume, reference=reference, match=match)
     require(
         cross_based,
         length=length,

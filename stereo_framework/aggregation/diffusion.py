@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from stereo_framework.aggregation._diffuse import diffuse
+from stereo_framework.aggregation._diffuse import diffuse, diverges
 from stereo_framework.stage import Positive, PositiveInt, stage
 from stereo_framework.volume import CostVolume
 
 
 @stage(
-    "aggregation", source="Scharstein & Szeliski 2002, section 4.2; Scharstein & Szeliski 1998, section 3", resume="iterations"
+    "aggregation",
+    source="Scharstein & Szeliski 2002, section 4.2; Scharstein & Szeliski 1998, section 3",
+    resume="iterations",
+    together=diverges,
 )
 def diffusion(
     volume: CostVolume, partial: CostVolume | None = None, *, iterations: PositiveInt = 50, rate: Positive = 0.15

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.aggregation._guide import check_guides
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
@@ -83,7 +82,6 @@ def guided_filter(
     array([3.75, 4.  , 2.5 , 5.  , 5.  , 5.  ], dtype=float32)
     """
     volume.check_float("guided_filter")
-    check_guides(volume, reference=reference)
     require(guided_filter, radius=radius, epsilon=epsilon)
     guide, means, inverse = _statistics(reference, radius, float(epsilon))
     # What the sums over a window may have before they are rounded: bits of the products of costs and intensities, of which costs may go

@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.aggregation._guide import check_guides
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
@@ -72,7 +71,6 @@ def minimum_spanning_tree(
     array([3.03, 3.03, 3.03, 4.97, 4.97, 4.97], dtype=float32)
     """
     volume.check_float("minimum_spanning_tree")
-    check_guides(volume, reference=reference)
     require(minimum_spanning_tree, scale=scale)
     tree = _tree(reference)
     weights = np.exp(-tree.differences.astype(np.float64) / scale)

@@ -8,7 +8,6 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.aggregation._guide import check_guides
 from stereo_framework.aggregation._match_arms import in_level_order, origins
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
@@ -96,7 +95,6 @@ def support_weights(
     array([4.24, 3.23, 4.24, 5.  , 5.  , 5.  ], dtype=float32)
     """
     volume.check_float("support_weights")
-    check_guides(volume, reference=reference, match=match)
     require(support_weights, radius=radius, colour_scale=colour_scale, space_scale=space_scale, views=views)
     search, (rows, columns, _) = volume.search, volume.costs.shape
     n = search.denominator

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 from stereo_framework.cli._options import Plugins, Settings
+from stereo_framework.cli.new_stage import NO_SOURCE
 
 
 def check(
@@ -47,6 +50,12 @@ def check(
                 if loaded.scenes
                 else "on scenes named later"
             )
+            used = {bound.stage for run in loaded.runs for _, bound in run.pipeline.stages()}
+            for stage in sorted((s for s in used if s.source.startswith(NO_SOURCE)), key=lambda s: (s.slot, s.name)):
+                print(
+                    f"warning: {stage.slot}.{stage.name}: its source is {stage.source!r}; say where the method is defined",
+                    file=sys.stderr,
+                )
             print(f"{name}: no fault; {len(loaded.runs)} run{'s'[: len(loaded.runs) != 1]} {where}")
     if faults:
         raise ScriptError(faults)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from stereo_framework.errors import DataError, ParameterError, nearest
 
+NO_SOURCE = "TODO"
+"""How the source of a new stage begins until its author says it."""
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -52,10 +54,13 @@ def new_stage(
 
 
 def example(slot: str, name: str | None = None) -> str:
-    """The text of a slot's example, its stage called `name`."""
+    """The text of a slot's example; its stage called `name`, whose source is for its author to say."""
     inside = _PACKAGE / "stage_examples"
     folder = inside if inside.is_dir() else _PACKAGE.parent / "examples" / "stages"
     text = (folder / f"{slot}.py").read_text(encoding="utf-8")
     found = re.search(r"^@stage\(.*\)\ndef (\w+)", text, re.MULTILINE)
     assert found is not None, "every example registers a stage"
-    return text if name is None else re.sub(rf"\b{found[1]}\b", name, text)
+    if name is None:
+        return text
+    own = re.sub(r'(?m)^(@stage\(.*source=)"[^"]*"', rf'\1"{NO_SOURCE}: paper, section"', text)
+    return re.sub(rf"\b{found[1]}\b", name, own)

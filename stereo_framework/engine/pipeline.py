@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
@@ -19,6 +20,7 @@ from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.notebooks import Shown
 from stereo_framework.pair import Pair
+from stereo_framework.parameters import check_kind
 from stereo_framework.progress import Progress, in_notebook
 from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage, find
@@ -240,9 +242,13 @@ class Pipeline(Shown):
         ------
         DataError
             The scene has no search range, its images differ in size or are missing.
+        ParameterError
+            Neither a scene nor a pair.
         StereoFrameworkError
             A stage refuses its input, or the volume would not fit into memory.
         """
+        check_kind("Pipeline", "scene", scene, (Scene, Pair), "a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
+        check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         tree = Tree([self], keep_volume=keep_volume)
         self._check_memory(tree, pair)

@@ -1,6 +1,8 @@
-"""Maps that must have one size."""
+"""Maps and images that must have one size."""
 
 from __future__ import annotations
+
+from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
 
@@ -23,3 +25,17 @@ def check_one_size(what: str, shape: tuple[int, ...], other: str, other_shape: t
     if shape != other_shape:
         a, b = (" x ".join(map(str, size[::-1])) for size in (shape, other_shape))
         raise DataError(f"{what} {a}, {other} {b}; expected one size")
+
+
+def check_sizes(function: str, **arrays: NDArray) -> None:
+    """Refuse arrays of different rows and columns on behalf of a function, whose kernels would read beyond the smaller ones.
+
+    Raises
+    ------
+    DataError
+        One of `arrays` has other rows and columns than the first.
+    """
+    (first, one), *others = arrays.items()
+    for name, array in others:
+        if array.shape[:2] != one.shape[:2]:
+            raise DataError(f"{function}: {name} has shape {array.shape}; {one.shape[:2]} fits the {first}")

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.scene import Disparity, Mask
 
@@ -72,6 +73,7 @@ def sigma_z_error(
     >>> round(sigma_z_error(np.array([[4, 10, 0]], np.float32), truth, truth > 0), 3)
     0.55
     """
+    check_sizes("sigma_z_error", disparity=disparity, truth=truth, mask=mask)
     if missing not in MISSING:
         raise ParameterError(f"missing: {missing!r} is not a way to count missing estimates; {nearest(missing, MISSING)}")
     if not (math.isfinite(scale) and scale > 0):

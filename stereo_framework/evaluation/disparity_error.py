@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.scene import Disparity, Mask
 
@@ -63,6 +64,7 @@ def bad_pixels(
     >>> bad_pixels(np.array([[5, 6, 6.5, np.nan]], np.float32), truth, np.ones((1, 4), bool))
     50.0
     """
+    check_sizes("bad_pixels", disparity=disparity, truth=truth, mask=mask)
     count = int(np.count_nonzero(mask))
     if not count:
         return math.nan
@@ -89,6 +91,7 @@ def rms_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
     -----
     Scharstein & Szeliski 2002, equation 8. Squares are summed in float64.
     """
+    check_sizes("rms_error", disparity=disparity, truth=truth, mask=mask)
     total, count = _squares_kernel(disparity, truth, mask)
     return math.sqrt(total / count) if count else math.nan
 
@@ -103,6 +106,7 @@ def fraction_matched(disparity: Disparity, mask: Mask) -> float:
     mask : ndarray, bool, (rows, columns)
         The region.
     """
+    check_sizes("fraction_matched", disparity=disparity, mask=mask)
     count = int(np.count_nonzero(mask))
     return int(np.count_nonzero(np.isfinite(disparity) & mask)) / count if count else math.nan
 
@@ -227,6 +231,7 @@ def invalid_pixels(disparity: Disparity, mask: Mask) -> float:
 
 def _absolute_errors(disparity: Disparity, truth: Disparity, mask: Mask) -> NDArray[np.float32]:
     """Absolute errors of the estimated pixels of a region, in any order."""
+    check_sizes("errors", disparity=disparity, truth=truth, mask=mask)
     estimated = mask & np.isfinite(disparity)
     return np.abs(disparity[estimated] - truth[estimated])
 

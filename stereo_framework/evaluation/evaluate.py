@@ -24,6 +24,7 @@ from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.evaluation.roc import kept_table, map_errors
 from stereo_framework.evaluation.sparsification import Sparsification
+from stereo_framework.parameters import check_kind
 from stereo_framework.scene import Disparity, Mask, Scene
 
 
@@ -65,7 +66,7 @@ def evaluate(
     DataError
         The map has another size than the scene or does not hold floats; a measure of confidence has another size than the map.
     ParameterError
-        There is no such protocol, or a derived protocol has faults.
+        What is given is no array or no scene, there is no such protocol, or a derived protocol has faults.
 
     Notes
     -----
@@ -81,6 +82,8 @@ def evaluate(
     >>> evaluate(truth + 0.5, scene)["rms_error_all"]
     0.5
     """
+    check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
+    check_kind("evaluate", "scene", scene, Scene, "a Scene, such as load_scene(NAME) gives")
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     prepared, given = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)

@@ -15,8 +15,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.rendering import render
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.notebooks import brief
 from stereo_framework.scene import Disparity, Image, Mask, Scene
 
 EMPTY = (255, 192, 255)
@@ -26,6 +28,7 @@ _PLACES = {"near": (-0.5, -1.0), "middle": (0.5,), "match": (1.0,), "far": (1.5,
 """Shifts, in the direction of the match frame, of the frames that statistics are named after."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Prediction:
     """A predicted image.
@@ -100,6 +103,7 @@ def inverse_prediction(frame: Image, disparity: Disparity, shift: float, *, gap:
     -----
     Scharstein & Szeliski 2002, section 5.1 and Figure 6. Intensities are interpolated by cubics (a = -1), and linearly where a neighbour is missing.
     """
+    check_sizes("inverse_prediction", disparity=disparity, frame=frame)
     moved = np.float32(shift) * disparity
     arrived = render(moved, disparity, shift, gap=gap)
     layers = np.ascontiguousarray(frame, np.float32).reshape(*disparity.shape, -1)
@@ -131,6 +135,7 @@ def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: f
     -----
     Scharstein & Szeliski 2002, section 5.1, with the partial shuffle of Szeliski 1999.
     """
+    check_sizes("prediction_error", prediction=prediction.image, image=image)
     shape = (*prediction.visible.shape, -1)
     real, drawn = image.reshape(shape), prediction.image.reshape(shape)
     if partial_shuffle > 0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.rounding import round_half_away
 from stereo_framework.kernels.threads import over_rows
@@ -46,6 +47,7 @@ def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 
     disparity, while the values stay with their own pixels. A line whose ends have changed their order is not drawn. A splat goes to
     ``x - round(shift * disparity)``, where halves are rounded away from zero.
     """
+    check_sizes("render", disparity=disparity, values=values)
     rows, columns = disparity.shape
     layers = np.ascontiguousarray(values, np.float32).reshape(rows, columns, -1)
     depth = np.ascontiguousarray(disparity, np.float32).view()

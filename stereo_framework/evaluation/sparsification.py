@@ -12,9 +12,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.notebooks import brief
+
 Floats = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Sparsification:
     """The error rate of the surest pixels of a map, as a function of their share of all pixels.

@@ -132,7 +132,12 @@ def _high(pair: int) -> np.float32:
 def _block_cost(
     other: NDArray[np.uint64], window: Window, first: int, place: np.float32, step: np.float32, drop: np.float32, last: np.float32, by: Costs
 ) -> np.float32:  # fmt: skip
-    """The cost of a block of a window, whose centre lies at `place` in the other view's rows, a column further `step` and a row further `drop` further."""
+    """The cost of a block of a window, whose centre lies at `place` in the other view's rows, a column further `step` and a row further `drop` further.
+
+    Seeded kernels do without fastmath, since their draws would then hang on how a compiler rounds. This one draws nothing, and it alone is compiled so: without
+    it a compiler adds the terms one after the other, and PatchMatch takes 1.7 times as long. A block is added in the same order wherever it is, so that
+    a seed gives the same map on any number of threads; on another kind of processor sums may be rounded otherwise.
+    """
     stop = first + _BLOCK
     across, down, begin = window.across[first:stop], window.down[first:stop], window.begin[first:stop]
     weights, values = window.weights[first:stop], window.values[:, first:stop]

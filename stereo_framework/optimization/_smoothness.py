@@ -10,27 +10,16 @@ from stereo_framework.volume import Energy, Smoothness
 
 
 def required_smoothness(energy: Energy, stage: str) -> Smoothness:
-    """The energy's smoothness term.
+    """The smoothness term of an energy that has one.
 
     Raises
     ------
     ParameterError
-        There is none, it does not fit the volume, or it holds what is negative or not finite.
+        It holds what is negative or not finite.
     """
     smoothness = energy.smoothness
-    if smoothness is None:
-        raise ParameterError(
-            f"{stage}: the energy has no smoothness term, so every pixel would stand alone; "
-            "give one (smoothness: potts, linear or truncated_linear) or use winner_take_all"
-        )
-    rows, columns, levels = energy.volume.costs.shape
-    for name, array, shape in (
-        ("right", smoothness.right, (rows, columns)),
-        ("down", smoothness.down, (rows, columns)),
-        ("rho", smoothness.rho, (levels,)),
-    ):
-        if array.shape != shape:
-            raise ParameterError(f"{stage}: smoothness.{name} has shape {array.shape}; {shape} fits the volume")
+    assert smoothness is not None, "the stage asks for none, or declares that it needs it"
+    for name, array in vars(smoothness).items():
         if not (np.isfinite(array).all() and array.min() >= 0):
             raise ParameterError(f"{stage}: smoothness.{name} holds {array.min():g}; all must be finite and >= 0")
     if smoothness.rho[0] != 0:

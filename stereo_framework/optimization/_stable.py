@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, window_variance
@@ -29,15 +28,10 @@ class Rules:
     two_sided: bool
 
 
-def check(stage: Callable[..., Labeling], volume: CostVolume, reference: Image, match: Image, rules: Rules) -> None:
+def check(stage: Callable[..., Labeling], volume: CostVolume, rules: Rules) -> None:
     """Refuse what cannot be matched by one of the stages."""
     require(stage, alpha=rules.alpha, beta=rules.beta, size=rules.size)
-    name = stage.__name__
-    check_whole_steps(name, volume.search)
-    size = volume.costs.shape[:2]
-    for which, image in (("reference", reference), ("match", match)):
-        if image.shape[:2] != size:
-            raise DataError(f"{name}: the {which} image is {image.shape[:2]}, the volume {size}; they must be of one size")
+    check_whole_steps(stage.__name__, volume.search)
 
 
 def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rules) -> Labels:

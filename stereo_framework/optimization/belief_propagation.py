@@ -18,7 +18,12 @@ from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume, Energy, Labeling
 
 
-@stage("optimization", source="Tappen & Freeman 2003, section 3; Felzenszwalb & Huttenlocher 2006, sections 2 and 3", volumes=5)
+@stage(
+    "optimization",
+    source="Tappen & Freeman 2003, section 3; Felzenszwalb & Huttenlocher 2006, sections 2 and 3",
+    volumes=5,
+    needs_smoothness=True,
+)
 def belief_propagation(
     energy: Energy,
     *,

@@ -21,7 +21,11 @@ from stereo_framework.stage import NonNegativeInt, PositiveInt, stage
 from stereo_framework.volume import Energy, Labeling
 
 
-@stage("optimization", source="Boykov, Veksler & Zabih 2001, sections 3 and 4; Scharstein & Szeliski 2002, section 4.3")
+@stage(
+    "optimization",
+    source="Boykov, Veksler & Zabih 2001, sections 3 and 4; Scharstein & Szeliski 2002, section 4.3",
+    needs_smoothness=True,
+)
 def graph_cut(
     energy: Energy,
     *,

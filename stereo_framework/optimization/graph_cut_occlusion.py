@@ -91,15 +91,12 @@ def graph_cut_occlusion(
     require(graph_cut_occlusion, weight=weight, occlusion_cost=occlusion_cost, order=order, seed=seed)
     require(graph_cut_occlusion, gradient_threshold=gradient_threshold, gradient_penalty=gradient_penalty)
     threshold = gradient_threshold or 0.0
-    costs, search = energy.volume.costs, energy.volume.search
+    search = energy.volume.search
     if search.denominator > 1:
         raise ParameterError(
             f"graph_cut_occlusion: with a step of 1/{search.denominator} pixel no match has a pixel of the match image to itself; "
             "use a step of 1 and refine the disparities afterwards"
         )
-    for name, image in (("reference", reference), ("match", match)):
-        if image.shape[:2] != costs.shape[:2]:
-            raise ParameterError(f"graph_cut_occlusion: {name} has shape {image.shape}; {costs.shape[:2]} fits the volume")
     start = working_time()
     moves = OcclusionMoves(energy.volume, reference, match, weight, threshold, gradient_penalty, occlusion_cost)
     draw = np.random.PCG64(seed)

@@ -16,7 +16,7 @@ HIGHEST = np.int32(0x7FFFFFFF)
 """Above the bits of every cost."""
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0)
+@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, needs_smoothness=True)
 def scanline_optimization(energy: Energy) -> Labeling:
     """Labels that minimize, row by row, data costs plus the smoothness term along the row.
 

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework.errors import ParameterError
 from stereo_framework.optimization._semi_global_compact import compact_path_sums
 from stereo_framework.optimization._semi_global_paths import CLOSED, largest_open, path_sums
 from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
@@ -17,7 +16,14 @@ from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import Costs, Energy, Labeling
 
 
-@stage("optimization", source="Hirschmueller 2008, section 2.2; Mei et al. 2011", volumes=1, integer=True, compact=True)
+@stage(
+    "optimization",
+    source="Hirschmueller 2008, section 2.2; Mei et al. 2011",
+    volumes=1,
+    integer=True,
+    compact=True,
+    together=lambda p1, p2: f"p2 is {p2:g}, below p1, {p1:g}" if p2 < p1 else None,
+)
 def semi_global(
     energy: Energy,
     reference: Image,
@@ -61,7 +67,7 @@ def semi_global(
     Raises
     ------
     ParameterError
-        A parameter out of its range, `p2` below `p1`, or images of another size than the volume.
+        A parameter out of its range, or `p2` below `p1`.
 
     Notes
     -----
@@ -94,13 +100,8 @@ def semi_global(
     ([[0, 0, 0]], [20, 20])
     """
     require(semi_global, paths=paths, p1=p1, p2=p2, penalties=penalties, edge_threshold=edge_threshold)
-    if p2 < p1:
-        raise ParameterError(f"semi_global.p2: {p2:g} is below p1, {p1:g}")
     volume, steps = energy.volume, paths // 2
     shape = volume.costs.shape[:2]
-    for name, image in (("reference", reference), ("match", match)):
-        if image.shape[:2] != shape:
-            raise ParameterError(f"semi_global: {name} has shape {image.shape}; {shape} fits the volume")
     if penalties == "constant":
         found = constant(shape, steps, p1, p2)
     elif penalties == "gradient":

@@ -26,7 +26,7 @@ BATCH = 128
 """Most pixels whose labels are drawn together."""
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3; Geman & Geman 1984")
+@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3; Geman & Geman 1984", needs_smoothness=True)
 def simulated_annealing(
     energy: Energy,
     *,

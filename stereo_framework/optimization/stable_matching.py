@@ -82,6 +82,6 @@ def stable_matching(
     """
     energy.volume.check_float("stable_matching")
     rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume
-    check(stable_matching, volume, reference, match, rules)
+    check(stable_matching, volume, rules)
     labels = stable_labels(volume, reference, match, rules)
     return Labeling(labels, volume.chosen(labels))

@@ -74,7 +74,7 @@ def stratified_matching(
     if not -1 <= threshold <= 1:
         raise ParameterError(f"stratified_matching.threshold: {threshold!r} is not a number from -1 to 1")
     rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume
-    check(stratified_matching, volume, reference, match, rules)
+    check(stratified_matching, volume, rules)
     labels = stable_labels(_within_components(volume, reference, match, threshold, size), reference, match, rules)
     return Labeling(labels, volume.chosen(labels))
 

@@ -11,7 +11,6 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
 from stereo_framework.refinement._local_planes import solve
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image, Mask, Search
 from stereo_framework.stage import NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status
@@ -84,7 +83,6 @@ def border_fill(
     [[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0, 5.0]]
     """
     require(border_fill, radius=radius, gate=gate, steepest=steepest)
-    check_size("border_fill", disparity, reference=reference, status=status)
     # From here on the border is always on the left.
     inwards = np.s_[:, :: search.direction]
     given = np.ascontiguousarray(disparity[inwards])

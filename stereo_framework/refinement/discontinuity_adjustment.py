@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import NonNegative, Unit, stage
 from stereo_framework.volume import CostVolume
@@ -63,7 +62,6 @@ def discontinuity_adjustment(
     """
     require(discontinuity_adjustment, difference=difference)
     volume.check_whole("discontinuity_adjustment")
-    check_size("discontinuity_adjustment", disparity, volume=volume.costs)
     adjusted = disparity.copy()
     minimum, step = float(volume.search.minimum), float(volume.search.step)
     limit = np.float32(difference)

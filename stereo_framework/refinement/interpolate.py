@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image, Mask
 from stereo_framework.stage import stage
 from stereo_framework.volume import Status
@@ -77,7 +76,6 @@ def interpolate(
     (array([[2., 5., 5.]], dtype=float32), array([[0, 3, 0]], dtype=uint8))
     """
     require(interpolate, rule=rule)
-    check_size("interpolate", disparity, reference=reference, status=status)
     filled, told = disparity.copy(), status.copy()
     occluded = np.isnan(disparity) & (status == Status.OCCLUDED)
     if rule == "hirschmueller":

@@ -14,7 +14,6 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
 from stereo_framework.refinement._local_planes import Planes, local_planes
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image, Mask, Search
 from stereo_framework.stage import NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.view import View, one_of
@@ -148,7 +147,6 @@ def plane_choice(
         chosen_first = one_of("plane_choice.first", alternatives, first)
         disparity, status = chosen_first.disparity, np.where(status == Status.INVALID, status, chosen_first.status)
     raw.check_whole("plane_choice")
-    check_size("plane_choice", disparity, reference=reference, match=match, status=status, raw=raw.costs, second=other.disparity)
     unsure = np.isnan(disparity) | (status != Status.MATCHED)
     ours = _planes(np.where(unsure, other.disparity, disparity), reference, colour_scale)
     theirs = _planes(other.disparity, reference, colour_scale)

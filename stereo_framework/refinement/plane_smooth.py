@@ -6,7 +6,6 @@ from typing import Annotated
 
 from stereo_framework.parameters import require
 from stereo_framework.refinement._local_planes import local_planes
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image
 from stereo_framework.stage import Positive, PositiveInt, Unit, stage
 
@@ -73,5 +72,4 @@ def plane_smooth(
     [[2.0, 2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
     require(plane_smooth, radius=radius, far_radius=far_radius, gate=gate, colour_scale=colour_scale, ridge=ridge)
-    check_size("plane_smooth", disparity, reference=reference)
     return local_planes(disparity, reference, (radius, far_radius), gate, colour_scale, ridge).value

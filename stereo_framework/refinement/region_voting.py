@@ -13,7 +13,6 @@ from stereo_framework.kernels.arms import LONGEST, Arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image, Search
 from stereo_framework.stage import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status
@@ -88,7 +87,6 @@ def region_voting(
     """
     require(region_voting, minimum_count=minimum_count, minimum_share=minimum_share, iterations=iterations)
     require(region_voting, length=length, threshold=threshold, far=far, far_threshold=far_threshold)
-    check_size("region_voting", disparity, reference=reference, status=status)
     arms = arms_of(reference, length, float(threshold), far, float(far_threshold))
     minimum, step = float(search.minimum), float(search.step)
     levels = np.rint((disparity - minimum) / step)

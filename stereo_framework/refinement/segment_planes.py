@@ -12,7 +12,6 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image, Search
 from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status
@@ -102,7 +101,6 @@ def segment_planes(
     """
     require(segment_planes, sigma=sigma, scale=scale, minimum_size=minimum_size, tolerance=tolerance)
     require(segment_planes, minimum_count=minimum_count, minimum_share=minimum_share, trials=trials, seed=seed)
-    check_size("segment_planes", disparity, reference=reference, status=status)
     filled, told = disparity.copy(), status.copy()
     known = ~np.isnan(disparity)
     wanted = ~known & (status != Status.INVALID)

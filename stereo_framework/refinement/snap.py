@@ -8,7 +8,6 @@ import numpy as np
 
 from stereo_framework.parameters import require
 from stereo_framework.refinement._local_planes import local_planes
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image
 from stereo_framework.stage import Positive, Unit, stage
 
@@ -60,7 +59,6 @@ def snap(
     [[2.0, 2.0, 2.0, 7.25, 7.25, 7.25]]
     """
     require(snap, distance=distance, slope=slope)
-    check_size("snap", disparity, reference=reference)
     planes = local_planes(disparity, reference, _RADII, _GATE, _COLOUR_SCALE, _RIDGE)
     whole = np.rint(disparity)
     level = np.hypot(planes.right, planes.down) < slope

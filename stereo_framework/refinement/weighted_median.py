@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
-from stereo_framework.refinement._sizes import check_size
 from stereo_framework.scene import Disparity, Image, Mask
 from stereo_framework.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status
@@ -87,7 +86,6 @@ def weighted_median(
     [[2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
     require(weighted_median, radius=radius, sigma_colour=sigma_colour, sigma_space=sigma_space, where=where)
-    check_size("weighted_median", disparity, reference=reference, status=status)
     filtered = disparity.copy()
     known = ~np.isnan(disparity)
     chosen = known if where == "everywhere" else known & (status != Status.MATCHED)

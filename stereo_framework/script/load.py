@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import protocols
 from stereo_framework.script.document import Document
@@ -15,10 +16,11 @@ from stereo_framework.script.include import Reader, Source, build
 from stereo_framework.script.library import RESOLVED, find_script
 from stereo_framework.script.methods import Method, assign, check, count_runs, methods
 from stereo_framework.script.overrides import apply
-from stereo_framework.script.places import Faults, Node, Place
+from stereo_framework.script.places import Faults, Node, Place, join
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
 from stereo_framework.script.runs import Common, Run, Settings
+from stereo_framework.stage import NO_SMOOTHNESS
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +128,7 @@ def load(
     )
     settings = tuple(Settings(method, common) for method in found)
     runs = () if tuning else tuple(itertools.chain.from_iterable(settings))
-    _check_files(runs, found, faults)
+    _check_pipelines(runs, found, faults)
     faults.raise_if_any()
     return Script(name, path, chosen, runs, settings, root.report, files, resolved(name, chosen, root, found, common))
 
@@ -180,15 +182,34 @@ def _checked(
     return name, root, found
 
 
-def _check_files(runs: Sequence[Run], found: Sequence[Method], faults: Faults) -> None:
-    """Report programs, models and maps from outside that are missing. Nothing of them is run."""
+def _check_pipelines(runs: Sequence[Run], found: Sequence[Method], faults: Faults) -> None:
+    """Report what only whole settings show: programs, models and maps from outside that are missing, of which nothing is run, and what
+    cannot stand together. Of each stage of a method one message is enough.
+    """
     places = {method.name: method.place for method in found}
+    told = set()
     # Runs share pipelines, and comparing those by value would take long.
     for method, pipeline in {(run.method, id(run.pipeline)): (run.method, run.pipeline) for run in runs}.values():
         try:
             pipeline.files()
         except ParameterError as error:
             faults.add(places[method], str(error))
+        for address, wrong in _apart(pipeline):
+            if (method, address) not in told:
+                told.add((method, address))
+                place = places[method]
+                faults.add(replace(place, path=join(place.path, address)), wrong)
+
+
+def _apart(pipeline: Pipeline, home: str = "") -> Iterator[tuple[str, str]]:
+    """(address, message) of what cannot stand together in a method and its alternatives."""
+    for address, bound in pipeline.own_stages():
+        if wrong := bound.stage.misfit(bound.parameters):
+            yield home + address, f"{bound.stage.name}: {wrong}"
+        if bound.stage.needs_smoothness and pipeline.smoothness is None:
+            yield home + address, f"{bound.stage.name}: {NO_SMOOTHNESS}"
+    for name, other in pipeline.alternatives:
+        yield from _apart(other, f"{home}alternatives.{name}.")
 
 
 def _anywhere(node: Node, folder: Path | None) -> str:

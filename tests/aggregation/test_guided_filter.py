@@ -124,7 +124,7 @@ def test_illegal_parameters(parameters, message):
 
 def test_an_image_that_does_not_fit_is_refused():
     volume = CostVolume(np.zeros((2, 3, 2), np.float32), Search(0, 1), 1.0)
-    with pytest.raises(DataError, match=r"reference image: shape \(3, 3\); \(2, 3\) or \(2, 3, 3\) fits"):
+    with pytest.raises(DataError, match=r"reference has shape \(3, 3\); \(2, 3\) fits the volume"):
         guided_filter(volume, np.zeros((3, 3), np.uint8))
 
 

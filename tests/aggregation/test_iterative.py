@@ -77,7 +77,7 @@ def test_bayesian_prior_with_equal_levels_changes_no_ranking():
         (lambda v: binomial(v, iterations=0), "binomial.iterations: 0"),
         (lambda v: diffusion(v, rate=0.3), "rate 0.3 with beta 0 does not converge; legal: 0 < rate <= 0.25"),
         (lambda v: membrane_diffusion(v, rate=0.2, beta=2.0), "rate 0.2 with beta 2 does not converge"),
-        (lambda v: membrane_diffusion(v, beta=-1.0), "beta >= 0"),
+        (lambda v: membrane_diffusion(v, beta=-1.0), "membrane_diffusion.beta: -1.0 is not a number >= 0"),
         (lambda v: bayesian_diffusion(v, iterations=0), "bayesian_diffusion.iterations: 0"),
         (lambda v: bayesian_diffusion(v, epsilon=2.0), "bayesian_diffusion.epsilon: 2.0 is not a number >= 0 and <= 1"),
     ],

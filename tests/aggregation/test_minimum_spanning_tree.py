@@ -81,7 +81,7 @@ def test_illegal_parameters_and_images_are_refused():
     volume, image = CostVolume(np.zeros((2, 3, 2), np.float32), Search(0, 1), 1.0), np.zeros((2, 3), np.uint8)
     with pytest.raises(ParameterError, match=r"minimum_spanning_tree.scale: 0 is not a number > 0"):
         minimum_spanning_tree(volume, image, scale=0)
-    with pytest.raises(DataError, match=r"reference image: shape \(3, 3\)"):
+    with pytest.raises(DataError, match=r"reference has shape \(3, 3\)"):
         minimum_spanning_tree(volume, np.zeros((3, 3), np.uint8))
 
 

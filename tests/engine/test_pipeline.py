@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pipeline_parts import in_slabs, local, make_scene, not_local, ramp, textured
 
-from stereo_framework import Bound, Pipeline, Search, StereoFrameworkError
+from stereo_framework import Bound, Energy, Pipeline, Search, StereoFrameworkError
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.engine import pipeline
 from stereo_framework.errors import DataError, ParameterError
@@ -15,6 +15,7 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
 from stereo_framework.stage import stage
+from stereo_framework.volume import restore_outside
 
 
 def test_no_warning_where_all_is_well():
@@ -83,6 +84,19 @@ def test_stages_in_a_wrong_slot_are_refused(arguments, message):
         Pipeline(**{"matching_cost": absolute_difference, "optimization": winner_take_all, **arguments})
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("synthetic/planes",), r"^Pipeline: scene is 'synthetic/planes'; expected a Scene or a Pair, such as Pair\(left,"),
+        ((np.zeros((2, 3)), np.zeros((2, 3))), r"^Pipeline: scene is an array of float64 \(2, 3\); expected a Scene or a Pair"),
+        ((textured(), (0, 3)), r"^Pipeline: search is \(0, 3\); expected a Search, such as Search\(0, 63\)$"),
+    ],
+)
+def test_what_is_no_scene_or_search_is_told(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        Pipeline(absolute_difference, winner_take_all)(*arguments)
+
+
 def test_pipelines_print_compare_and_list_their_stages():
     method = Pipeline(
         absolute_difference, winner_take_all, aggregation=[box, min_filter, Bound(box, {"size": 3})], refinement=parabola
@@ -101,6 +115,14 @@ def test_pipelines_print_compare_and_list_their_stages():
     )
     assert method == dataclasses.replace(method)
     assert len({method, dataclasses.replace(method), dataclasses.replace(method, refinement=())}) == 2
+
+
+def test_stages_called_one_after_the_other_give_what_a_pipeline_gives():
+    scene = textured()
+    volume = restore_outside(box(absolute_difference(scene.reference, scene.match, scene.search), size=3))
+    disparity = parabola(scene.search.disparities[winner_take_all(Energy(volume)).labels], volume)
+    method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[parabola])
+    np.testing.assert_array_equal(disparity, method(scene).disparity)
 
 
 def test_seconds_are_kept_by_address():

@@ -132,6 +132,13 @@ def test_maps_that_do_not_fit(scene, disparity, message):
         evaluate(disparity, scene)
 
 
+def test_what_is_no_map_or_scene_is_told(scene):
+    with pytest.raises(ParameterError, match=r"^evaluate: disparity is 'map.pfm'; expected an array, float32 \(rows, columns\);"):
+        evaluate("map.pfm", scene)
+    with pytest.raises(ParameterError, match=r"^evaluate: scene is 'synthetic/slanted'; expected a Scene, such as"):
+        evaluate(np.zeros((2, 3), np.float32), "synthetic/slanted")
+
+
 def test_an_unknown_protocol(scene):
     with pytest.raises(ParameterError, match=r"no protocol 'taxonomy2020'; .*did you mean 'taxonomy2002'"):
         evaluate(scene.truth, scene, "taxonomy2020")

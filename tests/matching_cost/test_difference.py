@@ -150,7 +150,7 @@ def test_intervals_of_colour_channels_are_independent():
     [
         (np.zeros((2, 3)), np.zeros((2, 3)), "reference image: float64 intensities; expected uint8 or float32"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.int32), "match image: int32"),
-        (np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), r"\(2, 3\) uint8 and match image \(2, 4\) uint8 differ"),
+        (np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), r"match has shape \(2, 4\); \(2, 3\) fits"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.float32), "differ"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 3, 3), np.uint8), "differ"),
         (np.zeros(3, np.uint8), np.zeros(3, np.uint8), r"shape \(3,\); expected \(rows, columns\)"),

@@ -287,7 +287,7 @@ def test_faults_are_told(cost, parameters, error, message):
 
 @every_cost
 def test_images_that_differ_are_refused(cost):
-    with pytest.raises(DataError, match=r"match image \(2, 4\) uint8 differ"):
+    with pytest.raises(DataError, match=r"match has shape \(2, 4\); \(2, 3\) fits the reference image"):
         cost(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), Search(0, 1))
 
 

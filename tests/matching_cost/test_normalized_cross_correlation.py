@@ -109,7 +109,7 @@ def test_finds_the_disparities_of_a_slanted_scene():
 @pytest.mark.parametrize(
     ("match", "size", "error", "message"),
     [
-        (np.zeros((2, 4), np.uint8), 5, DataError, r"match image \(2, 4\) uint8 differ"),
+        (np.zeros((2, 4), np.uint8), 5, DataError, r"match has shape \(2, 4\); \(2, 3\) fits the reference image"),
         (np.zeros((2, 3)), 5, DataError, "match image: float64"),
         (np.zeros((2, 3), np.uint8), 1, ParameterError, r"normalized_cross_correlation.size: 1"),
     ],

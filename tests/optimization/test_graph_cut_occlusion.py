@@ -7,7 +7,7 @@ from kernel_inputs import filled, in_threads
 from scipy.optimize import linear_sum_assignment
 
 from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.regions import occluded
 from stereo_framework.matching_cost import absolute_difference
@@ -250,7 +250,7 @@ def test_refuses_fractions_of_a_pixel():
 
 def test_refuses_images_of_another_size():
     volume, reference, match, _ = made_problem(1)
-    with pytest.raises(ParameterError, match=r"^graph_cut_occlusion: match has shape \(12, 29\); \(12, 30\) fits the volume"):
+    with pytest.raises(DataError, match=r"^graph_cut_occlusion: match has shape \(12, 29\); \(12, 30\) fits the volume"):
         graph_cut_occlusion(Energy(volume), reference, match[:, 1:])
 
 

@@ -13,7 +13,7 @@ from numba import config
 
 from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
 from stereo_framework.datasets import random_planes
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.scene import Scene
@@ -163,7 +163,7 @@ def test_smoothness_is_not_used():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"p1": 8, "p2": 5}, r"^semi_global.p2: 5 is below p1, 8$"),
+        ({"p1": 8, "p2": 5}, r"^semi_global: p2 is 5, below p1, 8$"),
         ({"paths": 5}, r"^semi_global.paths: 5 is not one of 4, 8$"),
         ({"p1": -1}, r"^semi_global.p1: -1 is not a number >= 0$"),
         ({"penalties": "edge"}, r"^semi_global.penalties: 'edge' is not one of .*did you mean 'edges'\?$"),
@@ -175,7 +175,7 @@ def test_wrong_parameters(parameters, message):
 
 
 def test_images_of_another_size():
-    with pytest.raises(ParameterError, match=r"^semi_global: match has shape \(2, 4\); \(2, 3\) fits the volume$"):
+    with pytest.raises(DataError, match=r"^semi_global: match has shape \(2, 4\); \(2, 3\) fits the volume$"):
         solve(np.zeros((2, 3, 2), np.uint8), images=(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8)))
 
 

@@ -178,7 +178,7 @@ def test_larger_margins_give_sparser_maps_and_fewer_errors(scene, data):
         ({"beta": float("nan")}, ParameterError, "stable_matching.beta: nan"),
         ({"size": 1}, ParameterError, "stable_matching.size: 1"),
         ({"step": 1 / 2}, ParameterError, "stable_matching: search.step is 1/2 pixel; .* whole steps alone"),
-        ({"columns": 5}, DataError, r"stable_matching: the match image is \(2, 5\), the volume \(2, 4\)"),
+        ({"columns": 5}, DataError, r"stable_matching: match has shape \(2, 5\); \(2, 4\) fits the volume"),
     ],
 )
 def test_faults_are_told(parameters, error, message):

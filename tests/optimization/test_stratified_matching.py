@@ -65,7 +65,7 @@ def test_errs_less_at_edges(name):
     [
         ({"threshold": 1.5}, ParameterError, "stratified_matching.threshold: 1.5 is not a number from -1 to 1"),
         ({"alpha": -1}, ParameterError, "stratified_matching.alpha: -1"),
-        ({"rows": 3}, DataError, r"stratified_matching: the match image is \(3, 4\), the volume \(2, 4\)"),
+        ({"rows": 3}, DataError, r"stratified_matching: match has shape \(3, 4\); \(2, 4\) fits the volume"),
     ],
 )
 def test_faults_are_told(parameters, error, message):

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation.hci.subsets import Subsets
+from stereo_framework.notebooks import brief
 from stereo_framework.scene import Mask
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Score:
     """The result of one metric.

@@ -16,11 +16,13 @@ from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.evaluation.hci.planes import find_planes
 from stereo_framework.evaluation.hci.structures import find_structures
 from stereo_framework.io import PathLike, read_bytes
+from stereo_framework.notebooks import brief
 from stereo_framework.scene import Disparity, Mask, inside_border
 
 _KINDS = {"Mask": (np.bool_, "bool"), "Disparity": (np.float32, "float32"), "NDArray[np.int32]": (np.int32, "int32")}
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Subsets:
     """The pixels on which each metric is measured. All arrays are read-only; all but the planes' coefficients are ``(rows, columns)``.
