@@ -1,14 +1,16 @@
 """Time and memory on towns of growing size: ``python benchmarks/large.py [METHOD ...] [--sizes 1400x1100x192 ...] [--memory 4] [--threads 2]``.
 
-Ours are ``ssd``, ``sgm`` and, as ``"sgm, width 32"``, its pyramid of that width, beside cv2.StereoSGBM with 5 and with 8 paths, and ``copy``, which writes and copies one float32 volume: what no method with
-a volume can be faster than. All run on the grey pair, once, in a process of their own; compiling does not count. Memory is what the process holds at most beyond
-what it held before. A method of ours that would take more than ``--memory`` GiB is run in the fewest tiles that fit. It needs Linux with glibc.
+Ours are ``ssd``, ``sgm`` and ``"sgm, pyramid"``, from coarse to fine, beside cv2.StereoSGBM with 5 and with 8 paths, Pandora's chain if PANDORA names its program (see
+pandora_sgm.py), and ``copy``, which writes and copies one float32 volume: what no method with a volume can be faster than. All run on the grey pair, once, in a process of their own; compiling does not count. Memory is what the process holds at most beyond
+what it held before; Pandora's is that of its own process, which gets 20 GiB of addresses. A method of ours that would take more than ``--memory`` GiB is run in the fewest tiles that fit. It needs Linux with glibc.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,18 +19,19 @@ from pathlib import Path
 import cv2
 import numpy as np
 from methods import held
+from pandora_sgm import pandora_sgm
 from rich.console import Console
 from rich.table import Table
 
-from stereo_framework import Bound, Pipeline, load_scene, threads
+from stereo_framework import Bound, Pipeline, StereoFrameworkError, load_scene, threads
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.tree import Tree
 from stereo_framework.pair import Pair
 from stereo_framework.scheme import pyramid, tiles
 
 SIZES = ("450x375x64", "1400x1100x192", "2900x1900x280", "6000x4000x256")
-METHODS = ("ssd", "sgm", "sgm, width 32", "sgbm, 5 paths", "sgbm, 8 paths", "copy")
-SMALL = "80x60x32"
+METHODS = ("ssd", "sgm", "sgm, pyramid", "sgbm, 5 paths", "sgbm, 8 paths", "pandora", "copy")
+SMALL = "200x160x64"
 SECONDS = 3600
 
 
@@ -50,10 +53,12 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
         mode = cv2.STEREO_SGBM_MODE_SGBM if "5" in name else cv2.STEREO_SGBM_MODE_HH
         matcher = cv2.StereoSGBM_create(0, -(-levels // 16) * 16, 3, 72, 288, mode=mode)
         return lambda: matcher.compute(pair.reference, pair.match).astype(np.float32) / 16, 1
-    script, _, width = name.partition(", width ")
+    if name == "pandora":
+        return lambda: pandora_sgm(pair.reference, pair.match, pair.search), 1
+    script, _, coarse_to_fine = name.partition(", ")
     method = Pipeline.from_script(script)
-    if width:
-        method = replace(method, scheme=[Bound(pyramid, {"width": int(width)})])
+    if coarse_to_fine:
+        method = replace(method, scheme=[pyramid])
     method, count = tiled(method, pair, most)
     return lambda: method(pair).disparity, count
 
@@ -67,6 +72,8 @@ def _copied(pair: Pair) -> None:
 def measure(name: str, size: str, most: float, count: int) -> tuple[float, int, float, int]:
     """Seconds, bytes, bad pixels among the visible ones in percent (NaN of a copy), and tiles in a row."""
     cv2.setNumThreads(count)
+    if name == "pandora":
+        resource.setrlimit(resource.RLIMIT_AS, (20 * 2**30, 20 * 2**30))
     with threads(count):
         work(name, _grey(SMALL)[0], most)[0]()
         pair, truth, visible = _grey(size)
@@ -75,6 +82,8 @@ def measure(name: str, size: str, most: float, count: int) -> tuple[float, int, 
         before, start = held("VmRSS"), time.perf_counter()
         found = run()
         seconds, taken = time.perf_counter() - start, held("VmHWM") - before
+        if name == "pandora":
+            taken = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     bad = np.nan if found is None else 100 * (~(np.abs(found - truth) <= 1))[visible].mean()
     return seconds, taken, float(bad), parts
 
@@ -96,12 +105,12 @@ def main() -> None:
     arguments = parser.parse_args()
     table = Table("size", "method", "tiles", "seconds", "memory, GiB", "bad, %")
     for size in arguments.sizes:
-        for name in arguments.methods or METHODS:
+        for name in arguments.methods or [name for name in METHODS if name != "pandora" or "PANDORA" in os.environ]:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 asked = pool.apply_async(measure, (name, size, arguments.memory * 2**30, arguments.threads))
                 try:
                     seconds, taken, bad, parts = asked.get(SECONDS)
-                except (MemoryError, cv2.error, multiprocessing.TimeoutError) as error:
+                except (MemoryError, StereoFrameworkError, cv2.error, multiprocessing.TimeoutError) as error:
                     row = [size, name, "", "", "", f"{type(error).__name__}"]
                 else:
                     row = [size, name, f"{parts}x{parts}", f"{seconds:.2f}", f"{taken / 2**30:.2f}", f"{bad:.1f}"]

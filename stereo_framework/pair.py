@@ -100,7 +100,7 @@ class Pair:
         """The pair `factor` times smaller in both directions: means of blocks, of which the last ones are filled up with the border's pixels.
 
         The levels keep their distance, so that there are about `factor` times fewer. A block is valid when one of its pixels is, and its
-        range holds those of all; a pixel without a limit leaves its block without one.
+        range holds those of all; a pixel without a limit leaves its block without one. Blocks of levels, which are others at another size, limit nothing there.
         """
         if factor < 1:
             raise ParameterError(f"pair.reduced: {factor} is below 1")
@@ -111,7 +111,8 @@ class Pair:
         if self.domain is not None:
             of_blocks: dict[str, Any] = {"low": np.min, "high": np.max, "match_low": np.min, "match_high": np.max}
             found: dict[str, Any] = {}
-            for name, array in ((name, array) for name, array in vars(self.domain).items() if array is not None):
+            given = {name: array for name, array in vars(self.domain).items() if array is not None and "blocks" not in name}
+            for name, array in given.items():
                 one = of_blocks.get(name, np.any)(_blocks(array, factor), axis=(1, 3))
                 found[name] = one if one.dtype == bool else (one / factor).astype(np.float32)
             domain = Domain(**found)

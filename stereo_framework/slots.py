@@ -53,7 +53,7 @@ SLOTS: Mapping[str, Slot] = types.MappingProxyType(
             optional=True,
         ),
         "matching_cost": Slot(
-            (("reference", "match", "search"),), frozenset({"domain", "span", "alternatives"}), "CostVolume", added=True
+            (("reference", "match", "search"),), frozenset({"domain", "held", "alternatives"}), "CostVolume", added=True
         ),
         "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, "CostVolume", many=True, optional=True),
         "smoothness": Slot((("reference", "search"),), frozenset({"match"}), "Smoothness", optional=True),

@@ -171,10 +171,10 @@ def stage(
         Of a scheme: takes rows and columns of a pair, its `Search`, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
         makes of it; for the estimate of memory. Default: the whole pair.
     compact : bool
-        The stage takes, or makes, compact volumes, which hold some of the levels of each pixel. A matching cost that makes them names the data ``span``: which levels those are,
+        The stage takes, or makes, compact volumes, which hold some of the levels of each pixel. A matching cost that makes them names the data ``held``: which levels those are,
         or None. Where a stage of a method that reads or makes volumes does not say so, all its volumes hold all levels.
     widest : callable, optional
-        Of a scheme: takes how many levels the search has, and the stage's parameters, and returns how many of them compact volumes of the pairs that it makes hold at most;
+        Of a scheme: takes how many levels the search has, and the stage's parameters, and returns how many of them compact volumes of the pairs that it makes hold on average at most;
         for the estimate of memory. Default: all.
     together : callable, optional
         Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
@@ -490,8 +490,8 @@ class Bound(Shown):
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run the stage on the items of `data` that it names."""
-        # Only what is continued has a partial result, and only compact volumes hold a span of levels.
-        given = (data.get(name) if name in ("partial", "span") else data[name] for name in self.stage.data)
+        # Only what is continued has a partial result, and only compact volumes hold some of the levels.
+        given = (data.get(name) if name in ("partial", "held") else data[name] for name in self.stage.data)
         try:
             return self.stage.function(*given, **self.parameters)
         except SystemExit as error:  # a stage of a plug-in's does not end the program

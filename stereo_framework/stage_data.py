@@ -17,10 +17,10 @@ from stereo_framework.pair import Pair
 from stereo_framework.parameters import check_kind
 from stereo_framework.scene import Search
 from stereo_framework.view import View
-from stereo_framework.volume import INTEGERS, CostVolume, Domain, Energy, Span
+from stereo_framework.volume import INTEGERS, CostVolume, Domain, Energy, Held
 
-Arrays = Iterator[tuple[str, NDArray]]
-"""Arrays with rows and columns, each by the name that messages give it."""
+Arrays = Iterator[tuple[str, NDArray | Held]]
+"""What has rows and columns, each by the name that messages give it."""
 
 
 def check_data(stage: str, data: Mapping[str, Any]) -> None:
@@ -83,15 +83,19 @@ def _status(stage: str, name: str, values: NDArray) -> Arrays:
 
 
 def _volume(stage: str, name: str, volume: CostVolume) -> Arrays:
-    costs, first, levels = volume.costs, volume.first, volume.search.levels
+    costs, held, levels = volume.costs, volume.held, volume.search.levels
+    if held is not None:
+        if costs.shape != (len(held.firsts), held.size) or costs.dtype not in (np.float32, *INTEGERS):
+            expected = f"float32, uint8 or uint16 {(len(held.firsts), held.size)}"
+            raise ParameterError(f"{stage}: {name}.costs is {costs.dtype} {costs.shape}; expected {expected}")
+        yield from _held(stage, f"{name}.held", held)
+        return
     if costs.ndim != 3 or costs.dtype not in (np.float32, *INTEGERS):
         expected = "float32, uint8 or uint16 (rows, columns, levels)"
         raise ParameterError(f"{stage}: {name}.costs is {costs.dtype} {costs.shape}; expected {expected}")
-    if costs.shape[2] > levels or (first is None and costs.shape[2] < levels):
+    if costs.shape[2] != levels:
         raise ParameterError(f"{stage}: {name} has costs of {costs.shape[2]} levels, its search {volume.search} has {levels}")
     yield name, costs
-    if first is not None:
-        yield from _map(stage, f"{name}.first", first, np.int16)
 
 
 def _energy(stage: str, name: str, energy: Energy) -> Arrays:
@@ -127,8 +131,13 @@ def _domain(stage: str, name: str, domain: Domain) -> Arrays:
     return ((f"{name}.{which}", array) for which, array in vars(domain).items() if array is not None)
 
 
-def _span(stage: str, name: str, span: Span) -> Arrays:
-    return _map(stage, f"{name}.first", span.first, np.int16)
+def _held(stage: str, name: str, held: Held) -> Arrays:
+    pixels = held.shape[0] * held.shape[1]
+    if held.starts.shape != (pixels + 1,) or held.starts[-1] != len(held.firsts):
+        raise DataError(
+            f"{stage}: {name} starts {len(held.starts) - 1} pixels and {len(held.firsts)} blocks; {pixels} pixels are expected"
+        )
+    yield name, held
 
 
 _Kind = tuple[type, str, Callable[[str, str, Any], Arrays]]
@@ -148,7 +157,7 @@ _KINDS: Mapping[str, _Kind] = {
     "status": (np.ndarray, "an array, uint8 (rows, columns)", _status),
     "other": (View, "the View of the other image", _view),
     "domain": (Domain, "a Domain or None", _domain),
-    "span": (Span, "a Span or None", _span),
+    "held": (Held, "a Held or None", _held),
     "alternatives": (Mapping, "a mapping of names to Views", _views),
     "confidence": (Mapping, "a mapping of names to maps", _maps),
     "pair": (Pair, "a Pair, such as Pair(reference, match, Search(0, 63))", _none),

@@ -1,8 +1,8 @@
 """The disparity space image and what is optimized on it: CostVolume, Domain, Smoothness, Energy, Labeling.
 
 Volumes are ``(rows, columns, levels)``, level fastest, C order, float32 or, between stages that say so, uint8 or uint16; lower costs are
-better. Level k means the disparity ``search.minimum + k * search.step`` pixels. A compact volume holds the same number of levels of every pixel, from a first one
-of the pixel's own; its labels and disparities are those of the whole search.
+better. Level k means the disparity ``search.minimum + k * search.step`` pixels. A compact volume holds blocks of a few consecutive levels, as many and which ones each
+pixel needs; its labels and disparities are those of the whole search.
 """
 
 from __future__ import annotations
@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.kernels.closed_cells import (
-    close_beyond,
-    close_cells,
-    closed_labels,
-    level_ranges,
-    reached,
-    without_open_cell,
-)
+from stereo_framework.kernels.blocks import ALL_BLOCKS, block_size, close_beyond, held_cells, list_blocks, outer_levels
+from stereo_framework.kernels.closed_cells import close_cells, close_held, closed_labels, pack_blocks, reached, without_open_cell
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.notebooks import brief
@@ -40,21 +34,29 @@ class CostVolume:
 
     Parameters
     ----------
-    costs : ndarray, float32, uint8 or uint16, (rows, columns, levels)
+    costs : ndarray, float32, uint8 or uint16, (rows, columns, levels), or (blocks, levels of a block) of a compact volume
         Cost of giving a pixel a disparity; lower is better. C order. Only stages declared with ``integer=True`` take integer costs.
     search : Search
         Disparity of each level.
     outside : float
         The finite cost held by cells whose match position lies outside the match image.
-    first : ndarray, int16, (rows, columns), optional
-        Of a compact volume the level of each pixel's first cell; None: the volume holds all levels of the search. Only stages declared with
+    held : Held, optional
+        Of a compact volume the levels that it holds of each pixel; None: the volume holds all levels of the search. Only stages declared with
         ``compact=True`` take or make compact volumes.
     """
 
     costs: Costs
     search: Search
     outside: float
-    first: Labels | None = None
+    held: Held | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the image."""
+        if self.held is not None:
+            return self.held.shape
+        rows, columns = self.costs.shape[:2]
+        return rows, columns
 
     def floats(self) -> CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
@@ -81,23 +83,25 @@ class CostVolume:
         ParameterError
             The volume is compact.
         """
-        if self.first is not None:
-            held, levels = self.costs.shape[2], self.search.levels
+        if self.held is not None:
+            held, levels = self.held.mean, self.search.levels
             raise ParameterError(
-                f"{stage}: takes volumes of all levels, this one is compact: {held} of {levels} levels of each pixel"
+                f"{stage}: takes volumes of all levels, this one is compact: it holds {held} of {levels} levels of a pixel on average"
             )
 
     def chosen(self, labels: Labels) -> Costs:
-        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1. Of levels that are not held the nearest one that is."""
-        cells = labels if self.first is None else labels - self.first
-        held = np.clip(cells, 0, self.costs.shape[2] - 1)
-        found = np.take_along_axis(self.costs, held[..., None].astype(np.intp), axis=2)[..., 0]
-        return np.where(labels < 0, found.dtype.type(0), found)
+        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1, and where a compact volume does not hold it."""
+        if self.held is None:
+            cells = np.where(labels < 0, -1, np.arange(labels.size).reshape(labels.shape) * self.costs.shape[2] + labels)
+        else:
+            cells = self.held.cells(labels)
+        found = self.costs.reshape(-1)[cells]
+        return np.where(cells < 0, found.dtype.type(0), found)
 
     @property
     def inside(self) -> NDArray[np.bool_]:
         """Cells in view, bool ``(columns, levels)``, the same for every row: `Search.in_view`."""
-        return self.search.in_view(self.costs.shape[1])
+        return self.search.in_view(self.shape[1])
 
 
 def restore_outside(volume: CostVolume) -> CostVolume:
@@ -130,23 +134,24 @@ def restore_outside_inplace(volume: CostVolume) -> None:
     """`restore_outside` without the copy, for a caller that owns the volume."""
     search = volume.search
     # At whole steps the cells out of `Search.in_view`. Slices: no mask is as fast.
-    last = (volume.costs.shape[1] - 1) * search.denominator
+    columns = volume.shape[1]
+    last = (columns - 1) * search.denominator
     fine = search.first + search.stride * np.arange(search.levels)
     position = -search.direction * (fine + search.denominator - 1)
-    stays = np.zeros((volume.costs.shape[1], search.levels), bool)
+    stays = np.zeros((columns, search.levels), bool)
     for level, shift in enumerate(position):
         # What stays are the columns x with 0 <= x * denominator + shift <= last.
         start = max(0, -(shift // search.denominator))
         stop = max(0, (last - shift) // search.denominator + 1)
-        if volume.first is None:
+        if volume.held is None:
             volume.costs[:, :start, level] = volume.outside
             volume.costs[:, stop:, level] = volume.outside
         else:
             stays[start:stop, level] = True
-    if volume.first is not None:
+    if volume.held is not None:
         # They are consecutive levels.
-        starts = stays.argmax(axis=1)
-        close_beyond(volume.costs, volume.first, starts, starts + stays.sum(axis=1), volume.costs.dtype.type(volume.outside))
+        start, stop = stays.argmax(axis=1), stays.argmax(axis=1) + stays.sum(axis=1)
+        close_beyond(volume.costs, volume.held.starts, volume.held.firsts, start, stop, volume.costs.dtype.type(volume.outside))
 
 
 @brief
@@ -241,6 +246,10 @@ class Domain:
         Smallest and largest disparity of each reference pixel, pixels, both included; NaN = no limit.
     match_low, match_high : ndarray, float32, (rows, columns), or None
         The same of each match pixel towards the reference image, for the exchanged pair.
+    blocks, match_blocks : ndarray, uint64, (rows, columns), or None
+        Which levels of the search a pixel may have, where a range alone would say too little, and the same of each match pixel: bit b stands for the
+        block of as many levels as `block_size` tells from level ``b * size`` on. The last block ends with the last level, however many
+        levels it shares with the one before.
 
     Raises
     ------
@@ -254,11 +263,13 @@ class Domain:
     high: Disparity | None = None
     match_low: Disparity | None = None
     match_high: Disparity | None = None
+    blocks: NDArray[np.uint64] | None = None
+    match_blocks: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         given = {name: array for name, array in vars(self).items() if array is not None}
         for name, array in given.items():
-            dtype = bool if name.endswith("valid") else np.float32
+            dtype = bool if name.endswith("valid") else np.uint64 if name.endswith("blocks") else np.float32
             if array.ndim != 2 or array.dtype != dtype:
                 raise DataError(f"domain.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)")
         if len({array.shape for array in given.values()}) > 1:
@@ -278,11 +289,12 @@ class Domain:
             pixels that reach it, which is empty where none does.
         """
         low, high = self.match_low, self.match_high
-        if low is None and high is None and (self.low is not None or self.high is not None):
-            shape = next(a.shape for a in (self.low, self.high) if a is not None)
+        limited = self.low is not None or self.high is not None or self.blocks is not None
+        if low is None and high is None and self.match_blocks is None and limited:
+            shape = next(a.shape for a in (self.low, self.high, self.blocks) if a is not None)
             low, high = np.empty(shape, np.float32), np.empty(shape, np.float32)
             reached(*self.maps(shape), _grid(search), search.levels, low, high)
-        return Domain(self.match_valid, self.valid, low, high, self.low, self.high)
+        return Domain(self.match_valid, self.valid, low, high, self.low, self.high, self.match_blocks, self.blocks)
 
     def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
         """The pixels without an open cell, bool ``(rows, columns)``."""
@@ -296,46 +308,73 @@ class Domain:
         closed_labels(labels, *self.maps(labels.shape), _grid(search), search.levels, found)
         return found
 
-    def span(self, search: Search) -> Span | None:
-        """The levels that compact volumes hold: as many as the widest range has. None where that is more than half of them all, or there are no ranges."""
-        ranges = self._level_ranges(search)
-        if ranges is None:
+    def held(self, search: Search) -> Held | None:
+        """The levels that compact volumes hold: all blocks that have an open cell. None where that is more than half of all levels, or nothing limits them."""
+        if (known := self._packed(search)) is None:
             return None
-        starts, widths = ranges
-        held = max(int(widths.max()), 1)
-        if 2 * held > search.levels:
-            return None
-        closes = self.valid is not None or self.match_valid is not None or bool((widths < held).any())
-        return Span(np.minimum(starts, np.int16(search.levels - held)), held, closes)
+        packed, starts, cut = known
+        size, firsts = block_size(search.levels), np.empty(starts[-1], np.int16)
+        columns = packed.shape[1]
 
-    def wide(self, search: Search) -> int:
-        """How many pixels have a range of more than half of the levels, so that no volume is compact; 0 where there are no ranges."""
-        ranges = self._level_ranges(search)
-        return 0 if ranges is None else int((2 * ranges[1] > search.levels).sum())
+        def run(start: int, stop: int) -> None:
+            own = starts[start * columns : stop * columns + 1]
+            list_blocks(packed[start:stop].reshape(-1), size, search.levels, firsts[own[0] : own[-1]])
 
-    def _level_ranges(self, search: Search) -> tuple[Labels, Labels] | None:
-        """The first level of each pixel's range and how many it has, int16 ``(rows, columns)``; None where there are no ranges."""
-        known = [limit for limit in (self.low, self.high) if limit is not None]
-        if not known:
+        over_rows(run, len(packed), 20 * packed.size)
+        return Held(starts, firsts, packed.shape, size, cut or self.valid is not None or self.match_valid is not None)
+
+    def held_levels(self, search: Search) -> int:
+        """How many levels of a pixel volumes hold on average if they are compact where they may be, rounded up."""
+        if (known := self._packed(search)) is None:
+            return search.levels
+        return -(-int(known[1][-1]) * block_size(search.levels) // known[0].size)
+
+    def _packed(self, search: Search) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool] | None:
+        """The blocks of each pixel that compact volumes hold, the number of its first one, and whether ranges close some of their cells; None as in `held`."""
+        limits = [limit for limit in (self.low, self.high, self.blocks) if limit is not None]
+        size = block_size(search.levels)
+        if not limits or size >= search.levels:
             return None
-        starts, stops = np.empty(known[0].shape, np.int16), np.empty(known[0].shape, np.int16)
-        valid, _, low, high = self.maps(known[0].shape)
-        level_ranges(valid, low, high, _grid(search), search.levels, starts, stops)
-        return starts, stops - starts
+        valid, _, low, high, blocks = self.maps(limits[0].shape)
+        packed, starts = np.empty(valid.shape, np.uint64), np.zeros(valid.size + 1, np.int64)
+        counts, cut = starts[1:].reshape(valid.shape), np.empty(len(valid), bool)
+
+        def run(start: int, stop: int) -> None:
+            some = (a[start:stop] for a in (valid, low, high, blocks))
+            pack_blocks(*some, _grid(search), search.levels, packed[start:stop], counts[start:stop], cut[start:stop])
+
+        over_rows(run, len(valid), 20 * valid.size)
+        np.cumsum(starts, out=starts)
+        return None if 2 * size * starts[-1] > search.levels * valid.size else (packed, starts, bool(cut.any()))
 
     def close(self, volume: CostVolume, value: float) -> None:
         """Write `value` into the closed cells of a volume, in place."""
-        maps, costs, grid = self.maps(volume.costs.shape[:2]), volume.costs, _grid(volume.search)
-        first, levels = volume.first, volume.search.levels
+        rows, columns = volume.shape
+        maps, costs, grid = self.maps(volume.shape), volume.costs, _grid(volume.search)
+        held, levels = volume.held, volume.search.levels
 
         def run(start: int, stop: int) -> None:
-            firsts = None if first is None else first[start:stop]
-            close_cells(costs[start:stop], firsts, *(a[start:stop] for a in maps), grid, levels, costs.dtype.type(value))
+            here = [a[start:stop] for a in maps]
+            if held is None:
+                close_cells(costs[start:stop], *here, grid, costs.dtype.type(value))
+            else:
+                own = held.starts[start * columns : stop * columns + 1]
+                close_held(costs, own, held.firsts, *here, grid, levels, costs.dtype.type(value))
 
-        over_rows(run, costs.shape[0], costs.size)
+        over_rows(run, rows, costs.size)
 
-    def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
-        """The masks of both images and the lowest and highest disparity of each reference pixel; what is not given sets no limit."""
+    def ranges(self, search: Search, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
+        """The smallest and the largest disparity that each reference pixel may have, float32 ``(rows, columns)``, whatever is closed between them."""
+        _, _, low, high, blocks = self.maps(shape)
+        low, high = np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
+        if self.blocks is not None:
+            least, most = np.empty(shape, np.int16), np.empty(shape, np.int16)
+            outer_levels(blocks, search.levels, least, most)
+            low, high = np.maximum(low, search.disparities[least]), np.minimum(high, search.disparities[most])
+        return low, high
+
+    def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity, NDArray[np.uint64]]:
+        """The masks of both images, and the lowest and highest disparity and the blocks of each reference pixel; what is not given sets no limit."""
         low, high = (
             np.full(shape[:2], wide, np.float32) if limit is None else np.where(np.isnan(limit), np.float32(wide), limit)
             for limit, wide in ((self.low, -np.inf), (self.high, np.inf))
@@ -343,31 +382,58 @@ class Domain:
         masks = (
             np.ones(shape[:2], bool) if mask is None else np.ascontiguousarray(mask) for mask in (self.valid, self.match_valid)
         )
-        return *masks, low, high  # type: ignore[return-value]
+        blocks = np.full(shape[:2], ALL_BLOCKS) if self.blocks is None else np.ascontiguousarray(self.blocks)
+        return *masks, low, high, blocks  # type: ignore[return-value]
 
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Span:
-    """The levels that compact volumes hold.
+class Held:
+    """The levels that compact volumes hold: of each pixel one block of consecutive levels or more.
+
+    Blocks are in the order of their pixels, row by row, and those of a pixel in the order of their levels. Two blocks share levels only where the second one
+    is the search's last; both then have the same costs there.
 
     Parameters
     ----------
-    first : ndarray, int16, (rows, columns)
-        The level of each pixel's first cell.
-    levels : int
-        How many levels of each pixel are held, from the first one on.
+    starts : ndarray, int64, (rows * columns + 1,)
+        The number of each pixel's first block, and that of all blocks at the end.
+    firsts : ndarray, int16
+        The first level of each block.
+    shape : (rows, columns)
+        Of the image.
+    size : int
+        How many levels a block has.
     closes : bool
         The domain closes some of the cells that are held.
     """
 
-    first: Labels
-    levels: int
+    starts: NDArray[np.int64]
+    firsts: Labels
+    shape: tuple[int, int]
+    size: int
     closes: bool
 
-    def rows(self, top: int, bottom: int) -> Span:
+    @property
+    def mean(self) -> int:
+        """How many levels are held of a pixel on average, rounded up."""
+        return -(-len(self.firsts) * self.size // (len(self.starts) - 1))
+
+    def of_rows(self, top: int, bottom: int) -> slice:
+        """The blocks of the rows `top` to `bottom` - 1."""
+        return slice(int(self.starts[top * self.shape[1]]), int(self.starts[bottom * self.shape[1]]))
+
+    def rows(self, top: int, bottom: int) -> Held:
         """The same for the rows `top` to `bottom` - 1."""
-        return replace(self, first=self.first[top:bottom])
+        blocks, columns = self.of_rows(top, bottom), self.shape[1]
+        starts = self.starts[top * columns : bottom * columns + 1] - blocks.start
+        return replace(self, starts=starts, firsts=self.firsts[blocks], shape=(bottom - top, columns))
+
+    def cells(self, labels: Labels) -> NDArray[np.int64]:
+        """Where in the costs, block after block, that of each pixel's label stands, int64 ``(rows, columns)``; -1 where it is not held."""
+        found = np.empty(labels.shape, np.int64)
+        held_cells(self.starts, self.firsts, self.size, labels.reshape(-1), found.reshape(-1))
+        return found
 
 
 def _grid(search: Search) -> tuple[int, int, int, int]:

@@ -63,8 +63,9 @@ def box(
     require(box, size=size, iterations=iterations)
     costs = volume.costs
     for _ in range(iterations):
-        if volume.first is None:
+        if volume.held is None:
             costs = box_mean(costs, size)
         else:
-            costs = compact_box_mean(costs, volume.first, volume.search.levels, float(volume.outside), size)
+            held, levels, outside = volume.held, volume.search.levels, float(volume.outside)
+            costs = compact_box_mean(costs, held.starts, held.firsts, held.shape, levels, outside, size)
     return replace(volume, costs=costs)

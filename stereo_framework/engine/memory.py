@@ -59,8 +59,12 @@ def peak_memory(
         for steps, in_slabs, outlive in groups([one.step for one in chain], keep):
             after = volume * len(outlive[-1])
             if in_slabs:
-                rows = min(shape[0], slab_rows(shape[1], levels, steps) + 2 * sum(step.halo or 0 for step in steps))
-                working = _SLAB_VOLUMES * volume * rows // shape[0] + (after if rows < shape[0] else 0)
+                rows = min(shape[0], slab_rows(shape[0], shape[1], levels, steps) + 2 * sum(step.halo or 0 for step in steps))
+                # Costs that are made at once are all that there is; a sum of costs has one more beside them.
+                at_once = (
+                    1 + (steps[0].bound is None) if len(steps) == 1 and steps[0].link.slot == "matching_cost" else _SLAB_VOLUMES
+                )
+                working = at_once * volume * rows // shape[0] + (after if rows < shape[0] else 0)
             else:
                 working = _working(steps[0], shape, levels, search, whole)
             # What a stage that takes no integer costs is given stands beside what it was made from.

@@ -279,14 +279,14 @@ class Pipeline(Shown):
             )
 
     def _held_levels(self, pair: Pair) -> int:
-        """How many levels the volumes hold of each pixel, those of the view that takes more."""
+        """How many levels the volumes hold of a pixel on average, those of the view that takes more."""
         if pair.domain is None or self.scheme or not self.compact:
             return pair.search.levels
         search = pair.search
-        spans = [pair.domain.span(search)]
+        found = pair.domain.held_levels(search)
         if self._matches_both:
-            spans.append(pair.domain.exchanged(search).span(replace(search, direction=-search.direction)))
-        return max(span.levels if span else search.levels for span in spans)
+            found = max(found, pair.domain.exchanged(search).held_levels(replace(search, direction=-search.direction)))
+        return found
 
     @property
     def _matches_both(self) -> bool:

@@ -71,20 +71,18 @@ def _one_image(image: Any, shape: Shape) -> str | None:
 
 
 def _volume(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
-    search, span, levels, first = state["search"], state["span"], state["search"].levels, None
-    if "volume" in state:
-        levels, first = state["volume"].costs.shape[2], state["volume"].first
-    elif span is not None:
-        levels, first = span.levels, span.first
-    expected = f"expected a CostVolume of float32, uint8 or uint16 {(*shape, levels)} with the search that it was given"
+    search = state["search"]
+    held = state["volume"].held if "volume" in state else state["held"]
+    size = (*shape, search.levels) if held is None else (len(held.firsts), held.size)
+    expected = f"expected a CostVolume of float32, uint8 or uint16 {size} with the search that it was given"
     if not isinstance(result, CostVolume) or not isinstance(result.costs, np.ndarray):
         return f"{spelled(result)}; {expected}"
-    if result.costs.shape != (*shape, levels) or result.costs.dtype not in (np.float32, *INTEGERS):
+    if result.costs.shape != size or result.costs.dtype not in (np.float32, *INTEGERS):
         return f"{spelled(result)}; {expected}"
     if not result.costs.flags.c_contiguous:
         return "costs that are not in C order; expected np.ascontiguousarray(costs)"
-    if result.first is not first:
-        return f"another map of first levels; {expected}, and its first levels"
+    if result.held is not held:
+        return f"other levels held; {expected}, and the levels held"
     if result.search != search:
         return f"a volume of {result.search!r}; {expected}, {search!r}"
     if plugin and result.costs.dtype == np.float32 and not np.isfinite(result.costs).all():

@@ -15,7 +15,7 @@ from stereo_framework.engine.links import VOLUMES, Name
 from stereo_framework.engine.steps import CONFIDENCE, Clock, State, Step, view_of
 from stereo_framework.kernels.counting import counted
 from stereo_framework.view import View
-from stereo_framework.volume import CostVolume, Domain, Smoothness, Span
+from stereo_framework.volume import CostVolume, Domain, Held, Smoothness
 
 SLAB_ROWS = 128
 """Most rows of a slab, without its halo."""
@@ -106,11 +106,11 @@ def _drop(state: State, view: int, needed: Collection[Name]) -> None:
             state.pop(name, None)
 
 
-def slab_rows(columns: int, levels: int, steps: Sequence[Step]) -> int:
+def slab_rows(rows: int, columns: int, levels: int, steps: Sequence[Step]) -> int:
     """Rows of a slab of these steps, without its halo."""
     if len(steps) == 1 and steps[0].link.slot == "matching_cost":
-        # No further step reads the costs while they are in the cache: the fewer slabs, the less is computed twice and copied.
-        return max(1, SLAB_ROWS // 2, min(4 * SLAB_ROWS, _SLAB_BYTES // (4 * columns * levels)))
+        # No further step reads the costs while they are in the cache: made at once they are where they stay, and nothing is computed twice.
+        return rows
     return max(1, SLAB_ROWS // 2) if 4 * SLAB_ROWS * columns * levels > _SLAB_BYTES else SLAB_ROWS
 
 
@@ -118,7 +118,7 @@ def _in_slabs(steps: Sequence[Step], outlive: Sequence[frozenset[Name]], state: 
     """Run local steps slab by slab and put their results, whole, into `state`."""
     rows, columns = state["reference"].shape[:2]
     halos = [step.halo or 0 for step in steps]
-    height = slab_rows(columns, state["search"].levels, steps)
+    height = slab_rows(rows, columns, state["search"].levels, steps)
     done: State = {}
     for number in counted(math.ceil(rows / height), "slab"):
         start = number * height
@@ -145,10 +145,12 @@ def _slice(state: State, top: int, bottom: int) -> State:
         if isinstance(value, np.ndarray):
             return value[top:bottom]
         if isinstance(value, CostVolume):
-            return replace(value, costs=value.costs[top:bottom], first=cut(value.first))
+            if value.held is None:
+                return replace(value, costs=value.costs[top:bottom])
+            return replace(value, costs=value.costs[value.held.of_rows(top, bottom)], held=value.held.rows(top, bottom))
         if isinstance(value, Smoothness):
             return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
-        if isinstance(value, View | Domain | Span):
+        if isinstance(value, View | Domain | Held):
             return value.rows(top, bottom)
         if isinstance(value, dict):
             return {name: cut(item) for name, item in value.items()}
@@ -163,18 +165,20 @@ def _collect(done: State, slab: State, before: State, start: int, rows: int) -> 
         if name not in slab:
             continue
         part, old = _array(slab[name]), _array(before.get(name))
-        place = slice(start, start + part.shape[0])
+        place, length, held = slice(start, start + part.shape[0]), rows, None
+        if isinstance(slab[name], CostVolume) and slab[name].held is not None:
+            held = before["held"]
+            place, length = held.of_rows(start, start + slab[name].shape[0]), len(held.firsts)
         untouched = old is not None and _is(part, old[place])
         whole = _array(done.get(name))
         if whole is None:
-            whole = old if untouched else part if part.shape[0] == rows else np.empty((rows, *part.shape[1:]), part.dtype)
+            whole = old if untouched else part if part.shape[0] == length else np.empty((length, *part.shape[1:]), part.dtype)
         elif whole is old and not untouched:
             whole = old.copy()
         if not _is(part, whole[place]):
             whole[place] = part
         if isinstance(slab[name], CostVolume):
-            first = None if slab[name].first is None else before["span"].first
-            done[name] = replace(slab[name], costs=whole, first=first)
+            done[name] = replace(slab[name], costs=whole, held=held)
         else:
             done[name] = whole
     if "labelings" in slab and "labelings" not in before:

@@ -22,7 +22,7 @@ from stereo_framework.per_image import keeping
 from stereo_framework.scene import Image, Scene, Search, read_only
 from stereo_framework.stage import Bound
 from stereo_framework.view import View, Views
-from stereo_framework.volume import CostVolume, Domain, Energy, Labeling, Span, Status, fill_labels, restore_outside_inplace
+from stereo_framework.volume import CostVolume, Domain, Energy, Held, Labeling, Status, fill_labels, restore_outside_inplace
 
 State = dict[str, Any]
 """Data of a view by name; every array in it covers the same rows."""
@@ -148,10 +148,10 @@ def exchanged(state: State) -> State:
 
 def open_cells(domain: Domain | None, search: Search, shape: tuple[int, int]) -> State:
     """What is known of a view's open cells: the pixels without any, and the levels that compact volumes hold."""
-    span = None if domain is None else domain.span(search)
-    # Ranges that are all of one width leave no pixel out.
-    invalid = domain.invalid(search, shape) if domain is not None and (span is None or span.closes) else None
-    return {"invalid": invalid, "span": span}
+    held = None if domain is None else domain.held(search)
+    # What closes nothing that is held leaves no pixel out.
+    invalid = domain.invalid(search, shape) if domain is not None and (held is None or held.closes) else None
+    return {"invalid": invalid, "held": held}
 
 
 def _other_view(scene: Scene, search: Search) -> Scene:
@@ -236,9 +236,9 @@ def _smoothness(bound: Bound, state: State) -> None:
 
 
 def _cost(bound: Bound | CostSum, compact: bool, state: State) -> None:
-    span: Span | None = state["span"] if compact else None
-    volume: CostVolume = _returned(bound, _corrected(state) | {"span": span})
-    if state["domain"] is not None and (span is None or span.closes):
+    held: Held | None = state["held"] if compact else None
+    volume: CostVolume = _returned(bound, _corrected(state) | {"held": held})
+    if state["domain"] is not None and (held is None or held.closes):
         state["domain"].close(volume, volume.outside)
     state["volume"] = state["raw"] = volume
 
@@ -258,7 +258,8 @@ def _restore(_: None, state: State) -> None:
 def _closing(state: State) -> Domain | None:
     """The domain, unless it closes none of the cells that the volume holds."""
     domain: Domain | None = state["domain"]
-    return domain if state["volume"].first is None or state["span"].closes else None
+    held: Held | None = state["volume"].held
+    return domain if held is None or held.closes else None
 
 
 def _reset(state: State, *, out_of_view: bool) -> None:
@@ -275,7 +276,8 @@ def _reset(state: State, *, out_of_view: bool) -> None:
     if domain is not None:
         domain.close(volume, _CLOSED[volume.costs.dtype])
         if state["invalid"] is not None:
-            volume.costs[state["invalid"]] = 0
+            cells = state["invalid"] if volume.held is None else state["invalid"].reshape(-1).repeat(np.diff(volume.held.starts))
+            volume.costs[cells] = 0
     state["volume"] = volume
 
 
@@ -293,12 +295,12 @@ def _optimize(bound: Bound, state: State) -> None:
     filled = fill_labels(labels)
     state["data_costs"] = labeling.costs if filled is labeling.labels else volume.chosen(filled)
     state["labels"] = labels
-    unassigned = labels < 0
-    disparity = state["search"].disparities[np.maximum(labels, 0)]
-    disparity[unassigned] = np.nan
+    # The last place is that of -1.
+    disparity = np.append(state["search"].disparities, np.float32(np.nan))[labels]
+    status = np.where(labels < 0, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
     state["volume"] = labeling.volume or volume
     state["labelings"] = [replace(labeling, volume=None)]
-    _take(state, disparity, np.where(unassigned, Status.OCCLUDED, Status.MATCHED).astype(np.uint8))
+    _take(state, disparity, status)
 
 
 def _match(bound: Bound, view: int, views: list[State | None]) -> None:
@@ -312,7 +314,7 @@ def _match(bound: Bound, view: int, views: list[State | None]) -> None:
             result = result.reference
     disparity, status, confidence = (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
     if status is None:
-        status = np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
+        status = np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
     if confidence is not None:
         state[CONFIDENCE + "matcher"] = confidence
     _take(state, disparity, status)

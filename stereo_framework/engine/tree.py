@@ -260,7 +260,7 @@ class Tree:
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
-            warnings=warnings(labels, disparity, state["search"]) + _held_densely(path, state) + _wide_ranges(path, views),
+            warnings=warnings(labels, disparity, state["search"]) + _held_densely(path, state),
             volume=state.get("volume") if self.keep_volume else None,
             confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
             memory=max((one.memory for one in reports if one.memory is not None), default=None),
@@ -390,34 +390,13 @@ def _held_densely(path: Sequence[Node], state: State) -> tuple[str, ...]:
     stages = [node.step.bound.stage for node in path if node.step.bound is not None and node.step.link.touches_volume]
     names = list(dict.fromkeys(stage.name for stage in stages if not stage.compact))
     made = [node.step.link for node in path if node.step.link.slot == "matching_cost"]
-    if state["span"] is None or not made or all(link.compact for link in made):
+    if state["held"] is None or not made or all(link.compact for link in made):
         return ()
     names += ["a sum of costs"] if any(link.bound is None for link in made) else []
-    held, levels = state["span"].levels, state["search"].levels
-    return (f"{DENSE}{' and '.join(names)} cannot use them; {levels} levels of each pixel were held where {held} would do",)
-
-
-def _wide_ranges(path: Sequence[Node], views: Sequence[State | None]) -> tuple[str, ...]:
-    """What is told of a method that takes compact volumes where the ranges of some pixels make a view's volumes hold all levels."""
-    found: list[str] = []
-    # Where most ranges are wide they are meant to be, but not those that follow from narrow ones of the other view.
-    follows = False
-    for view, name in ((REFERENCE, "reference"), (MATCH, "match")):
-        state = views[view]
-        made = any(node.step.link.compact and node.step.view == view for node in path)
-        if not made or state is None or state["domain"] is None:
-            continue
-        if state["span"] is not None:
-            follows = True
-            continue
-        (rows, columns), levels = state["reference"].shape[:2], state["search"].levels
-        wide = state["domain"].wide(state["search"])
-        if wide and (follows or 2 * wide < rows * columns):
-            pixels = f"{wide} pixel{'s' * (wide > 1)} of the {name} image"
-            found.append(
-                f"ranges: {pixels} may have more than half of the {levels} levels, so that all levels of each pixel were held"
-            )
-    return tuple(found)
+    held, levels = state["held"].mean, state["search"].levels
+    return (
+        f"{DENSE}{' and '.join(names)} cannot use them; {levels} levels of a pixel were held where {held} would do on average",
+    )
 
 
 def _told_sure(confidence: Any, state: State) -> Any:

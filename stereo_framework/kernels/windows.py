@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.kernels.blocks import Firsts, Starts
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -27,13 +28,13 @@ def box_mean(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:
 
 
 def compact_box_mean(
-    costs: NDArray[np.float32], firsts: NDArray[np.int16], levels: int, outside: float, size: int
+    costs: NDArray[np.float32], starts: Starts, firsts: Firsts, shape: tuple[int, int], levels: int, outside: float, size: int
 ) -> NDArray[np.float32]:
-    """As `box_mean` of a compact volume, whose pixels hold some of the `levels` from those in `firsts` on: what they do not hold counts as `outside`."""
+    """As `box_mean` of a volume of blocks, ``(blocks, levels of a block)``: those of the `levels` that a pixel does not hold count as `outside`."""
     mean = np.empty_like(costs)
     over_rows(
-        lambda start, stop: _compact_box(costs, firsts, levels, outside, start, size, mean[start:stop]),
-        costs.shape[0],
+        lambda start, stop: _compact_box(costs, starts, firsts, shape, levels, outside, start, stop, size, mean),
+        shape[0],
         costs.size,
     )
     return mean
@@ -93,31 +94,34 @@ def _slide_sums(
 @kernel
 def _compact_box(
     costs: NDArray[np.float32],
-    firsts: NDArray[np.int16],
+    starts: Starts,
+    firsts: Firsts,
+    shape: tuple[int, int],
     levels: int,
     outside: float,
-    start: int,
+    begin: int,
+    end: int,
     size: int,
     out: NDArray[np.float32],
 ) -> None:
-    rows, columns, held = costs.shape
+    (rows, columns), length = shape, costs.shape[1]
     before, after = (size - 1) // 2, size // 2
     # Sums are those of what costs differ from `outside`: beyond the levels that a window's rows hold of a column they are 0.
     sums, window = np.zeros((columns, levels), np.float64), np.empty(levels, np.float64)
     least, most = np.empty(columns, np.int64), np.empty(columns, np.int64)
     everywhere, scale = outside * size * size, 1.0 / (size * size)
-    for y in range(start - before, start + after + 1):
-        clamped = min(max(y, 0), rows - 1)
-        _add_compact_row(costs[clamped], firsts[clamped], outside, 1.0, sums)
-    for y in range(out.shape[0]):
-        if y > 0:
-            enter, leave = min(start + y + after, rows - 1), max(start + y - before - 1, 0)
-            _add_compact_row(costs[enter], firsts[enter], outside, 1.0, sums)
-            _add_compact_row(costs[leave], firsts[leave], outside, -1.0, sums)
+    for y in range(begin - before, begin + after + 1):
+        _add_compact_row(costs, starts, firsts, min(max(y, 0), rows - 1), outside, 1.0, sums)
+    for y in range(begin, end):
+        if y > begin:
+            _add_compact_row(costs, starts, firsts, min(y + after, rows - 1), outside, 1.0, sums)
+            _add_compact_row(costs, starts, firsts, max(y - before - 1, 0), outside, -1.0, sums)
         least[:], most[:] = levels, 0
-        for i in range(max(start + y - before, 0), min(start + y + after, rows - 1) + 1):
+        for i in range(max(y - before, 0), min(y + after, rows - 1) + 1):
             for x in range(columns):
-                least[x], most[x] = min(least[x], int(firsts[i, x])), max(most[x], int(firsts[i, x]) + held)
+                pixel = i * columns + x
+                least[x] = min(least[x], int(firsts[starts[pixel]]))
+                most[x] = max(most[x], int(firsts[starts[pixel + 1] - 1]) + length)
         window[:] = 0.0
         for x in range(-before, after + 1):
             clamped = min(max(x, 0), columns - 1)
@@ -130,20 +134,26 @@ def _compact_box(
                     window[k] += sums[enter, k]
                 for k in range(least[leave], most[leave]):
                     window[k] -= sums[leave, k]
-            first = int(firsts[start + y, x])
-            for k in range(held):
-                out[y, x, k] = (window[first + k] + everywhere) * scale
+            pixel = y * columns + x
+            for i in range(starts[pixel], starts[pixel + 1]):
+                first = int(firsts[i])
+                for k in range(length):
+                    out[i, k] = (window[first + k] + everywhere) * scale
 
 
 @kernel
 def _add_compact_row(
-    costs: NDArray[np.float32], firsts: NDArray[np.int16], outside: float, sign: float, sums: NDArray[np.float64]
+    costs: NDArray[np.float32], starts: Starts, firsts: Firsts, row: int, outside: float, sign: float, sums: NDArray[np.float64]
 ) -> None:
-    columns, held = costs.shape
+    columns, length = sums.shape[0], costs.shape[1]
     for x in range(columns):
-        first = int(firsts[x])
-        for k in range(held):
-            sums[x, first + k] += sign * (np.float64(costs[x, k]) - outside)
+        end = 0
+        for i in range(starts[row * columns + x], starts[row * columns + x + 1]):
+            # What two blocks share counts once.
+            first = int(firsts[i])
+            for k in range(max(end - first, 0), length):
+                sums[x, first + k] += sign * (np.float64(costs[i, k]) - outside)
+            end = first + length
 
 
 @kernel

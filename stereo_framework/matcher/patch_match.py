@@ -99,8 +99,8 @@ def patch_match(
     own, other = _pixels(reference), _pixels(match)
     sides = []
     for limits, sign in ((domain, search.direction), (domain.exchanged(search), -search.direction)):
-        valid, other_valid, low, high = limits.maps(shape)
-        low, high = np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
+        valid, other_valid, *_ = limits.maps(shape)
+        low, high = limits.ranges(search, shape)
         known = np.empty((*shape, 3), np.float32), np.empty(shape, np.float32), np.ones(shape, np.float32)
         sides.append(Side(own, valid & (low <= high), _bordered(other, other_valid), low, high, *known, sign))
         own, other = other, own

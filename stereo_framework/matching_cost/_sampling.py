@@ -109,13 +109,6 @@ def close_view(geometry: Geometry, outside: float, costs: NDArray) -> None:
 
 
 @kernel
-def place_first(geometry: Geometry, first: NDArray[np.int16], origins: NDArray[np.int64]) -> None:
-    """Where in the line the first level that a compact row holds of each pixel lies."""
-    for x in range(first.shape[0]):
-        origins[x] = geometry.origins[x] + first[x]
-
-
-@kernel
 def sample_row(
     row: NDArray,
     geometry: Geometry,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.block_means import channel_means, medians
-from stereo_framework.kernels.closed_cells import close_beyond
+from stereo_framework.kernels.blocks import Firsts, Starts, close_beyond, place_blocks, spread_over_blocks
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
@@ -26,14 +26,13 @@ from stereo_framework.matching_cost._sampling import (
     check_images,
     close_view,
     geometry,
-    place_first,
     sample_row,
 )
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.view import View, differences, one_of
-from stereo_framework.volume import CostVolume, Span
+from stereo_framework.volume import CostVolume, Held
 
 _MOST_STEPS = 32767
 """Twice as many fit into 16 bits."""
@@ -62,7 +61,7 @@ def ad_census(
     match: Image,
     search: Search,
     alternatives: Mapping[str, View] | None = None,
-    span: Span | None = None,
+    held: Held | None = None,
     *,
     difference_scale: Annotated[Positive, Unit("grey levels")] = 10.0,
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
@@ -86,7 +85,7 @@ def ad_census(
         Disparities to try, in pixels.
     alternatives : mapping of str to View, optional
         For `residual`: the first look at the pair is one of them.
-    span : Span, optional
+    held : Held, optional
         Of a compact volume the levels that it holds; None: all.
     difference_scale : float
         Absolute difference in grey levels, mean over the channels, at which its part is 1 - 1/e.
@@ -111,7 +110,7 @@ def ad_census(
     Returns
     -------
     CostVolume
-        (rows, columns, levels), or as many levels as `span` says; lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that many steps, as uint8 where
+        (rows, columns, levels), or the blocks that are to be held; lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that many steps, as uint8 where
         they are up to 255 and uint16 where they are more. Cells out of view cost half of the most.
 
     Raises
@@ -185,24 +184,19 @@ def ad_census(
     )
     dtype: Any = np.float32 if steps is None else np.uint8 if weights * steps <= 255 else np.uint16
     outside = weights * unit / 2 if steps is None else round(weights * unit / 2)
-    costs = np.empty((rows, columns, search.levels if span is None else span.levels), dtype)
+    costs = np.empty((rows, columns, search.levels) if held is None else (len(held.firsts), held.size), dtype)
 
     def run(start: int, stop: int) -> None:
-        _kernel(
-            left[start:stop],
-            right[start:stop],
-            left_strings[:, start:stop],
-            right_strings[:, start:stop],
-            view,
-            sampling,
-            saturation,
-            np.float32(outside),
-            None if span is None else span.first[start:stop],
-            costs[start:stop],
-        )
+        images = left[start:stop], right[start:stop]
+        strings = left_strings[:, start:stop], right_strings[:, start:stop]
+        if held is None:
+            _kernel(*images, *strings, view, sampling, saturation, np.float32(outside), costs[start:stop])
+        else:
+            own = held.starts[start * columns : stop * columns + 1]
+            _held_kernel(*images, *strings, view, sampling, saturation, np.float32(outside), own, held.firsts, costs)
 
     over_rows(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside), None if span is None else span.first)
+    return CostVolume(costs, search, float(outside), held)
 
 
 @kernel
@@ -215,29 +209,80 @@ def _kernel(
     sampling: Sampling,
     saturation: _Saturation,
     outside: float,
-    first: NDArray[np.int16] | None,
     costs: NDArray,
 ) -> None:
     """Costs of some rows, from two images ``(rows, columns, channels)`` and their bit strings ``(words, rows, positions)``."""
-    rows, columns, levels = costs.shape
-    words, room = left.shape[0], view.samples + 2 * view.levels
-    lines, strings = np.zeros((reference.shape[2], room), np.float32), np.zeros((words, room), np.uint64)
-    scratch = np.empty((3, view.samples), np.float32)
-    differences, bits = np.empty((columns, levels), np.float32), np.empty((columns, levels), np.uint8)
-    origins = view.origins.copy()
+    lines, strings, scratch = _room(reference, left, view)
+    for y in range(costs.shape[0]):
+        _sample(match[y], right[:, y], view, sampling, scratch, lines, strings)
+        _row(reference[y], left[:, y], lines, strings, view.origins, saturation, costs[y])
+        close_view(view, outside, costs[y])
+
+
+@kernel
+def _held_kernel(
+    reference: NDArray,
+    match: NDArray,
+    left: Strings,
+    right: Strings,
+    view: Geometry,
+    sampling: Sampling,
+    saturation: _Saturation,
+    outside: float,
+    starts: Starts,
+    firsts: Firsts,
+    costs: NDArray,
+) -> None:
+    """The same of the blocks that are held: each is compared like a pixel of its own that has that many levels."""
+    rows, columns, channels = reference.shape
+    lines, strings, scratch = _room(reference, left, view)
     for y in range(rows):
-        if first is not None:
-            place_first(view, first[y], origins)
-        sample_row(match[y], view, sampling, False, scratch, lines, lines)
-        difference_row(reference[y], lines, origins, np.float32(np.inf), False, differences)
-        for w in range(words):
-            arrange(right[w, y], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
-        count_differences(left[:, y], strings, origins, bits)
-        _saturate(differences.reshape(-1), bits.reshape(-1), saturation, costs[y].reshape(-1))
-        if first is None:
-            close_view(view, outside, costs[y])
-    if first is not None:
-        close_beyond(costs, first, view.starts, view.stops, outside)
+        _sample(match[y], right[:, y], view, sampling, scratch, lines, strings)
+        own = starts[y * columns : (y + 1) * columns + 1]
+        count = own[-1] - own[0]
+        pixels, bits = np.empty((count, channels), reference.dtype), np.empty((left.shape[0], count), np.uint64)
+        origins = np.empty(count, np.int64)
+        place_blocks(view.origins, own, firsts, origins)
+        spread_over_blocks(reference[y], own, pixels)
+        for w in range(left.shape[0]):
+            spread_over_blocks(left[w, y].reshape(-1, 1), own, bits[w].reshape(-1, 1))
+        _row(pixels, bits, lines, strings, origins, saturation, costs[own[0] : own[-1]])
+    close_beyond(costs, starts, firsts, view.starts, view.stops, outside)
+
+
+@kernel
+def _room(reference: NDArray, left: Strings, view: Geometry) -> tuple[NDArray, Strings, NDArray]:
+    """Room for the samples and strings of a match row, and for what `sample_row` works in."""
+    length = view.samples + 2 * view.levels
+    lines, strings = np.zeros((reference.shape[2], length), np.float32), np.zeros((left.shape[0], length), np.uint64)
+    return lines, strings, np.empty((3, view.samples), np.float32)
+
+
+@kernel
+def _sample(
+    row: NDArray, right: Strings, view: Geometry, sampling: Sampling, scratch: NDArray, lines: NDArray, strings: Strings
+) -> None:
+    """Lay out a match row and its strings so that the levels of a pixel lie side by side."""
+    sample_row(row, view, sampling, False, scratch, lines, lines)
+    for w in range(right.shape[0]):
+        arrange(right[w], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
+
+
+@kernel
+def _row(
+    row: NDArray,
+    left: Strings,
+    lines: NDArray,
+    strings: Strings,
+    origins: NDArray[np.int64],
+    saturation: _Saturation,
+    costs: NDArray,
+) -> None:
+    """Costs of a row ``(pixels, levels)``; its candidates stand in the lines from `origins` on."""
+    differences, bits = np.empty(costs.shape, np.float32), np.empty(costs.shape, np.uint8)
+    difference_row(row, lines, origins, np.float32(np.inf), False, differences)
+    count_differences(left, strings, origins, bits)
+    _saturate(differences.reshape(-1), bits.reshape(-1), saturation, costs.reshape(-1))
 
 
 @kernel

@@ -101,7 +101,7 @@ def semi_global(
     """
     require(semi_global, paths=paths, p1=p1, p2=p2, penalties=penalties, edge_threshold=edge_threshold)
     volume, steps = energy.volume, paths // 2
-    shape = volume.costs.shape[:2]
+    shape = volume.shape
     if penalties == "constant":
         found = constant(shape, steps, p1, p2)
     elif penalties == "gradient":
@@ -110,10 +110,10 @@ def semi_global(
         found = by_edges(reference, match, steps, p1, p2, edge_threshold)
     costs = np.ascontiguousarray(volume.costs)
     kind = np.uint16 if _fits(costs, found, paths) else np.float32
-    if volume.first is None:
+    if volume.held is None:
         sums, labels, chosen = path_sums(costs, volume.search, found, kind)
     else:
-        sums, labels, chosen = compact_path_sums(costs, volume.first, volume.search, found, kind)
+        sums, labels, chosen = compact_path_sums(costs, volume.held, volume.search, found, kind)
     return Labeling(labels, chosen, replace(volume, costs=sums, outside=paths * volume.outside))
 
 

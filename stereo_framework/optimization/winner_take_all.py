@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._winners import chosen_costs, float_bits, winners
+from stereo_framework.optimization._winners import chosen_costs, float_bits, held_winners, winners
 from stereo_framework.stage import stage
 from stereo_framework.volume import Energy, Labeling
 
@@ -38,17 +38,20 @@ def winner_take_all(energy: Energy) -> Labeling:
     >>> winner_take_all(Energy(CostVolume(costs, Search(0, 2), 255.0))).labels.tolist()
     [[1, 0]]
     """
-    costs = np.ascontiguousarray(energy.volume.costs)
-    labels = np.empty(costs.shape[:2], np.int16)
-    lowest = np.empty(costs.shape[:2], np.float32)
+    costs, held = np.ascontiguousarray(energy.volume.costs), energy.volume.held
+    rows, columns = shape = energy.volume.shape
+    labels = np.empty(shape, np.int16)
+    lowest = np.empty(shape, np.float32)
     bits = float_bits(costs)
 
     def run(start: int, stop: int) -> None:
-        _kernel(costs[start:stop], None if bits is None else bits[start:stop], labels[start:stop], lowest[start:stop])
+        if held is None:
+            _kernel(costs[start:stop], None if bits is None else bits[start:stop], labels[start:stop], lowest[start:stop])
+        else:
+            own = held.starts[start * columns : stop * columns + 1]
+            held_winners(costs, costs, own, held.firsts, labels[start:stop].reshape(-1), lowest[start:stop].reshape(-1))
 
-    over_rows(run, costs.shape[0], costs.size)
-    if energy.volume.first is not None:
-        labels += energy.volume.first
+    over_rows(run, rows, costs.size)
     return Labeling(labels, lowest)
 
 

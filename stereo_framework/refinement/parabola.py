@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.kernels.blocks import Firsts, Starts, held_cell
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity
@@ -56,9 +57,15 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
 
     levels = volume.search.levels
 
+    costs, held = volume.costs, volume.held
+
     def run(start: int, stop: int) -> None:
-        first = None if volume.first is None else volume.first[start:stop]
-        _kernel(disparity[start:stop], volume.costs[start:stop], first, levels, minimum, step, limit, refined[start:stop])
+        starts = firsts = None
+        if held is not None:
+            starts, firsts = held.starts[start * held.shape[1] : stop * held.shape[1] + 1], held.firsts
+        some = (costs[start:stop] if held is None else costs).reshape(-1)
+        size = 0 if held is None else held.size
+        _kernel(disparity[start:stop], some, starts, firsts, size, levels, minimum, step, limit, refined[start:stop])
 
     over_rows(run, disparity.shape[0], 20 * disparity.size)
     return refined
@@ -68,14 +75,16 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
 def _kernel(
     disparity: NDArray[np.float32],
     costs: NDArray,
-    first: NDArray[np.int16] | None,
+    starts: Starts | None,
+    firsts: Firsts | None,
+    size: int,
     levels: int,
     minimum: float,
     step: float,
     limit: float,
     refined: NDArray[np.float32],
 ) -> None:
-    rows, columns, held = costs.shape
+    rows, columns = disparity.shape
     for y in range(rows):
         for x in range(columns):
             if np.isnan(disparity[y, x]):
@@ -86,13 +95,19 @@ def _kernel(
             if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
                 continue
             centre = min(max(int(nearest), 1), levels - 2)
-            cell = centre
-            if first is not None:
-                cell -= int(first[y, x])
-                if cell < 1 or cell > held - 2:
+            cell = (y * columns + x) * levels + centre
+            least, most = cell - 1, cell + 1
+            if starts is not None:
+                start, stop = starts[y * columns + x], starts[y * columns + x + 1]
+                cell = held_cell(start, stop, firsts, size, centre)
+                least, most = cell - 1, cell + 1
+                if cell % size == 0:
+                    least = held_cell(start, stop, firsts, size, centre - 1)
+                if cell % size == size - 1:
+                    most = held_cell(start, stop, firsts, size, centre + 1)
+                if cell < 0 or least < 0 or most < 0:
                     continue
-            below, above = np.float32(costs[y, x, cell - 1]), np.float32(costs[y, x, cell + 1])
-            middle = np.float32(costs[y, x, cell])
+            below, middle, above = np.float32(costs[least]), np.float32(costs[cell]), np.float32(costs[most])
             # The parabola a u^2 + b u + c through u = -1, 0, 1.
             curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
             slope = np.float32(0.5) * (above - below)

@@ -134,7 +134,7 @@ def test_global_optimizers_report_what_they_know(registry):
     assert (plain.trace, plain.lower_bound, plain.objective) == ((), None, None)
 
 
-def test_costs_alone_take_as_many_rows_as_a_slab_may_hold(registry, monkeypatch):
+def test_costs_alone_are_made_at_once(registry, monkeypatch):
     heights = []
 
     @stage("matching_cost", **local)
@@ -151,10 +151,10 @@ def test_costs_alone_take_as_many_rows_as_a_slab_may_hold(registry, monkeypatch)
     a_row = 4 * columns * levels
     for room, last, expected in (
         (rows * a_row, decide, [rows]),
+        (0, decide, [rows]),
         (rows * a_row, winner_take_all, 3 * [slabs.SLAB_ROWS]),
-        ((rows - 1) * a_row, decide, [rows - 1, 1]),
-        # Large images have 64 rows at least.
-        (0, decide, 6 * [slabs.SLAB_ROWS // 2]),
+        # Slabs of large images are halved.
+        (0, winner_take_all, 6 * [slabs.SLAB_ROWS // 2]),
     ):
         heights.clear()
         monkeypatch.setattr(slabs, "_SLAB_BYTES", room)
