@@ -145,7 +145,8 @@ def pair_scene(
     ranges = {(0, 1): partial(_limits, *limits)} if any(limits) else {}
     left, right = Path(left), Path(right)
     masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
-    name = f"{left.stem}-{right.stem}"
+    # The folder tells apart pairs whose files have the same names.
+    name = "/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}")))
     search = search or _range_beside(left)
     frames = _frame(left, 0, masks[0], search), _frame(right, 1, masks[1])
     shown = {} if mask is None else {"nonocc": partial(read_mask, mask)}

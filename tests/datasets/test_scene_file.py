@@ -167,7 +167,7 @@ def test_a_wrong_truth_is_found_when_it_is_used(folder):
 
 def test_pair(folder):
     scene = pair_scene("desk/left.png", folder / "right.png", Search(0, 2), truth="desk/truth.png", truth_scale=4)
-    assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == ("left-right", 0, 1, 1)
+    assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == ("desk/left-right", 0, 1, 1)
     assert scene.search == Search(0, 2)
     np.testing.assert_array_equal(scene.reference, LEFT)
     np.testing.assert_array_equal(scene.match, LEFT + 100)
