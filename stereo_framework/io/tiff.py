@@ -194,6 +194,9 @@ def _first_page(path: PathLike) -> Iterator[Any]:
 def _check(page: Any, size: int, path: PathLike) -> None:
     """Raise DataError for an image that cannot be read, before memory is allocated for it."""
     columns, rows, bands = page.imagewidth, page.imagelength, page.samplesperpixel
+    # A damaged tag may hold several numbers, of which a product would be a longer list.
+    if not all(isinstance(number, int) for number in (columns, rows, page.tilewidth, page.tilelength)):
+        raise DataError(f"{path}: is damaged, truncated or not an image: its width and height are not one number each")
     for wide, high in ((columns, rows), (page.tilewidth, page.tilelength)):
         limits.check_pixels(wide, high, path)
     if columns < 1 or rows < 1 or page.imagedepth != 1:
