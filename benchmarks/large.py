@@ -58,7 +58,8 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
     script, _, coarse_to_fine = name.partition(", ")
     method = Pipeline.from_script(script)
     if coarse_to_fine:
-        method = replace(method, scheme=[pyramid])
+        # With a width its memory is known before, so that it is not divided into tiles where the whole search would be.
+        method = replace(method, scheme=[Bound(pyramid, {"width": 48})])
     method, count = tiled(method, pair, most)
     return lambda: method(pair).disparity, count
 
