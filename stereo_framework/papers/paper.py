@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
@@ -94,10 +95,12 @@ class Paper:
     gone: Mapping[str, str] = field(default_factory=dict)
 
 
-def paper(name: str, items: Sequence[Item], claims: Mapping[str, Claim]) -> Paper:
-    """A paper whose texts stand in ``papers/NAME/paper.yaml``."""
+def paper(name: str, claims: Mapping[str, Claim], *modules: ModuleType) -> Paper:
+    """A paper whose texts and items stand in ``papers/NAME/paper.yaml``; the functions of these modules build the items of their names."""
     texts = {key: text for key, text in raw_table(name, "paper").items() if key != "claims"}
-    return Paper(name, items=tuple(items), claims=claims, **texts)
+    builders = {key: value for module in modules for key, value in vars(module).items()}
+    items = tuple(Item(item, build=builders[item], **own) for item, own in texts.pop("items").items())
+    return Paper(name, items=items, claims=claims, **texts)
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,7 +138,7 @@ def reproduce(
                 "No longer asked", [PageTable("What earlier versions judged", ["statement", "verdict, and why it is gone"], rows)]
             )
         )
-    summary = _summary(done, {i.name: i.title for i in chosen}, time.perf_counter() - start, quick)
+    summary = _summary(done, time.perf_counter() - start, quick)
     Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections]).write(
         done.page, single_file=single_file
     )
@@ -166,29 +165,7 @@ def opening(paper: Paper, done: Reproduction) -> list[str]:
     ]
 
 
-def by_item(outcomes: Mapping[str, Outcome], titles: Mapping[str, str]) -> PageTable:
-    """A row for each item: how many published numbers were judged and lie outside their tolerance, and how many sentences of each kind hold or do not."""
-    kinds = {"on our runs": KINDS["runs"], "in print": KINDS["printed"], "own checks": KINDS["own"]}
-    header = [
-        "item",
-        "numbers judged",
-        "outside",
-        *(f"{name}: {what}" for name in kinds for what in ("hold", "do not")),
-        "not judged",
-    ]
-    rows = []
-    for name, outcome in outcomes.items():
-        numbers = [(sum(c.judged for c in outcome.comparisons), ""), (sum(c.outside for c in outcome.comparisons), "outside")]
-        for kind in kinds.values():
-            verdicts = [s.holds for s in outcome.statements if s.asked == kind]
-            numbers += [(verdicts.count(True), ""), (verdicts.count(False), f"{kind}: does not hold")]
-        numbers.append((sum(s.holds is None for s in outcome.statements), ""))
-        # Zeros are left empty, so that the other counts stand out.
-        rows.append([Cell(titles[name]), *(Cell(str(n), n, wrong) if n else Cell("", n) for n, wrong in numbers)])
-    return PageTable("What each item came to", header, rows)
-
-
-def _summary(done: Reproduction, titles: Mapping[str, str], seconds: float, quick: bool) -> Section:
+def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
     blocks: list[Block] = []
     for c in done.comparisons:
         if c.outside:
@@ -196,8 +173,6 @@ def _summary(done: Reproduction, titles: Mapping[str, str], seconds: float, quic
             blocks.append(Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}."))
     blocks += failures_first(s for s in done.statements if s.holds is False)
     blocks += map(Text, done.totals)
-    if len(done.outcomes) > 1:
-        blocks.append(by_item(done.outcomes, titles))
     blocks.append(Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."))
     if done.missing:
         rows = [[Cell(name), Cell(reason), Cell(_fetch(name))] for name, reason in done.missing.items()]

@@ -134,7 +134,10 @@ def test_ranks_by_either_measure(context):
     assert "it does not hold: NOT 1 methods by SZE, 1 by BMP" in " ".join(smaller.notes)
 
 
-def test_our_maps_of_the_nearest_bad_pixels(context):
+def test_our_maps_of_the_nearest_bad_pixels(monkeypatch, tmp_path):
+    monkeypatch.setattr("stereo_framework.papers.own_methods.SUBMISSIONS", {})
+    monkeypatch.setattr(Context, "run", lambda self, name: self.made)
+    context = Context("sigma_z2011", tmp_path)
     made = {"a": 5.0, "b": 1.0, "c": 1.1, "d": 1.2, "e": 9.0}
     context.made = [r for name, value in made.items() for r in _made(10 * value, value, name)]
     [rows] = sigma_z2011.tables._nearest(context, "venus_all", 3)

@@ -3,13 +3,10 @@
 import pytest
 
 from stereo_framework.errors import ParameterError
-from stereo_framework.page.page import Statement
 from stereo_framework.papers import NAMES, find_paper
-from stereo_framework.papers.claim import KINDS
 from stereo_framework.papers.comparison import Comparison, comparison_table, exported
-from stereo_framework.papers.paper import Outcome
 from stereo_framework.papers.published import published_parameters, published_table
-from stereo_framework.papers.reproduce import by_item, reproduce
+from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.papers.taxonomy2002.tables import SCENES
 from stereo_framework.tables.formats import to_text
 
@@ -67,35 +64,6 @@ def test_comparisons_as_tables():
     assert table.rows[0][4].mark == "outside its tolerance"
     assert [cell.text for cell in table.rows[1][2:5]] == ["1.00", "-", "-"]
     assert to_text(exported("t", comparisons), "csv").splitlines()[1] == "row,column,1.0,2.5,1.5,±0.1,a reason"
-
-
-def test_what_each_item_came_to():
-    outside, inside, unjudged = _compared(1.0, 2.5, 0.1, 0.1), _compared(1.0, 1.0, 0.1, 0.1), _compared(1.0, None, 0.1, 0.1)
-    told = [
-        Statement("a", True, "", "section 1", KINDS["runs"]),
-        Statement("b", False, "", "section 2", KINDS["runs"]),
-        Statement("c", True, "", "Table 1", KINDS["printed"]),
-        Statement("d", False, "", "", KINDS["own"]),
-        Statement("e", None, "", "section 3", KINDS["not judged"]),
-    ]
-    outcomes = {"one": Outcome([], [outside, inside, unjudged], told), "two": Outcome([], [inside])}
-    table = by_item(outcomes, {"one": "Table 1", "two": "Table 2"})
-    texts = [["Table 1", "2", "1", "1", "1", "1", "", "", "1", "1"], ["Table 2", "1", "", "", "", "", "", "", "", ""]]
-    assert [[cell.text for cell in row] for row in table.rows] == texts
-    # What fails is told by its kind: a check of our own is no published number.
-    marks = [
-        "",
-        "",
-        "outside",
-        "",
-        "judged on our runs: does not hold",
-        "",
-        "",
-        "",
-        "our own check, in no total: does not hold",
-        "",
-    ]
-    assert [cell.mark if cell.text else "" for cell in table.rows[0]] == marks
 
 
 def test_published_tables():

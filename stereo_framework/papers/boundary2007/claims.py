@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -158,27 +159,11 @@ def sdm_and_csm_alternate(found: Boundary) -> Cases:
     yield f"{changes} changes over {len(order)} points", changes >= 2
 
 
-def _most(found: Boundary, case: Callable[..., list[Point]], scene: str, labels: Sequence[str]) -> Iterator[tuple[str, bool]]:
+def _most(case: Callable[..., list[Point]], scene: str, labels: Sequence[str], found: Boundary) -> Iterator[tuple[str, bool]]:
     """Of the points of some methods on a boundary over all scenes more than half are of one scene."""
     points = [p for p in shown(case(found.feasible(name) for name in found.points)) if label(p) in labels]
     own = sum(p.scene == scene for p in points)
     yield f"{own} of {len(points)} points of {', '.join(labels)}", 2 * own > len(points)
-
-
-def stripes_is_worst(found: Boundary) -> Cases:
-    return _most(found, worst_case, "stripes", STRONG)
-
-
-def tsukuba_is_second(found: Boundary) -> Cases:
-    return _most(found, worst_case, "tsukuba", STABLE)
-
-
-def tsukuba_is_best_for_gc(found: Boundary) -> Cases:
-    return _most(found, best_case, "tsukuba", ("GC",))
-
-
-def slits_is_best(found: Boundary) -> Cases:
-    return _most(found, best_case, "slits", ("SDM",))
 
 
 def _best(found: Boundary, scene: str) -> tuple[str, str]:
@@ -198,19 +183,11 @@ def gc_most_efficient_on_tsukuba(found: Boundary) -> Cases:
     yield told, best == "GC"
 
 
-def _dp_before(found: Boundary, other: str, without: str = "") -> Iterator[tuple[str, bool]]:
+def _dp_before(other: str, without: str, found: Boundary) -> Iterator[tuple[str, bool]]:
     e = found.efficiencies()
     for scene in found.points:
         if scene != without:
             yield f"{scene}: E {e['dp'][scene]:.3f} and {e[other][scene]:.3f}", e["dp"][scene] > e[other][scene]
-
-
-def dp_before_bp(found: Boundary) -> Cases:
-    return _dp_before(found, "bp")
-
-
-def dp_before_gc(found: Boundary) -> Cases:
-    return _dp_before(found, "gc", "tsukuba")
 
 
 def no_single_winner(found: Boundary) -> Cases:
@@ -243,6 +220,13 @@ def identity(efficiencies: PublishedTable, improvements: PublishedTable) -> Case
 def _numbers(values: dict[str, float] | dict[str, int], form: str = ".3f") -> str:
     return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
 
+
+stripes_is_worst = partial(_most, worst_case, "stripes", STRONG)
+tsukuba_is_second = partial(_most, worst_case, "tsukuba", STABLE)
+tsukuba_is_best_for_gc = partial(_most, best_case, "tsukuba", ("GC",))
+slits_is_best = partial(_most, best_case, "slits", ("SDM",))
+dp_before_bp = partial(_dp_before, "bp", "")
+dp_before_gc = partial(_dp_before, "gc", "tsukuba")
 
 CLAIMS = claims("boundary2007", globals())
 """All sentences by name."""

@@ -73,14 +73,6 @@ def _apart(a: float, b: float) -> bool:
     return abs(a - b) >= 0.1 * max(a, b) > 0
 
 
-def planes_apart(scores: Scores) -> Cases:
-    return _opposed(scores)
-
-
-def order_changes(scores: Scores) -> Cases:
-    return _opposed(scores)
-
-
 def similar_rms(scores: Scores) -> Cases:
     rms, porosity = scores["RMS"], scores["F_por"]
     pairs = itertools.combinations(rms, 2)
@@ -144,6 +136,8 @@ def subset_rankings(correlations: Mapping[str, tuple[float, float]]) -> Cases:
         for name, (_, rho) in correlations.items():
             yield f"{name} {rho:.2f}", rho < 1 - 1e-9
 
+
+planes_apart = order_changes = _opposed
 
 CLAIMS = claims("hci2015", globals())
 """All sentences by name."""

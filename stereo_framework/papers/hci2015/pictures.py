@@ -68,6 +68,11 @@ def metrics(name: str, scene: str, columns: Sequence[str], methods: Sequence[str
     return build
 
 
+figure2 = metrics("figure2", "Adirondack", ("D_fat", "D_thin", "D_fuz"), ("window", "so", "gc", "sgbm"))
+figure4 = metrics("figure4", "PlaytableP", ("P_bump", "P_off", "P_orient"), ("window", "window_subpixel", "gc", "sgbm"))
+figure5_pictures = metrics("figure5", "Pipes", ("F_por", "F_frag", "F_fat"), ("window", "ssd", "bp", "sgbm"))
+
+
 def figure5(context: Context) -> Outcome:
     """Porosity, fragmentation and detail fattening on Pipes: published and ours, and ours by the equations as printed."""
     published, names = published_table("hci2015", "figure5"), ("RMS", "F_por", "F_frag", "F_fat")

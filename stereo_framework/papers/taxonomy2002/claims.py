@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -138,14 +139,6 @@ def _gains_less(good: Sequence[float | None], results: Results) -> Iterator[tupl
         yield f"{where} {high:+.2f} points against {low:+.2f}", high < low
 
 
-def interval_at_good_values(results: Results) -> Cases:
-    return _gains_less(_GOOD, results)
-
-
-def shiftable_interval(results: Results) -> Cases:
-    return _gains_less((None,), results)
-
-
 def best_varies(results: Results) -> Cases:
     best = {}
     for scene, series in _curves(results).items():
@@ -210,10 +203,6 @@ def interval_in_scanlines(results: Results) -> Cases:
     for scene, series in _curves(results).items():
         gains = {m: statistics.mean(series[m, c, False][t] - curve[t] for t in curve) for (m, c, i), curve in series.items() if i}
         yield f"{scene}: {told(gains, '')}", gains["so"] == max(gains.values())
-
-
-shiftable_costs_alike, shiftable_window_21 = costs_alike, window_21
-global_noise, global_interval_in_noise, global_best_varies = noise, interval_in_noise, best_varies
 
 
 # --- Experiment 4 -----------------------------------------------------------------------------------------------------
@@ -308,19 +297,11 @@ def _at_best_weights(results: Results, region: str) -> dict[str, dict[str, tuple
     return found
 
 
-def _cuts_first(results: Results, regions: Sequence[str]) -> Iterator[tuple[str, bool]]:
+def _cuts_first(regions: Sequence[str], results: Results) -> Iterator[tuple[str, bool]]:
     for region in regions:
         for scene, own in _at_best_weights(results, region).items():
             best = {method: error for method, (error, _) in own.items()}
             yield f"{scene} {region}: {told(best)}", all(best["gc"] < v for m, v in best.items() if m != "gc")
-
-
-def graph_cuts_best(results: Results) -> Cases:
-    return _cuts_first(results, REGIONS[:1])
-
-
-def graph_cuts_best_in_regions(results: Results) -> Cases:
-    return _cuts_first(results, REGIONS[1:])
 
 
 def no_clear_ranking(results: Results) -> Cases:
@@ -348,16 +329,8 @@ def weights_vary(results: Results) -> Cases:
             yield f"{method}: {', '.join(f'{s} {w:g}' for s, w in own.items())}", len(set(own.values())) > 1
 
 
-def _weights_on(results: Results, scene: str, low: float, high: float) -> Iterator[tuple[str, bool]]:
+def _weights_on(scene: str, low: float, high: float, results: Results) -> Iterator[tuple[str, bool]]:
     return ((f"{method} {own[scene]:g}", low <= own[scene] <= high) for method, own in _weights(results).items() if scene in own)
-
-
-def weight_on_map(results: Results) -> Cases:
-    return _weights_on(results, "map", 200, 1000)
-
-
-def weight_on_tsukuba(results: Results) -> Cases:
-    return _weights_on(results, "tsukuba", 20, 200)
 
 
 def occlusion_cost(results: Results) -> Cases:
@@ -444,9 +417,6 @@ def penalty_helps_so(results: Results) -> Cases:
         yield told(means, " points"), means["so"] > means["dp"]
 
 
-interval_always_helps = interval_helps
-
-
 def interval_hurts_textureless(results: Results) -> Cases:
     four = _four(results, "textureless")
     worse = [f"{scene} {method}" for (scene, method), own in four.items() if own["p1 + BT"] > own["p1"]]
@@ -479,32 +449,12 @@ def pairs(results: Results, switch: str, statistic: str, **where: Any) -> dict[s
     return both
 
 
-def _lower(pairs: Mapping[str, Sequence[tuple[float, float]]], lower: bool = True) -> Iterator[tuple[str, bool]]:
-    """Whether a statistic is always lower, or always higher."""
-    for scene, own in pairs.items():
+def _lower(switch: str, results: Results, lower: bool = True, **where: Any) -> Cases:
+    """Whether the RMS error is always lower with the fit, intervals or blur, or always higher."""
+    for scene, own in pairs(results, switch, ERROR, **where).items():
         right = sum(b < a if lower else b > a for a, b in own)
         means = ", ".join(f"{float(np.mean(side)):.4f}" for side in zip(*own, strict=True))
         yield f"{scene}: {right} of {len(own)} settings, mean without and with it {means}", right == len(own)
-
-
-def fit_drops(results: Results) -> Cases:
-    return _lower(pairs(results, "fit", ERROR, interval=False, blur=False, step=(1,)))
-
-
-def interval_at_integral(results: Results) -> Cases:
-    return _lower(pairs(results, "interval", ERROR, fit=True, blur=False, step=(1,)))
-
-
-def interval_elsewhere(results: Results) -> Cases:
-    return _lower(pairs(results, "interval", ERROR, step=(0.5, 0.25)), lower=False)
-
-
-def blur_degrades(results: Results) -> Cases:
-    return _lower(pairs(results, "blur", ERROR, fit=True, interval=False, step=(1,)), lower=False)
-
-
-def fit_always_helps(results: Results) -> Cases:
-    return _lower(pairs(results, "fit", ERROR))
 
 
 def fit_predicts_alike(results: Results) -> Cases:
@@ -619,6 +569,20 @@ def map_is_solved(table6: Rows) -> Cases:
         if "map_best" in table6.get(method, {}):
             yield f"{method} {table6[method]['map_best']:.2f} %", table6[method]["map_best"] < 0.5
 
+
+interval_at_good_values = partial(_gains_less, _GOOD)
+shiftable_interval = partial(_gains_less, (None,))
+graph_cuts_best = partial(_cuts_first, REGIONS[:1])
+graph_cuts_best_in_regions = partial(_cuts_first, REGIONS[1:])
+weight_on_map = partial(_weights_on, "map", 200, 1000)
+weight_on_tsukuba = partial(_weights_on, "tsukuba", 20, 200)
+fit_drops = partial(_lower, "fit", interval=False, blur=False, step=(1,))
+interval_at_integral = partial(_lower, "interval", fit=True, blur=False, step=(1,))
+interval_elsewhere = partial(_lower, "interval", lower=False, step=(0.5, 0.25))
+blur_degrades = partial(_lower, "blur", lower=False, fit=True, interval=False, step=(1,))
+fit_always_helps = partial(_lower, "fit")
+shiftable_costs_alike, shiftable_window_21, interval_always_helps = costs_alike, window_21, interval_helps
+global_noise, global_interval_in_noise, global_best_varies = noise, interval_in_noise, best_varies
 
 CLAIMS = claims("taxonomy2002", globals())
 """All sentences by name."""

@@ -38,6 +38,9 @@ def experiment(name: str) -> Callable[[Context], Outcome]:
     return build
 
 
+experiment1, experiment2, experiment3, experiment4, experiment5, experiment6 = (experiment(f"experiment{i}") for i in range(1, 7))
+
+
 def figure12(context: Context) -> Outcome:
     """Foreground fattening on the map scene: sums of absolute differences over 21x21 pixels, without and with the minimum filter."""
     shares, rows = {}, []
