@@ -148,14 +148,12 @@ def reproduce(
 def opening(paper: Paper, done: Reproduction) -> list[str]:
     """Five sentences: what was repeated, what agrees, what does not, why, and what cannot be judged."""
     judged = [c for c in done.comparisons if c.judged]
-    counts = {"the printed numbers that can be judged": [not c.outside for c in judged]}
+    counts = {"printed numbers that can be judged": [not c.outside for c in judged]}
     for kind in ("runs", "printed"):
-        counts[f"the sentences {KINDS[kind]}"] = [
-            s.holds for s in done.statements if s.asked == KINDS[kind] and s.holds is not None
-        ]
+        counts[f"sentences {KINDS[kind]}"] = [s.holds for s in done.statements if s.asked == KINDS[kind] and s.holds is not None]
     told = {words: own for words, own in counts.items() if own}
-    agree = ", ".join(f"{sum(own)} of {words}" for words, own in told.items()) or "nothing was judged"
-    not_so = ", ".join(f"{len(own) - sum(own)} of {len(own)} of {words}" for words, own in told.items() if not all(own))
+    agree = ", ".join(f"{sum(own)} of {len(own)} {words}" for words, own in told.items()) or "nothing was judged"
+    not_so = ", ".join(f"{len(own) - sum(own)} {words}" for words, own in told.items() if not all(own))
     return [
         f"{paper.reference}: {paper.repeated}.",
         f"What agrees: {agree}.",

@@ -180,8 +180,8 @@ def test_the_page_opens_with_five_sentences_and_tells_failures_first(tmp_path):
         page.index(part)
         for part in (
             "A paper: it",
-            "it is run again. What agrees: 0 of the printed numbers that can be judged, 0 of the sentences judged on our runs, 1 of the sentences judged on the printed",
-            "What does not: 1 of 1 of the printed numbers that can be judged, 1 of 1 of the sentences judged on our runs, listed first below.",
+            "it is run again. What agrees: 0 of 1 printed numbers that can be judged, 0 of 1 sentences judged on our runs, 1 of 1 sentences judged on the printed",
+            "What does not: 1 printed numbers that can be judged, 1 sentences judged on our runs, listed first below.",
             "The reason is known.",
             "Beauty cannot be judged.",
             "Outside its tolerance: row, judged: 1 published, 1.2 ours (±0.1: two digits)",
