@@ -380,7 +380,7 @@ class Domain:
         if self.blocks is not None:
             least, most = np.empty(shape, np.int16), np.empty(shape, np.int16)
             outer_levels(blocks, search.levels, least, most)
-            low, high = np.maximum(low, search.disparities[least]), np.minimum(high, search.disparities[most])
+            low, high = np.maximum(low, search.disparity_of(least)), np.minimum(high, search.disparity_of(most))
         return low, high
 
     def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity, NDArray[np.uint64]]:
