@@ -64,7 +64,8 @@ def evaluate(
     dict of str to float
         One statistic for each measure of the protocol and each region (``rms_error_nonocc``), each predicted frame (``predict_err_near``) or the
         whole map (``fraction_matched``); `metrics.METRICS` lists the units. ``bad_pixels_REGION`` is a percentage at the main threshold; with
-        several thresholds there are also ``bad0.5_REGION``, ``bad2_REGION`` and so on. An empty region gives NaN. A statistic is absent if the
+        several thresholds there are also ``bad0.5_REGION``, ``bad2_REGION`` and so on. ``fraction_matched`` is there under every protocol: no error says
+        anything without the share of pixels that have an estimate. An empty region gives NaN. A statistic is absent if the
         scene lacks the truth, mask or frame that it needs.
 
     Raises
@@ -134,9 +135,7 @@ def statistics_of(
     statistics: dict[str, float] = {}
     for metric in metrics:
         statistics |= metric.statistics(seen.get(metric.about, {}), protocol)
-    if not whole:
-        statistics["fraction_matched"] = fraction_matched(given, masks["all"])
-    return statistics
+    return statistics | {"fraction_matched": fraction_matched(given, masks["all"])}
 
 
 def predictions(

@@ -23,7 +23,9 @@ def intensity_doubt(scene: Scene) -> str | None:
     low, high = min(float(image.min()) for image in images), max(float(image.max()) for image in images)
     if low < -1 or high > 256:
         return f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"
-    if high < _DARK and low < high and not scale_doubt(scene.reference):
+    if doubt := scale_doubt(scene.reference):
+        return doubt
+    if high < _DARK and low < high:
         return f"the images are dark: of intensities up to 255 they reach {high:.3g}, as where files of 16 bits hold fewer; --stretch spreads them"
     return None
 

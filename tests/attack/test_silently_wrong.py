@@ -5,22 +5,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_results import result
 from naive import fine_row
 from typer.testing import CliRunner
 
-from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load_scene, match
+from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load_scene, match, run
 from stereo_framework.aggregation import cross_based
+from stereo_framework.cli._output import print_results
 from stereo_framework.cli.main import app
 from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.errors import DataError, ParameterError, ResultWarning
 from stereo_framework.evaluation.disparity_error import bad_pixels
-from stereo_framework.evaluation.protocols import PRESETS
+from stereo_framework.evaluation.protocols import PRESETS, resolve
 from stereo_framework.io import write_pfm
 from stereo_framework.matching_cost import census, normalized_cross_correlation
 from stereo_framework.optimization import semi_global, winner_take_all
+from stereo_framework.page.page import PageTable
+from stereo_framework.page.run_page import run_page
 from stereo_framework.pair import Pair
 from stereo_framework.refinement import equiangular, left_right_check, parabola
 from stereo_framework.stage import stage
+from stereo_framework.tables.average_rows import average_rows
+from stereo_framework.tables.formats import to_text
+from stereo_framework.tables.results import results
+from stereo_framework.tables.tables import listing
 from stereo_framework.volume import Domain, Held, Status
 
 
@@ -184,8 +192,8 @@ def test_what_has_no_place_for_a_mask_refuses_masked_arrays(slanted):
 
 @pytest.mark.parametrize("method", ["bm", "sgbm", "first_look"])
 @pytest.mark.parametrize("scene", ["synthetic/planes", "middlebury2001/venus"])
-def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene):
-    scene = load_scene(scene)
+def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene, request):
+    scene = load_scene(scene, data=None if scene.startswith("synthetic") else request.getfixturevalue("data"))
     # True disparities lie on both sides of it.
     low, high = np.floor(np.nanpercentile(scene.truth, [30, 70]))
     found = Pipeline.from_script(method)(scene, Search(float(low), float(high)))
@@ -223,19 +231,19 @@ def cost(sign):
     return differences
 
 
-@stage("matching_cost", source="this test", halo=lambda: 0)
 def looks_left_only(reference, match, search) -> CostVolume:
     """Absolute differences that take every match frame to lie to the right."""
     return cost(lambda direction: 1)(reference, match, search)
 
 
-@stage("matching_cost", source="this test", halo=lambda: 0)
 def looks_both_ways(reference, match, search) -> CostVolume:
     """Absolute differences."""
     return cost(lambda direction: direction)(reference, match, search)
 
 
 def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(slanted):
+    for one in (looks_left_only, looks_both_ways):
+        stage("matching_cost", source="this test", halo=lambda: 0)(one)
     assert Pipeline(looks_left_only, winner_take_all)(slanted)
     for beside in ([], ["rank"]):
         with pytest.raises(
@@ -259,7 +267,6 @@ WRONG_MATCHES = {
 CHANGES = {}
 
 
-@stage("scheme", source="this test")
 def changing(solve, pair):
     """Give a match with something else in it."""
     return replace(solve(pair), **CHANGES)
@@ -268,6 +275,7 @@ def changing(solve, pair):
 @pytest.mark.parametrize(("changes", "said"), WRONG_MATCHES.values(), ids=WRONG_MATCHES)
 def test_the_match_of_a_scheme_is_checked_whole(slanted, changes, said):
     CHANGES.clear()
+    stage("scheme", source="this test")(changing)
     method = Pipeline(census, winner_take_all, scheme=changing)
     assert method(slanted)
     CHANGES.update(changes)
@@ -341,3 +349,50 @@ def test_the_command_line_prints_the_same_warnings_once(tmp_path, monkeypatch):
         assert [line.count("intensities up to 1") for line in told.stderr.splitlines() if "intensities" in line] == [1]
     run = CliRunner().invoke(app, ["run", "window", "--left", "a/left.pfm", "--right", "a/right.pfm", "--disparities", "0:31"])
     assert [line.count("intensities up to 1") for line in run.stderr.splitlines() if "intensities" in line] == [1]
+
+
+def test_the_page_and_the_table_give_one_mean(tmp_path, data):
+    # Two scenes of a benchmark that weights them unlike.
+    names = "middlebury-v3/trainingQ/Adirondack", "middlebury-v3/trainingQ/Vintage"
+    weights = [load_scene(name, data=data).weight for name in names]
+    assert weights[0] != weights[1]
+    run("first_look", scenes=list(names), out=tmp_path, data=data)
+    own = results(tmp_path)
+    [average] = average_rows(own, data)
+    values = [r.statistics["bad_pixels_nonocc"] for r in own]
+    assert average.statistics["bad_pixels_nonocc"] == pytest.approx(np.average(values, weights=weights))
+    table = next(
+        block for section in run_page(tmp_path, data=data).sections for block in section.blocks if isinstance(block, PageTable)
+    )
+    mean = table.rows[0][table.header.index("mean")]
+    assert mean.value == average.statistics["bad_pixels_nonocc"]
+    assert "density %" in table.header
+
+
+def test_an_average_without_a_scene_names_it(capsys):
+    text = str(resolve("taxonomy2002"))
+    made = [
+        result(f"set/{scene}", {}, {"bad_pixels_all": 3.0}, method=method, protocol_text=text)
+        for scene in "abc"
+        for method in "mn"
+    ]
+    print_results(made[:-1])
+    told = capsys.readouterr()
+    assert "average of 2 of 3" in told.out
+    assert "warning: average of 2 of 3 n: without c, where it has no result" in told.err
+
+
+@pytest.mark.parametrize("protocol", PRESETS)
+def test_coverage_stands_beside_errors_under_every_protocol(slanted, protocol):
+    sparse = slanted.truth.copy()
+    sparse[:, ::4] = np.nan
+    found = evaluate(sparse, slanted, protocol, reference=slanted.truth)
+    assert found["fraction_matched"] == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("kind", ["markdown", "latex", "csv"])
+@pytest.mark.parametrize("columns", [(), ("bad_pixels_all",)])
+def test_coverage_stands_in_every_table(kind, columns):
+    table = listing([result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": 1.0})], columns)
+    assert table.header[2:4] == ("bad_pixels_all", "fraction_matched")
+    assert "fraction" in to_text(table, kind)
