@@ -344,19 +344,22 @@ class Scene(Shown):
         if name not in self.masks:
             raise self._fault(f"no mask {name!r}; it has {', '.join(sorted(self.masks)) or 'none'}")
         mask = unmasked(name, self.masks[name]())
-        self._same_size(mask, f"mask {name}")
+        what = "the mask of evaluated pixels" if name == EVALUATED else f"mask {name}"
+        self._same_size(mask, what)
         if mask.dtype != bool:
-            raise self._fault(f"mask {name} is {mask.dtype}; expected bool, such as mask == 255")
+            raise self._fault(f"{what} is {mask.dtype}; expected bool, such as mask == 255")
         return mask
 
+    @property
+    def evaluated(self) -> Mask | None:
+        """The mask outside of which nothing is evaluated, bool ``(rows, columns)``; None: everything is."""
+        return self.mask(EVALUATED) if EVALUATED in self.masks else None
+
     def within(self, mask: Mask) -> Scene:
-        """The same scene, of which only the pixels are evaluated where a mask, bool ``(rows, columns)``, is True."""
-        inside = replace(self, masks={**self.masks, EVALUATED: lambda: mask})
+        """The same scene, of which only the pixels are evaluated where a mask, bool ``(rows, columns)``, is True, and its own mask, if it has one, too."""
+        inside, own = replace(self, masks={**self.masks, EVALUATED: lambda: mask}), self.evaluated
         inside._images.update(self._images)
-        if EVALUATED in self.masks:
-            both = inside.mask(EVALUATED) & self.mask(EVALUATED)
-            return replace(inside, masks={**self.masks, EVALUATED: lambda: both})
-        return inside
+        return inside if own is None else replace(self, masks={**self.masks, EVALUATED: lambda: inside.mask(EVALUATED) & own})
 
     def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
         """The same sequence with another frame pair. Truth goes with its own pair, masks and the stand-in only with the present one; the border stays.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.engine.match import Match
-from stereo_framework.pair import Pair
 from stereo_framework.scene import Search
 from stereo_framework.stage import Bound, Stage
 from stereo_framework.view import Views
@@ -44,11 +43,10 @@ def _from_outside(stage: Stage) -> bool:
     return not str(stage.function.__module__).startswith("stereo_framework.")
 
 
-@functools.lru_cache(maxsize=256)
-def check_direction(bound: Bound, dimensions: int, dtype: np.dtype) -> None:
+def check_direction(bound: Bound, image: NDArray) -> None:
     """Refuse a matching cost from outside that looks to the same side whatever ``search.direction`` says: its other view would be wrong all over.
 
-    A texture moved by two pixels must be found at 2 from either side. A cost that does not find it from the usual side either is not judged: it may
+    A texture of the image's type, moved by two pixels, must be found at 2 from either side. A cost that does not find it from the usual side either is not judged: it may
     need larger images or more than them.
 
     Raises
@@ -58,7 +56,7 @@ def check_direction(bound: Bound, dimensions: int, dtype: np.dtype) -> None:
     """
     if not _from_outside(bound.stage):
         return
-    texture = np.random.default_rng(1).integers(0, 256, (24, 48, 3)[:dimensions]).astype(dtype)
+    texture = np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)
     left, right = (np.ascontiguousarray(texture[:, start : start + 40]) for start in (0, 2))
     shares = []
     for reference, match, direction in ((left, right, 1), (right, left, -1)):
@@ -79,31 +77,6 @@ def check_direction(bound: Bound, dimensions: int, dtype: np.dtype) -> None:
 
 _FOUND, _CHANCE = 0.8, 0.5
 """Share of the pixels of a texture that a cost must find from one side to be judged, and below which it does not find it from the other: by chance a sixth."""
-
-
-def check_match(stage: Stage, match: Any, pair: Pair) -> None:
-    """Refuse what a scheme must not return: maps of other sizes, types or values than a match of the pair has, or of another search.
-
-    Raises
-    ------
-    WrongReturn
-        The message names the scheme's file and line.
-    """
-    if wrong := _match_of(match, pair):
-        raise WrongReturn(stage, wrong)
-
-
-def _match_of(match: Any, pair: Pair) -> str | None:
-    if not isinstance(match, Match):
-        return f"{spelled(match)}; expected a Match of {pair.shape}"
-    if match.search != pair.search:
-        return f"a Match of {match.search!r}; expected {pair.search!r}, as of the pair"
-    if wrong := _disparities((match.disparity, match.status), pair.shape, "a Match", 2):
-        return wrong
-    if match.labels is not None and (wrong := _levels(match.labels, pair.shape, pair.search)):
-        return f"labels: {wrong}"
-    wrongs = ((name, _map(values, pair.shape, nan=False)) for name, values in match.confidence.items())
-    return next((f"confidence {name}: {wrong}" for name, wrong in wrongs if wrong), None)
 
 
 def spelled(value: Any) -> str:
@@ -207,6 +180,21 @@ def _disparities(result: Any, shape: Shape, kinds: str, most: int) -> str | None
     return f"as confidence {wrong}" if len(parts) > 2 and (wrong := _map(parts[2], shape, nan=False)) else None
 
 
+def _match(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
+    """Whole: what a scheme puts together goes to people and tables as it is."""
+    search = state["search"]
+    if not isinstance(result, Match):
+        return f"{spelled(result)}; expected a Match of {shape}"
+    if result.search != search:
+        return f"a Match of {result.search!r}; expected {search!r}, as of the pair"
+    if wrong := _disparities((result.disparity, result.status), shape, "a Match", 2):
+        return wrong
+    if result.labels is not None and (wrong := _levels(result.labels, shape, search)):
+        return f"labels: {wrong}"
+    wrongs = ((name, _map(values, shape, nan=False)) for name, values in result.confidence.items())
+    return next((f"confidence {name}: {wrong}" for name, wrong in wrongs if wrong), None)
+
+
 _CHECKS: Mapping[str, Callable[[Any, Shape, Mapping[str, Any], bool], str | None]] = {
     "preprocessing": _image,
     "matcher": _matched,
@@ -215,5 +203,6 @@ _CHECKS: Mapping[str, Callable[[Any, Shape, Mapping[str, Any], bool], str | None
     "smoothness": _smoothness,
     "optimization": _labeling,
     "confidence": lambda result, shape, state, plugin: _map(result, shape, nan=False),
+    "scheme": _match,
     "refinement": lambda result, shape, state, plugin: _disparities(result, shape, "disparities or (disparities, status)", 2),
 }

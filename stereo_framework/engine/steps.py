@@ -239,7 +239,7 @@ def _smoothness(bound: Bound, state: State) -> None:
 def _cost(bound: Bound | CostSum, compact: bool, state: State) -> None:
     if state["search"].direction < 0:
         for one in [part.bound for part in bound.parts] if isinstance(bound, CostSum) else [bound]:
-            check_direction(one, state["reference"].ndim, state["reference"].dtype)
+            check_direction(one, state["reference"])
     held: Held | None = state["held"] if compact else None
     volume: CostVolume = _returned(bound, _corrected(state) | {"held": held})
     if state["domain"] is not None and (held is None or held.closes):

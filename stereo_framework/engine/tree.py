@@ -20,7 +20,7 @@ from stereo_framework.call_reports import CallReport, is_stopped
 from stereo_framework.engine.kept_parts import Method, kept_match
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
 from stereo_framework.engine.match import DENSE, Match, warnings
-from stereo_framework.engine.returned import check_match
+from stereo_framework.engine.returned import check_returned
 from stereo_framework.engine.slabs import advance, needed_before
 from stereo_framework.engine.steps import Clock, OutOfMemory, State, Step, confidences, frozen, make_step, open_cells, view_of
 from stereo_framework.errors import StereoFrameworkError
@@ -332,7 +332,7 @@ def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]
         pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
         across = functools.partial(_unless_stopped, functools.partial(_views, method)) if _looks_across(method) else None
         match = scheme({"solve": functools.partial(_unless_stopped, solve), "pair": pair, "views": across})
-        check_match(scheme.stage, match, pair)
+        check_returned(scheme.stage, match, state)
         state["match of a scheme"] = match
 
 

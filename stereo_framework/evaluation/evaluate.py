@@ -98,7 +98,7 @@ def evaluate(
     check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
     check_kind("evaluate", "scene", scene, Scene, "a Scene, such as load_scene(NAME) gives")
     scene = scene if mask is None else scene.within(mask)
-    found = statistics_of(disparity, scene, protocol, confidence=confidence, reference=reference)
+    found = statistics_of(disparity, scene, protocol, confidence, reference)
     warn(doubts(unmasked("the map", disparity), scene))
     return found
 
@@ -106,8 +106,7 @@ def evaluate(
 def statistics_of(
     disparity: Disparity,
     scene: Scene,
-    protocol: str | Mapping[str, Any] | Protocol | None = None,
-    *,
+    protocol: str | Mapping[str, Any] | Protocol | None,
     confidence: Mapping[str, NDArray[np.float32]] | None = None,
     reference: Disparity | None = None,
 ) -> dict[str, float]:

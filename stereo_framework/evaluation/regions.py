@@ -21,7 +21,7 @@ from stereo_framework.evaluation._protocol import MASKS, Protocol
 from stereo_framework.evaluation.consistency import left_right_difference
 from stereo_framework.evaluation.hci import Parameters, Subsets, extract_subsets
 from stereo_framework.evaluation.rendering import render
-from stereo_framework.scene import EVALUATED, Disparity, Image, Mask, Scene, inside_border
+from stereo_framework.scene import Disparity, Image, Mask, Scene, inside_border
 
 _KEPT = 8
 """How many sets of masks, HCI subsets and matching tables are kept for a scene. A run is seldom measured with more protocols that differ in them."""
@@ -88,8 +88,8 @@ def kept(scene: Scene, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
 
 def _masks(scene: Scene, border: int, protocol: Protocol) -> Mapping[str, Mask]:
     evaluated = inside_border(scene.reference.shape, border)
-    if EVALUATED in scene.masks:
-        evaluated &= scene.mask(EVALUATED)
+    if scene.evaluated is not None:
+        evaluated &= scene.evaluated
         if not evaluated.any():
             raise DataError(f"scene {scene.name}: the mask leaves no pixel to evaluate; white (255, True) counts")
     masks = {"all": evaluated}
@@ -148,7 +148,7 @@ def _subsets(scene: Scene, parameters: Parameters) -> Subsets:
         raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
     nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
     found = extract_subsets(scene.truth, nonocc, parameters=parameters)
-    return replace(found, evaluated=found.evaluated & scene.mask(EVALUATED)) if EVALUATED in scene.masks else found
+    return replace(found, evaluated=found.evaluated & scene.evaluated) if scene.evaluated is not None else found
 
 
 def visible(scene: Scene, *, gap: float = 2.0) -> Mask:

@@ -28,6 +28,7 @@ from stereo_framework.stage import stage
 from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.results import results
+from stereo_framework.tables.summaries import best, pivot
 from stereo_framework.tables.tables import listing
 from stereo_framework.volume import Domain, Held, Status
 
@@ -126,9 +127,9 @@ def test_a_mask_counts_under_every_protocol(slanted, protocol):
 @pytest.mark.parametrize(
     ("mask", "said"),
     [
-        (np.ones((9, 9), bool), "mask evaluated is 9x9, its images are 320x240"),
+        (np.ones((9, 9), bool), "the mask of evaluated pixels is 9x9, its images are 320x240"),
         (np.zeros((240, 320), bool), "the mask leaves no pixel to evaluate"),
-        (np.full((240, 320), 255, np.uint8), "mask evaluated is uint8; expected bool, such as mask == 255"),
+        (np.full((240, 320), 255, np.uint8), "the mask of evaluated pixels is uint8; expected bool, such as mask == 255"),
     ],
     ids=["size", "empty", "type"],
 )
@@ -396,3 +397,10 @@ def test_coverage_stands_in_every_table(kind, columns):
     table = listing([result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": 1.0})], columns)
     assert table.header[2:4] == ("bad_pixels_all", "fraction_matched")
     assert "fraction" in to_text(table, kind)
+
+
+@pytest.mark.parametrize("shape", ["pivot", "best"])
+def test_tables_that_sum_up_say_how_much_is_covered(shape):
+    made = [result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": share}, method=f"{share}") for share in (0.745, 1.0)]
+    table = pivot(made, ["scene"], ["method"], ["bad_pixels_all"]) if shape == "pivot" else best(made, "bad_pixels_all")
+    assert "74.5 to 100 % of the pixels have an estimate" in table.notes
