@@ -145,7 +145,7 @@ def _labeling(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool)
     if not isinstance(result, Labeling):
         return f"{spelled(result)}; expected a Labeling"
     if wrong := _levels(result.labels, shape, state["search"]):
-        return f"labels: {wrong}"
+        return wrong
     if wrong := _map(result.costs, shape, nan=False):
         return f"costs: {wrong}"
     return None if result.volume is None else _volume(result.volume, shape, state, plugin)
@@ -153,9 +153,9 @@ def _labeling(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool)
 
 def _levels(labels: Any, shape: Shape, search: Search) -> str | None:
     if wrong := _map(labels, shape, np.int16):
-        return wrong
+        return f"labels: {wrong}"
     if labels.min() < -1 or labels.max() >= search.levels:
-        return f"from {labels.min()} to {labels.max()}; expected -1 to {search.levels - 1}"
+        return f"labels from {labels.min()} to {labels.max()}; expected -1 to {search.levels - 1}"
     return None
 
 
@@ -190,7 +190,7 @@ def _match(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) ->
     if wrong := _disparities((result.disparity, result.status), shape, "a Match", 2):
         return wrong
     if result.labels is not None and (wrong := _levels(result.labels, shape, search)):
-        return f"labels: {wrong}"
+        return wrong
     wrongs = ((name, _map(values, shape, nan=False)) for name, values in result.confidence.items())
     return next((f"confidence {name}: {wrong}" for name, wrong in wrongs if wrong), None)
 

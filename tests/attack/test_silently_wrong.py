@@ -262,7 +262,7 @@ WRONG_MATCHES = {
     "status type": ({"status": np.zeros((240, 320), int)}, "as status int64"),
     "status value": ({"status": np.full((240, 320), 9, np.uint8)}, "the status 9"),
     "status size": ({"status": np.zeros((2, 2), np.uint8)}, "as status uint8"),
-    "levels": ({"labels": np.full((240, 320), 24, np.int16)}, "labels: from 24 to 24; expected -1 to 23"),
+    "levels": ({"labels": np.full((240, 320), 24, np.int16)}, "labels from 24 to 24; expected -1 to 23"),
     "confidence": ({"confidence": {"mine": np.zeros((2, 2), np.float32)}}, "confidence mine"),
 }
 CHANGES = {}
