@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.io import make_folder, output_folder, write_bytes
+from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Section, Statement, Text
 from stereo_framework.papers.claim import claims_table, failures_first
 from stereo_framework.papers.comparison import Comparison, exported
@@ -199,8 +199,6 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
         f"{item.name}_statements": claims_table(f"{item.title}: the paper's statements", statements),
         f"{item.name}_checks": claims_table(f"{item.title}: our own checks, in no total", checks),
     }
-    for folder in ("figures", "tables"):
-        make_folder(out / folder)
     for name, content in outcome.files.items():
         write_bytes(out / "figures" / name, content.encode() if isinstance(content, str) else content)
     for name, table in tables.items():
