@@ -116,9 +116,9 @@ def second_name(name):
 
 def store(linked):
     def make(home):
-        shutil.copy(home / "o/results.sqlite", home / "victim/results.sqlite")
+        shutil.copy(home / "o/results.sqlite", home / "victim/theirs.sqlite")
         (home / "o/results.sqlite").unlink()
-        linked(home / "victim/results.sqlite", home / "o/results.sqlite")
+        linked(home / "victim/theirs.sqlite", home / "o/results.sqlite")
 
     return make
 
@@ -168,14 +168,13 @@ HOSTILE = {
     "lock that is not there yet": (link("writer.lock", "new"), RUN),
     "journal": (link("results.sqlite-wal"), RUN, REPORT),
     "files of a match": (link("disparity.pfm"), ("match", "left.png", "right.png", "--method", "ssd", "-o", "o")),
-    "scene above": (stored(scene="middlebury-v3/../../../../victim/bashrc"), EXPORT),
+    "scene above": (stored(scene="middlebury-v3/../../../victim"), EXPORT),
     "absolute scene": (
         lambda home: stored(scene=f"middlebury-v3/{home}/victim")(home),
         EXPORT,
         ("export", "o", "--format", "middlebury-v3", "--out", "s"),
     ),
-    "scene above, KITTI": (stored(scene="kitti2015/../../../../victim/a/b"), ("export", "o", "--format", "kitti2015")),
-    "scene above, ETH3D": (stored(scene="eth3d/../../.."), ("export", "o", "--format", "eth3d")),
+    "scene above, KITTI": (stored(scene="kitti2015/../../../victim/x"), ("export", "o", "--format", "kitti2015")),
     "method above": (stored(method="../../victim"), EXPORT, REPORT, ("boundary", "o", "--out", "s")),
 }
 
