@@ -320,6 +320,27 @@ def find(slot: str, name: str) -> Stage:
     return _REGISTRY[slot][name]
 
 
+def by_name(name: str) -> Stage:
+    """The stage of a name, ``census``, or of a slot and a name, ``refinement.median``.
+
+    Raises
+    ------
+    ParameterError
+        There is none, or several slots have one; the message lists what is legal.
+    """
+    slot, _, own = name.rpartition(".")
+    if slot:
+        return find(slot, own)
+    having = [one for one in stages() if one.name == name]
+    if len(having) > 1:
+        raise ParameterError(
+            f"{name}: several slots have such a stage; say which: {', '.join(f'{s.slot}.{name}' for s in having)}"
+        )
+    if not having:
+        raise ParameterError(f"no stage {name!r}; {nearest(name, [one.name for one in stages()], kind='stages')}")
+    return having[0]
+
+
 def of(function: Callable[..., Any]) -> Stage:
     """The registration of a stage function.
 

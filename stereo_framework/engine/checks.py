@@ -1,0 +1,145 @@
+"""What stages return, checked where they return it: a mistake is told with the file and line of the stage that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.engine.stage_errors import wrong_return
+from stereo_framework.engine.step import Step
+from stereo_framework.view import View
+from stereo_framework.volume import INTEGERS, CostVolume, Labeling, Smoothness, Status
+
+Shape = tuple[int, ...]
+
+
+def check_returned(step: Step, result: Any, view: View, data: Mapping[str, Any]) -> None:
+    """Refuse what a stage must not return: another type, shape or dtype than its slot's stages return, or values that are not finite.
+
+    Parameters
+    ----------
+    step : Step
+    result : object
+    view : View
+        The view that the step works on.
+    data : mapping
+        What the stage was given.
+
+    Raises
+    ------
+    StereoFrameworkError
+        The message names the stage's file and line.
+    """
+    wrong = _CHECKS[step.stage.slot](result, view, data)
+    # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
+    if not wrong and not str(step.stage.function.__module__).startswith("stereo_framework."):
+        volume = result.volume if isinstance(result, Labeling) else result
+        if isinstance(volume, CostVolume) and volume.costs.dtype == np.float32 and not np.isfinite(volume.costs).all():
+            wrong = "costs that are not finite; expected finite costs"
+    if wrong:
+        raise wrong_return(step.stage, wrong)
+
+
+def spelled(value: Any) -> str:
+    """A returned value in short: its type or, of an array, dtype and shape."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape}"
+    if isinstance(value, CostVolume):
+        return f"a CostVolume of {spelled(value.costs)}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(spelled, value))})"
+    return "None" if value is None else type(value).__name__
+
+
+def _map(value: Any, shape: Shape, dtype: Any = np.float32, *, nan: bool = True) -> str | None:
+    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != dtype:
+        return f"{spelled(value)}; expected {np.dtype(dtype)} {shape}"
+    if value.dtype == np.float32 and (np.isinf(value).any() or (not nan and np.isnan(value).any())):
+        return f"values that are not finite; expected finite numbers{', NaN = no estimate' if nan else ''}"
+    return None
+
+
+def _image(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    if "image" in data:
+        return _one_image(result, view.reference.shape)
+    if not isinstance(result, tuple) or len(result) != 2:
+        return f"{spelled(result)}; expected both images, (reference, match)"
+    return next(filter(None, (_one_image(image, view.reference.shape) for image in result)), None)
+
+
+def _one_image(image: Any, shape: Shape) -> str | None:
+    if not isinstance(image, np.ndarray) or image.shape != shape or image.dtype not in (np.uint8, np.float32):
+        return f"{spelled(image)}; expected uint8 or float32 {shape}"
+    return None if np.isfinite(image).all() else "intensities that are not finite"
+
+
+def _volume(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    search = view.search
+    held = view.volume.held if view.volumes else data.get("held")
+    size = (*view.shape, search.levels) if held is None else (len(held.firsts), held.size)
+    expected = f"expected a CostVolume of float32, uint8 or uint16 {size} with the search that it was given"
+    if not isinstance(result, CostVolume) or not isinstance(result.costs, np.ndarray):
+        return f"{spelled(result)}; {expected}"
+    if result.costs.shape != size or result.costs.dtype not in (np.float32, *INTEGERS):
+        return f"{spelled(result)}; {expected}"
+    if not result.costs.flags.c_contiguous:
+        return "costs that are not in C order; expected np.ascontiguousarray(costs)"
+    if result.held is not held:
+        return f"other levels held; {expected}, and the levels held"
+    if result.search != search:
+        return f"a volume of {result.search!r}; {expected}, {search!r}"
+    return None if np.isfinite(result.outside) else f"the outside cost {result.outside}; expected a finite one"
+
+
+def _smoothness(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    if not isinstance(result, Smoothness):
+        return f"{spelled(result)}; expected a Smoothness"
+    for name, expected in (("right", view.shape), ("down", view.shape), ("rho", (view.search.levels,))):
+        if wrong := _map(getattr(result, name), expected, nan=False):
+            return f"{name}: {wrong}"
+    return None
+
+
+def _labeling(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    if not isinstance(result, Labeling):
+        return f"{spelled(result)}; expected a Labeling"
+    if wrong := _map(result.labels, view.shape, np.int16):
+        return f"labels: {wrong}"
+    if result.labels.min() < -1 or result.labels.max() >= (levels := view.search.levels):
+        return f"labels from {result.labels.min()} to {result.labels.max()}; expected -1 to {levels - 1}"
+    if wrong := _map(result.costs, view.shape, nan=False):
+        return f"costs: {wrong}"
+    return None if result.volume is None else _volume(result.volume, view, data)
+
+
+def _matched(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    kinds = "disparities, (disparities, status), (disparities, status, confidence), or Views of both"
+    return _disparities(result, view.shape, kinds, 3)
+
+
+def _disparities(result: Any, shape: Shape, kinds: str, most: int) -> str | None:
+    """What is wrong with disparities and what may follow them in a tuple of at most so many maps."""
+    parts = result if isinstance(result, tuple) else (result,)
+    if (isinstance(result, tuple) and not 2 <= len(result) <= most) or not isinstance(parts[0], np.ndarray):
+        return f"{spelled(result)}; expected {kinds}"
+    if wrong := _map(parts[0], shape):
+        return wrong
+    if len(parts) > 1 and (wrong := _map(parts[1], shape, np.uint8)):
+        return f"as status {wrong}"
+    if len(parts) > 1 and parts[1].max(initial=0) > max(Status):
+        return f"the status {parts[1].max()}; expected values of Status, 0 to {int(max(Status))}"
+    return f"as confidence {wrong}" if len(parts) > 2 and (wrong := _map(parts[2], shape, nan=False)) else None
+
+
+_CHECKS: Mapping[str, Callable[[Any, View, Mapping[str, Any]], str | None]] = {
+    "preprocessing": _image,
+    "matcher": _matched,
+    "matching_cost": _volume,
+    "aggregation": _volume,
+    "smoothness": _smoothness,
+    "optimization": _labeling,
+    "confidence": lambda result, view, data: _map(result, view.shape, nan=False),
+    "refinement": lambda result, view, data: _disparities(result, view.shape, "disparities or (disparities, status)", 2),
+}

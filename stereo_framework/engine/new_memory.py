@@ -1,0 +1,206 @@
+"""How much memory pipelines take, and how much is free: of the machine, and of the control group (container, batch job) around it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.engine.beginnings import Beginning
+from stereo_framework.engine.step import Step
+from stereo_framework.engine.strips import strip_rows
+from stereo_framework.engine.walk import Walk
+from stereo_framework.pair import Pair
+from stereo_framework.scene import Search
+from stereo_framework.view import View
+from stereo_framework.volume import CostVolume
+
+_WORKING_VOLUMES = {"aggregation": 4}
+"""Further volumes that a stage of a slot that sees the whole holds while it works, its result included, unless it declares them; else 2.
+
+Measured: 2 of diffusion, 4 of Bayesian diffusion, up to 1 of graph cuts and simulated annealing.
+"""
+
+_STRIP_VOLUMES = 3
+"""Volumes of a strip, halos included, that local steps hold at a time; measured: 1.5 without aggregation, 2.4 with a box, 3.4
+with three passes of a binomial filter.
+"""
+
+
+def peak_memory(
+    pipelines: Sequence[Any],
+    shape: tuple[int, ...],
+    levels: int,
+    *,
+    search: Search | None = None,
+    whole: int | None = None,
+    both: bool = False,
+    keep_volume: bool = False,
+) -> int:
+    """About how many bytes of volumes there are at most while a walk computes some pipelines.
+
+    Parameters
+    ----------
+    pipelines : sequence of Pipeline
+    shape : (rows, columns)
+    levels : int
+    search : Search, optional
+        The disparities of the levels, by which schemes widen parts of a pair; default: those from 0 on.
+    whole : int, optional
+        Where `levels` is what compact volumes hold, how many there are in all, for alternatives that are not compact; default: `levels`.
+    both, keep_volume : bool
+        As of `Walk`.
+    """
+    walk = _Rehearsal(pipelines, _NOTHING, both=both, keep_volume=keep_volume)
+    walk.shape, walk.levels = shape, levels
+    walk.search, walk.whole = search or Search(0, max(levels - 1, 1)), whole or levels
+    for _, found in walk:
+        if isinstance(found, Exception):  # a plug-in's halo may raise anything
+            raise found
+    return walk.peak
+
+
+_NOTHING = Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), Search(0, 1))
+
+
+class _Rehearsal(Walk):
+    """A walk in which nothing is computed: each volume is a single cell, and they are counted."""
+
+    shape: tuple[int, ...]
+    levels: int
+    search: Search
+    whole: int
+    peak = 0
+
+    @property
+    def volume(self) -> int:
+        """Bytes of a volume."""
+        return 4 * self.shape[0] * self.shape[1] * self.levels
+
+    def _match(self, index: int, leaf: Beginning, side: int) -> Any:
+        return self.take(leaf, side)
+
+    def _advance(self, node: Beginning, side: int, view: View) -> View:
+        other = [self.take(node.parent, 1 - side)] if "other" in node.step.data else []
+        self._note([view, *other], self._working(node, side) + self.volume * _converts(node.step, view))
+        return _after(node.step, view).keeping(node.needs[side])
+
+    def _strips(self, group: Sequence[Beginning], side: int, view: View) -> View:
+        steps = [node.step for node in group if node.step.stage.slot != "smoothness"]
+        (rows, columns), before = self.shape, view
+        most = strip_rows(rows, columns, self.levels, steps)
+        at_once = min(rows, most + 2 * sum(step.halo or 0 for step in steps))
+        # Costs that are made at once are all that there is; a sum of costs has one more beside them.
+        alone = len(steps) == 1 and steps[0].stage.slot == "matching_cost"
+        working = (1 + bool(steps[0].inner) if alone else _STRIP_VOLUMES) * self.volume * at_once // rows
+        for step in steps:
+            # What a stage that takes no integer costs is given stands beside what it was made from.
+            working += self.volume * _converts(step, view)
+            view = _after(step, view)
+        view = view.keeping(group[-1].needs[side])
+        self._note([before], working + self.volume * len(_volumes([view])) * (at_once < rows))
+        return view
+
+    def _note(self, taken: Sequence[View], working: int) -> None:
+        states = [state for state in self.states.values() if isinstance(state, View)]
+        self.peak = max(self.peak, self.volume * len(_volumes([*states, *taken])) + working)
+
+    def _working(self, node: Beginning, side: int) -> int:
+        """Bytes of volumes that a step that sees the whole holds while it works."""
+        step, slot, shape, levels = node.step, node.step.stage.slot, self.shape, self.levels
+        about: dict[str, Any] = {"search": self.search, "whole": self.whole}
+        if slot == "alternatives":
+            methods = [method for _, method in step.inner]
+            levels = levels if all(method.compact for method in methods) else self.whole
+            return peak_memory(methods, shape, levels, both="alternatives" in node.needs[1], **about)
+        if slot == "scheme":
+            [method], scheme = step.inner, step.stage
+            if scheme.largest is not None:
+                shape = scheme.largest(shape, self.search, **step.parameters)
+            if scheme.widest is not None and method.compact:
+                levels = scheme.widest(levels, **step.parameters)
+            return peak_memory([method], shape, levels, **about)
+        declared = step.stage.volumes
+        return self.volume * (_WORKING_VOLUMES.get(slot, 2) if declared is None else declared) * step.touches_volume
+
+
+def _after(step: Step, view: View) -> View:
+    """The view with the volumes that are new after a step."""
+    slot = step.stage.slot
+    integer = step.stage.integer and not step.inner and (slot == "matching_cost" or _is_integer(view))
+    new = CostVolume(np.zeros((1, 1, 1), np.uint8 if integer else np.float32), _NOTHING.search, 0.0)
+    if slot == "matching_cost":
+        return replace(view, volumes={"volume": new, "raw": new}, shared=False)
+    copied = slot == "restore_outside" and (view.shared or view.volumes.get("raw") is view.volume)
+    if slot == "aggregation" or copied:
+        return replace(view, volumes={**view.volumes, "volume": new}, shared=False, partial=None)
+    return view
+
+
+def _converts(step: Step, view: View) -> bool:
+    return not step.stage.integer and bool(step.reads | step.other_reads) and _is_integer(view)
+
+
+def _is_integer(view: View) -> bool:
+    return any(volume.costs.dtype == np.uint8 for volume in view.volumes.values())
+
+
+def _volumes(views: Sequence[View]) -> set[int]:
+    """The volumes of some views, by identity."""
+    return {id(volume) for view in views for volume in (*view.volumes.values(), *([view.partial] if view.partial else []))}
+
+
+def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Bytes that new processes and arrays may take; None where the system does not tell.
+
+    Parameters
+    ----------
+    proc, groups : Path
+        Where Linux shows processes and control groups.
+    """
+    return min((free for free in (_of_machine(proc), _of_group(proc, groups)) if free is not None), default=None)
+
+
+def _of_machine(proc: Path) -> int | None:
+    for line in _read(proc / "meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not everywhere known
+        return None
+
+
+def _of_group(proc: Path, groups: Path) -> int | None:
+    """The tightest of the limits on the process's group and those around it, less what the group holds."""
+    found = []
+    for line in _read(proc / "self" / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        root = groups / controllers
+        names = ("memory.max", "memory.current") if not controllers else ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        group = root / path.lstrip("/")
+        # In a container the group's own path is not shown, only the root.
+        for folder in dict.fromkeys([group, *(p for p in group.parents if p.is_relative_to(root)), root]):
+            limit, used = (_read(folder / name).strip() for name in names)
+            if limit.isdecimal() and used.isdecimal():
+                found.append(int(limit) - int(used) + _reclaimable(folder))
+    return max(0, min(found)) if found else None
+
+
+def _reclaimable(folder: Path) -> int:
+    """File pages that the system gives up when memory is asked for."""
+    values = dict(line.split()[:2] for line in _read(folder / "memory.stat").splitlines())
+    return int(values.get("total_inactive_file", values.get("inactive_file", 0)))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""

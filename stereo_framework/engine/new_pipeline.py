@@ -1,0 +1,357 @@
+"""Pipeline: a stereo method, its steps in order; one scene in, one Match out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from stereo_framework.engine.match import Match
+from stereo_framework.engine.new_memory import free_memory, peak_memory
+from stereo_framework.engine.step import ALTERNATIVES, RESTORE, SUM, Step, step
+from stereo_framework.engine.walk import Walk
+from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.notebooks import Shown
+from stereo_framework.pair import Pair
+from stereo_framework.parameters import check_kind
+from stereo_framework.progress import Progress, in_notebook
+from stereo_framework.scene import Scene, Search
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage
+
+__all__ = ["Match", "Pipeline", "step"]
+
+_ORDER = {slot: number for number, slot in enumerate(SLOTS)}
+_OF_VOLUMES = ("matching_cost", "aggregation", "optimization")
+
+
+class Pipeline(Shown):
+    """A stereo method: steps, sorted by the slots of their stages; within a slot they keep their order.
+
+    Parameters
+    ----------
+    steps : iterable of Step, or a single one
+        A registered stage function, or its name, stands for itself with its defaults. Several matching costs are added. A list among them stands for
+        its items.
+    alternatives : mapping of str to Pipeline
+        Other methods, matched on the same pair, whose maps go to the stages that name ``alternatives``.
+
+    Raises
+    ------
+    ParameterError
+        A stage is missing, one too many, or names what a matcher or a scheme does not give.
+
+    Examples
+    --------
+    >>> from stereo_framework import Pipeline, load_scene, step
+    >>> method = Pipeline(["absolute_difference", step("box", size=9), "winner_take_all"])
+    >>> method(load_scene("synthetic/planes")).disparity.shape
+    (240, 320)
+    """
+
+    steps: tuple[Step, ...]
+    alternatives: tuple[tuple[str, Pipeline], ...]
+
+    def __init__(self, steps: Any, alternatives: Mapping[str, Pipeline] | None = None):
+        found = sorted(_steps(steps), key=lambda one: _ORDER[one.stage.slot])
+        costs = [one for one in found if one.stage.slot == "matching_cost"]
+        if len(costs) > 1:
+            found = [one.having(weight=1) if one in costs and not one.added else one for one in found]
+        self.steps, self.alternatives = tuple(found), tuple((alternatives or {}).items())
+        if faults := self.faults():
+            raise ParameterError("\n".join(f"{address}: {message}" for address, message in faults))
+
+    def faults(self) -> list[tuple[str, str]]:
+        """(address, message) of what does not go together."""
+        names = {slot: [one.stage.name for one in self.steps if one.stage.slot == slot] for slot in SLOTS}
+        matcher, scheme = next(iter(names["matcher"]), None), next(iter(names["scheme"]), None)
+        found = [
+            (slot, f"one stage stands here; these are {len(own)}: {', '.join(own)}")
+            for slot, own in names.items()
+            if len(own) > 1 and not (SLOTS[slot].many or SLOTS[slot].added)
+        ]
+        if matcher is None:
+            missing = [slot for slot in VOLUME_SLOTS if not SLOTS[slot].optional and not names[slot]]
+            found += [(slot, "missing; a method needs one, or a matcher") for slot in missing]
+        else:
+            found += [(s, f"the matcher {matcher} stands instead of it; remove one of both") for s in VOLUME_SLOTS if names[s]]
+        for address, one in self.own_stages():
+            wrong = misfits(one.stage, matcher=matcher, scheme=scheme, alternatives=bool(self.alternatives))
+            found += [(address, message) for message in wrong]
+        # Those of alternatives run on the same pairs.
+        others = (item for name, method in self.alternatives for item in method.stages(f"alternatives.{name}."))
+        return found + [(address, message) for address, one in others for message in misfits(one.stage, scheme=scheme)]
+
+    def having(self, **changes: Any) -> Pipeline:
+        """The same with other values of some parameters, or other stages in some slots.
+
+        Parameters
+        ----------
+        **changes
+            Values by address, ``**{"aggregation.box.size": 9}``, or by the name of a parameter alone where a single stage has it: ``p1=10``. A slot
+            stands for all its stages: ``refinement=["median"]``, ``smoothness=None``; ``alternatives`` for all alternatives.
+
+        Raises
+        ------
+        ParameterError
+            No stage or more than one has such a parameter.
+
+        Examples
+        --------
+        >>> from stereo_framework import Pipeline
+        >>> Pipeline(["absolute_difference", "box", "winner_take_all"]).having(size=5, truncation=20)
+        Pipeline(absolute_difference(truncation=20.0) > box(size=5) > winner_take_all)
+        """
+        slots = {name: changes.pop(name) for name in (*SLOTS, "alternatives") if name in changes}
+        others = dict(slots.pop("alternatives", dict(self.alternatives)) or {})
+        own = dict(self.own_stages())
+        for name, value in changes.items():
+            address, parameter = self._place(name)
+            inner = address.split(".")
+            if address in own:
+                own[address] = own[address].having(**{parameter: value})
+            else:
+                others[inner[1]] = others[inner[1]].having(**{f"{'.'.join(inner[2:])}.{parameter}": value})
+        kept = [one for one in own.values() if one.stage.slot not in slots]
+        for slot, value in slots.items():
+            kept += [_of_slot(slot, one) for one in _steps(value)]
+        return Pipeline(kept, others)
+
+    def _place(self, name: str) -> tuple[str, str]:
+        """Address and name of a parameter: given as both, or by its name alone."""
+        stages = self.stages()
+        address, _, parameter = name.rpartition(".")
+        if not address:
+            having = [where for where, one in stages if parameter in one.parameters]
+        else:
+            having = [
+                where
+                for where, one in stages
+                if address in (where, f"{one.stage.slot}.{one.stage.name}") and parameter in one.parameters
+            ]
+        if len(having) == 1:
+            return having[0], parameter
+        if having:
+            raise ParameterError(f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}")
+        legal = {f"{where}.{p}" if address else p for where, one in stages for p in one.parameters}
+        raise ParameterError(f"{name}: no stage has it; {nearest(name, legal)}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pipeline) and (self.steps, self.alternatives) == (other.steps, other.alternatives)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash((self.steps, self.alternatives))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pipeline, (self.steps, dict(self.alternatives))
+
+    def __str__(self) -> str:
+        return " > ".join(str(one) for _, one in self.stages())
+
+    def __repr__(self) -> str:
+        return f"Pipeline({' > '.join(_in_short(one) for _, one in self.stages())})"
+
+    def own_stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
+        """(address, step) by slot, without those of the alternatives."""
+        names = [(one.stage.slot, one.stage.name) for one in self.steps]
+        found = []
+        for i, one in enumerate(self.steps):
+            slot, name = names[i]
+            number = sum(other == slot for other, _ in names[:i])
+            listed = SLOTS[slot].many or one.added
+            found.append((f"{home}{slot}{'.' * listed}{(name if names.count(names[i]) == 1 else number) if listed else ''}", one))
+        return tuple(found)
+
+    def stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
+        """(address, step) by slot; addresses as in scripts, ``aggregation.box``, by index where a name repeats.
+
+        Those of alternatives come first, under ``alternatives.NAME.``.
+        """
+        others = [item for name, method in self.alternatives for item in method.stages(f"{home}alternatives.{name}.")]
+        return (*others, *self.own_stages(home))
+
+    @property
+    def name(self) -> str:
+        """The stage that decides: the optimizer or the matcher."""
+        return next(one.stage.name for one in self.steps if one.stage.slot in ("matcher", "optimization"))
+
+    def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
+        """Files from outside that decide what stages do, by address, as of `Step.files`."""
+        return {address: one.files(scene) for address, one in self.stages() if one.stage.files}
+
+    # --- running --------------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def plan(self) -> tuple[Step, ...]:
+        """What runs, in this order: costs that are added, alternatives, and all that a scheme stands around are one step each."""
+        return tuple(one for _, one in self._plan)
+
+    @functools.cached_property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses of the steps of the plan."""
+        return tuple(address for address, _ in self._plan)
+
+    @functools.cached_property
+    def _plan(self) -> list[tuple[str, Step]]:
+        schemes = [one for one in self.steps if one.stage.slot == "scheme"]
+        if schemes:
+            under = Pipeline([one for one in self.steps if one is not schemes[0]], dict(self.alternatives))
+            first = Step(schemes[0].stage, schemes[0].parameters, (under,))
+            return [(f"scheme.{first.stage.name}", first)]
+        found: list[tuple[str, Step]] = []
+        if self.alternatives:
+            found.append(("alternatives", Step(ALTERNATIVES, inner=self.alternatives)))
+        stages = self.own_stages()
+        for i, (address, one) in enumerate(stages):
+            slot = one.stage.slot
+            if slot == "matching_cost" and one.added:
+                if found and found[-1][1].stage is SUM:
+                    continue
+                found.append((slot, Step(SUM, inner=tuple(one for one in self.steps if one.added))))
+            else:
+                compact = slot == "matching_cost" and self.compact
+                found.append((address, Step(one.stage, one.parameters, compact=True) if compact else one))
+            if slot == "aggregation" and stages[i + 1][1].stage.slot != "aggregation":
+                found.append(("restore_outside", RESTORE))
+        return found
+
+    @functools.cached_property
+    def looks_across(self) -> bool:
+        """Whether it matches the other side of a pair too."""
+        return any("other" in one.data for one in self.plan)
+
+    @functools.cached_property
+    def compact(self) -> bool:
+        """Whether all its stages that make or read volumes take compact ones."""
+        reading = (one.stage for one in self.steps if one.stage.slot in _OF_VOLUMES or one.reads or one.other_reads)
+        return all(stage.compact for stage in reading) and not any(one.added for one in self.steps)
+
+    def __call__(
+        self,
+        scene: Scene | Pair,
+        search: Search | None = None,
+        *,
+        keep_volume: bool = False,
+        watch: Callable[[Step], None] | None = None,
+    ) -> Match:
+        """Match the scene's frame pair, or a pair.
+
+        Parameters
+        ----------
+        scene : Scene or Pair
+        search : Search, optional
+            Instead of the scene's own; its direction is taken from the scene.
+        keep_volume : bool
+            Keep the optimizer's volume in the result. It then exists whole.
+        watch : callable, optional
+            Called with each step before it runs.
+
+        Returns
+        -------
+        Match
+
+        Raises
+        ------
+        DataError
+            The scene has no search range, its images differ in size or are missing.
+        ParameterError
+            Neither a scene nor a pair.
+        StereoFrameworkError
+            A stage refuses its input, or the volume would not fit into memory.
+        """
+        check_kind("Pipeline", "scene", scene, (Scene, Pair), "a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
+        check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
+        pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
+        self._check_memory(pair, keep_volume)
+        with in_notebook(1) as progress:
+            watched = functools.partial(_tell, progress, watch)
+            [(_, found)] = Walk([self], pair, keep_volume=keep_volume, watch=watched)
+        if isinstance(found, Exception):
+            raise found
+        match: Match = found
+        return match
+
+    def _check_memory(self, pair: Pair, keep_volume: bool) -> None:
+        """Refuse a volume that cannot fit."""
+        (rows, columns), levels = pair.shape, pair.search.levels
+        held = self._held_levels(pair)
+        free = free_memory()
+        need = peak_memory([self], pair.shape, held, search=pair.search, whole=levels, keep_volume=keep_volume)
+        if free is not None and need > free:
+            raise StereoFrameworkError(
+                f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
+                f"{held} levels; {free / 2**30:.1f} GiB are free; use fewer levels, smaller images or the scheme tiles"
+            )
+
+    def _held_levels(self, pair: Pair) -> int:
+        """How many levels the volumes hold of a pixel on average, those of the view that takes more."""
+        if pair.domain is None or self.plan[0].stage.slot == "scheme" or not self.compact:
+            return pair.search.levels
+        sides = [pair, pair.exchanged()] if self.volumes_of_both else [pair]
+        return max(one.domain.held_levels(one.search) for one in sides)  # type: ignore[union-attr]
+
+    @property
+    def volumes_of_both(self) -> bool:
+        """Whether it, or one of its alternatives, makes volumes of the match image's view too."""
+        return (self.looks_across and not any(one.stage.slot == "matcher" for one in self.steps)) or any(
+            method.volumes_of_both for _, method in self.alternatives
+        )
+
+
+def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = None, alternatives: bool = True) -> list[str]:
+    """Why a stage cannot stand in a method: it needs what the method does not have.
+
+    Parameters
+    ----------
+    stage : Stage
+    matcher, scheme : str, optional
+        What to call those of the method, where it has one.
+    alternatives : bool
+        Whether the method has some.
+    """
+    found = []
+    volumes = sorted({"volume", "raw"}.intersection((*stage.data, *stage.other_needs)))
+    if matcher and volumes and stage.slot in ("confidence", "refinement"):
+        found.append(f"{stage.name} needs the {volumes[0]}, and the matcher {matcher} makes none")
+    if scheme and "scene" in stage.data:
+        found.append(f"{stage.name} needs the scene, and {scheme} makes pairs without one")
+    if "alternatives" in stage.data and not alternatives and not stage.defaults("alternatives"):
+        found.append(f"{stage.name} needs alternatives, and the method names none")
+    return found
+
+
+def _steps(given: Any) -> Iterable[Step]:
+    """The steps that are meant: a list, also one within a list, stands for its items, and None for nothing."""
+    if given is None:
+        return
+    if isinstance(given, Step | str) or callable(given):
+        yield step(given)
+    else:
+        for one in given:
+            yield from _steps(one)
+
+
+def _of_slot(slot: str, one: Step) -> Step:
+    if one.stage.slot != slot:
+        raise ParameterError(f"{slot}: {one.stage.name} is a stage of {one.stage.slot}")
+    return one
+
+
+def _tell(progress: Progress | None, watch: Callable[[Step], None] | None, one: Step) -> None:
+    if watch:
+        watch(one)
+    if progress:
+        progress.watch(one.stage.name)
+
+
+def _in_short(one: Step) -> str:
+    """A stage with those of its parameters that are not the defaults."""
+    usual = {name: parameter.default for name, parameter in one.stage.parameters.items()} | {"weight": 1, "scale": None}
+    own = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items() if value != usual[name])
+    return f"{one.stage.name}({own})" if own else one.stage.name
