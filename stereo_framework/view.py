@@ -93,11 +93,10 @@ class View:
     ) -> View:
         """The view of a pair's reference image before anything was matched."""
         domain, search = pair.domain, pair.search
-        held = domain and domain.held(search)
+        held = None if domain is None else domain.held(search)
         # What closes nothing that is held leaves no pixel out.
         invalid = domain.invalid(search, pair.shape) if domain is not None and (held is None or held.closes) else None
-        # In C order, as kernels expect images, and read-only, so that what is kept of them stays true.
-        images = [read_only(np.ascontiguousarray(image)) for image in (pair.reference, pair.match)]
+        images = [frozen(image) for image in (pair.reference, pair.match)]
         return View(
             search=search,
             reference=images[0],
@@ -161,33 +160,37 @@ class View:
             return self
         # The raw volume may be the present one.
         made = {id(volume): volume.floats() for volume in integer.values()}
-        return replace(self, volumes=self.volumes | {name: made[id(volume)] for name, volume in integer.items()})
+        return replace(self, volumes={**self.volumes, **{name: made[id(volume)] for name, volume in integer.items()}})
 
     def rows(self, top: int, bottom: int) -> View:
         """Some rows of all that is known."""
         if (top, bottom) == (0, self.shape[0]):
             return self
-        # The raw volume may be the present one.
-        cuts: dict[int, CostVolume] = {}
+        known: dict[int, CostVolume] = {}
+        return replace(self, **{name: _rows(value, top, bottom, known) for name, value in vars(self).items()})
 
-        def cut(value: Any) -> Any:
-            if isinstance(value, CostVolume):
-                if id(value) not in cuts:
-                    held = value.held and value.held.rows(top, bottom)
-                    rows = slice(top, bottom) if value.held is None else value.held.of_rows(top, bottom)
-                    cuts[id(value)] = replace(value, costs=value.costs[rows], held=held)
-                return cuts[id(value)]
-            if isinstance(value, Mapping):
-                return {name: cut(item) for name, item in value.items()}
-            if isinstance(value, tuple):
-                return tuple(map(cut, value))
-            if isinstance(value, Smoothness):
-                return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
-            if isinstance(value, View | Domain | Held):
-                return value.rows(top, bottom)
-            return value[top:bottom] if isinstance(value, np.ndarray) else value
 
-        return replace(self, **{name: cut(value) for name, value in vars(self).items()})
+def frozen(image: Image) -> Image:
+    """An image as stages get it: in C order, as their kernels expect it, and read-only, so that what is kept of it stays true."""
+    return read_only(np.ascontiguousarray(image))
+
+
+def _rows(value: Any, top: int, bottom: int, known: dict[int, CostVolume]) -> Any:
+    """Some rows of what belongs to a view; `known` are those of volumes, by identity, as the raw one may be the present one."""
+    if isinstance(value, np.ndarray):
+        return value[top:bottom]
+    if isinstance(value, Mapping):
+        return {name: _rows(item, top, bottom, known) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple([_rows(item, top, bottom, known) for item in value])
+    if isinstance(value, CostVolume):
+        if id(value) not in known:
+            rows = slice(top, bottom) if value.held is None else value.held.of_rows(top, bottom)
+            known[id(value)] = replace(value, costs=value.costs[rows], held=value.held and value.held.rows(top, bottom))
+        return known[id(value)]
+    if isinstance(value, Smoothness):
+        return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
+    return value.rows(top, bottom) if isinstance(value, View | Domain | Held) else value
 
 
 def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -> View:

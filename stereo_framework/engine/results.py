@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.scene import read_only
-from stereo_framework.view import View
+from stereo_framework.view import View, frozen
 from stereo_framework.volume import CostVolume, Domain, Labeling, Smoothness, Status, fill_labels, restore_outside_inplace
 
 _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
@@ -17,8 +16,7 @@ _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 
 
 def _preprocessing(view: View, result: Any, name: str) -> View:
-    reference, match = (read_only(np.ascontiguousarray(image)) for image in result)
-    return replace(view, corrected=(reference, match))
+    return replace(view, corrected=tuple(map(frozen, result)))
 
 
 def _matcher(view: View, result: Any, name: str) -> View:

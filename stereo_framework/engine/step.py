@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -142,9 +142,14 @@ class Step(Shown):
         if self.stage is SUM:
             halos = [part.halo for part in self.inner]
             return None if None in halos else max(halos)
-        if self.stage.halo is None or "other" in self.data:
+        if self.stage.halo is None or "other" in self.data or self.stage.slot in ("preprocessing", "matcher", "smoothness"):
             return None
         return _called(self.stage, self.stage.halo, self.parameters)
+
+    @property
+    def declares_halo(self) -> bool:
+        """Whether its stages say that they are local; with some parameters they may not be."""
+        return all(part.stage.halo is not None for part in (self.inner if self.stage is SUM else (self,)))
 
     def files(self, scene: Any = None) -> tuple[Path, ...]:
         """Files from outside that decide what it does, on a scene or on any.
@@ -199,10 +204,16 @@ def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     stage = registered.by_name(which) if isinstance(which, str) else registered.of(which)
     factors = {}
     if SLOTS[stage.slot].added and parameters.keys() & set(FACTORS):
-        factors = {"weight": 1, "scale": None} | {name: parameters.pop(name) for name in FACTORS if name in parameters}
+        factors = {"weight": 1.0, "scale": None} | {name: parameters.pop(name) for name in FACTORS if name in parameters}
         for name, wrong in parameter_faults(Factors, factors).items():
             raise ParameterError(f"{stage.slot}.{stage.name}.{name}: {wrong}")
+        factors = {name: None if value is None else float(value) for name, value in factors.items()}
     return Step(stage, MappingProxyType(with_defaults(stage.function, parameters) | factors))
+
+
+def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
+    """The sum of some matching costs, each with its weight and scale, float32."""
+    return Step(SUM, inner=tuple(map(step, parts)))
 
 
 def _again(function: Callable[..., Any], parameters: dict[str, Any]) -> Step:

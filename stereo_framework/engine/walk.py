@@ -29,7 +29,7 @@ from stereo_framework.kernels.counting import counted
 from stereo_framework.pair import Pair
 from stereo_framework.per_image import keeping
 from stereo_framework.scene import Scene, Search
-from stereo_framework.view import View, Views
+from stereo_framework.view import View, Views, frozen
 from stereo_framework.volume import Status, fill_labels
 
 
@@ -154,7 +154,7 @@ class Walk:
         view = self.take(node.parent, side)
         if node.shorter and isinstance(self.states[node.shorter, side], View):
             view = replace(view, partial=self.take(node.shorter, side).volume)
-            self.seconds[node, side] = self.seconds[node.shorter, side]
+            self.seconds[node, side] = self.seconds.get((node.shorter, side), 0.0)
         return view
 
     def _strips(self, group: Sequence[Beginning], side: int, view: View) -> View:
@@ -253,8 +253,9 @@ class Walk:
         for image in (view.reference, view.match, *view.corrected):
             if id(image) not in changed:
                 data = {**self._data(step, view), "image": image}
-                changed[id(image)] = result = step(data)
+                result = step(data)
                 check_returned(step, result, view, data)
+                changed[id(image)] = frozen(result)
         pair = replace(view.pair, reference=changed[id(view.reference)], match=changed[id(view.match)])
         return View.of(pair, tuple(changed[id(image)] for image in view.corrected), view.alternatives)
 

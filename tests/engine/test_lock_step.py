@@ -1,14 +1,13 @@
 """Both views in lock step: on a real scene, matched once however many stages and settings look across, and equal to both views by hand."""
 
-import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 
-from stereo_framework import Bound, Energy, Pipeline, load_scene
+from stereo_framework import Energy, Pipeline, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.engine.tree import Tree
+from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.pair import Pair
@@ -71,9 +70,7 @@ def test_each_view_is_matched_once(pair, counted, checks):
         (fill_occlusions, {"rule": "left"}),
         (left_right_check, {"tolerance": 0.0}),
     ][: 2 * checks - 1]
-    method = Pipeline(
-        absolute_difference, winner_take_all, aggregation=counted_box, refinement=[Bound(f, p) for f, p in refinements]
-    )
+    method = Pipeline([absolute_difference, counted_box, winner_take_all, [step(f, **p) for f, p in refinements]])
     match = method(pair)
     assert sorted(calls) == [-1, 1]
     expected = views_by_hand(pair, refinements)
@@ -82,7 +79,7 @@ def test_each_view_is_matched_once(pair, counted, checks):
     # Each check takes something away and leaves most.
     assert 0.01 < np.isnan(match.disparity).mean() < 0.6
     # The last stage that looks across ends the other view; who wants both gets both, in the same steps.
-    [(_, both)] = Tree([method], both=True).walk(pair)
+    [(_, both)] = Walk([method], pair, both=True)
     for found, view in zip(both, expected, strict=True):
         np.testing.assert_array_equal(found.disparity, view.disparity)
         np.testing.assert_array_equal(found.status, view.status)
@@ -91,11 +88,9 @@ def test_each_view_is_matched_once(pair, counted, checks):
 def test_a_sweep_over_thresholds_matches_each_view_once(pair, counted):
     calls, counted_box = counted
     thresholds = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0]
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=counted_box)
-    some = [
-        dataclasses.replace(method, refinement=[Bound(left_right_check, {"tolerance": t}), fill_occlusions]) for t in thresholds
-    ]
-    found = dict(Tree(some).walk(pair))
+    method = Pipeline([absolute_difference, counted_box, winner_take_all])
+    some = [method.having(refinement=[step(left_right_check, tolerance=t), fill_occlusions]) for t in thresholds]
+    found = dict(Walk(some, pair))
     assert sorted(calls) == [-1, 1]
     for i, threshold in enumerate(thresholds):
         expected, _ = views_by_hand(pair, [(left_right_check, {"tolerance": threshold}), (fill_occlusions, {})])
@@ -115,12 +110,9 @@ def test_a_sweep_over_thresholds_matches_each_view_once(pair, counted):
 def test_a_sweep_before_the_check_matches_each_view_once(pair, counted):
     calls, counted_box = counted
     settings = list(itertools.product([1, 3, 5, 7], [0.5, 1.0]))
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=counted_box)
-    some = [
-        dataclasses.replace(method, refinement=[Bound(median, {"size": s}), Bound(left_right_check, {"tolerance": t})])
-        for s, t in settings
-    ]
-    found = dict(Tree(some).walk(pair))
+    method = Pipeline([absolute_difference, counted_box, winner_take_all])
+    some = [method.having(refinement=[step(median, size=s), step(left_right_check, tolerance=t)]) for s, t in settings]
+    found = dict(Walk(some, pair))
     assert sorted(calls) == [-1, 1]
     for i, (size, tolerance) in enumerate(settings):
         expected, _ = views_by_hand(pair, [(median, {"size": size}), (left_right_check, {"tolerance": tolerance})])
@@ -137,9 +129,9 @@ def test_a_volume_of_the_other_view_is_kept_for_those_who_need_it(pair, counted)
         seen.append((other.volume.search.direction, other.volume.costs[3, 50].tolist(), other.raw.costs[3, 50].tolist()))
         return disparity
 
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=counted_box)
-    some = [dataclasses.replace(method, refinement=[median, Bound(look_at_costs, {"again": n})]) for n in range(3)]
-    assert all(not isinstance(outcome, Exception) for _, outcome in Tree(some).walk(pair))
+    method = Pipeline([absolute_difference, counted_box, winner_take_all])
+    some = [method.having(refinement=[median, step(look_at_costs, again=n)]) for n in range(3)]
+    assert all(not isinstance(outcome, Exception) for _, outcome in Walk(some, pair))
     assert sorted(calls) == [-1, 1]
     other = pair.exchanged()
     raw = absolute_difference(other.reference, other.match, other.search)
