@@ -103,6 +103,8 @@ def _smoothness(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
 
 
 def _labeling(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    if "other" in data:
+        return _map(result, view.shape)
     if not isinstance(result, Labeling):
         return f"{spelled(result)}; expected a Labeling"
     if wrong := _map(result.labels, view.shape, np.int16):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.view import View, frozen
-from stereo_framework.volume import CostVolume, Domain, Labeling, Smoothness, Status, fill_labels, restore_outside_inplace
+from stereo_framework.volume import CostVolume, Domain, Smoothness, Status, fill_labels, restore_outside_inplace
 
 _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 """What closed cells hold when the optimizer sees them."""
@@ -21,8 +21,7 @@ def _preprocessing(view: View, result: Any, name: str) -> View:
 
 def _matcher(view: View, result: Any, name: str) -> View:
     disparity, status, confidence = (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
-    if status is None:
-        status = np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
+    status = _unmatched(np.isnan(disparity)) if status is None else status
     if confidence is not None:
         view = replace(view, confidence={**view.confidence, "matcher": confidence})
     return _known(view, disparity, status)
@@ -44,10 +43,17 @@ def _smoothness(view: View, result: Smoothness, name: str) -> View:
     return replace(view, smoothness=result)
 
 
-def _optimization(view: View, result: Labeling, name: str) -> View:
-    labels, volume = result.labels, view.volume
+def _optimization(view: View, result: Any, name: str) -> View:
+    volume, search = view.volume, view.search
     domain = _closing(view, volume)
-    if domain is not None and (closed := domain.closed(labels, view.search)).any():
+    if isinstance(result, np.ndarray):  # a continuous map, of an optimizer of both sides
+        levels = np.clip(np.rint((result - search.minimum) / search.step), 0, search.levels - 1)
+        labels = np.where(np.isnan(result), -1, levels).astype(np.int16)
+        if domain is not None:
+            result = np.where(domain.closed(labels, search), np.float32(np.nan), result)
+        return _known(view, result, _unmatched(np.isnan(result)))
+    labels = result.labels
+    if domain is not None and (closed := domain.closed(labels, search)).any():
         labels = np.where(closed, np.int16(-1), labels)
     filled = fill_labels(labels)
     view = replace(
@@ -58,9 +64,7 @@ def _optimization(view: View, result: Labeling, name: str) -> View:
         volumes={**view.volumes, "volume": result.volume or volume},
     )
     # The last place is that of -1.
-    disparity = np.append(view.search.disparities, np.float32(np.nan))[labels]
-    status = np.where(labels < 0, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
-    return _known(view, disparity, status)
+    return _known(view, np.append(search.disparities, np.float32(np.nan))[labels], _unmatched(labels < 0))
 
 
 def _confidence(view: View, result: Any, name: str) -> View:
@@ -87,6 +91,10 @@ TAKE: Mapping[str, Callable[[View, Any, str], View]] = {
     "refinement": _refinement,
 }
 """By slot: takes a view, the result of a stage that was called with its data, and the stage's name; returns the next view."""
+
+
+def _unmatched(where: Any) -> Any:
+    return np.where(where, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
 
 
 def _known(view: View, disparity: Any, status: Any) -> View:

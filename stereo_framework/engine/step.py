@@ -129,7 +129,9 @@ class Step(Shown):
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
         """The volumes of the other side that must be there before it."""
-        return self.stage.other_needs if "other" in self.data else frozenset()
+        if "other" not in self.data:
+            return frozenset()
+        return self.stage.other_needs | ({"volume"} if self.stage.slot == "optimization" else set())
 
     @property
     def touches_volume(self) -> bool:

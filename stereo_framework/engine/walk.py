@@ -227,13 +227,18 @@ class Walk:
                 taken = TAKE[slot](other or there, result.match, step.stage.name)
                 self.states[node, 1 - side] = taken.keeping(node.needs[1 - side])
             result = result.reference
+        elif slot == "optimization" and other:
+            raise wrong_return(step.stage, f"{spelled(result)}; expected Views of both disparity maps, since it names other")
         check_returned(step, result, view, data)
         return TAKE[slot](view, result, step.stage.name)
 
     def _data(self, step: Step, view: View) -> dict[str, Any]:
         """The data that a step names, but for the other view."""
         data = {name: getattr(view, name) for name in step.data - {"image", "other", "alternatives", "held"}}
-        if step.stage.slot in ("matching_cost", "matcher", "preprocessing"):
+        # An optimizer of both sides looks at the images once more.
+        if step.stage.slot in ("matching_cost", "matcher", "preprocessing") or (
+            step.stage.slot == "optimization" and "other" in step.data
+        ):
             data |= dict(zip(("reference", "match"), view.corrected, strict=True))
         if "alternatives" in step.data:
             data["alternatives"] = {name: views[0] for name, views in view.alternatives.items()}

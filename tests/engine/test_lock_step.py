@@ -1,5 +1,6 @@
 """Both views in lock step: on a real scene, matched once however many stages and settings look across, and equal to both views by hand."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -8,13 +9,14 @@ import pytest
 from stereo_framework import Energy, Pipeline, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.engine.walk import Walk
+from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.pair import Pair
 from stereo_framework.refinement import fill_occlusions, left_right_check, median
 from stereo_framework.stage import stage
-from stereo_framework.view import View
-from stereo_framework.volume import Status, restore_outside
+from stereo_framework.view import View, Views
+from stereo_framework.volume import Domain, Status, restore_outside
 
 
 @pytest.fixture(scope="module")
@@ -137,3 +139,61 @@ def test_a_volume_of_the_other_view_is_kept_for_those_who_need_it(pair, counted)
     raw = absolute_difference(other.reference, other.match, other.search)
     expected = restore_outside(box(raw, size=7)).costs[3, 50].tolist(), raw.costs[3, 50].tolist()
     assert seen == 3 * [(-1, *expected)]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_an_optimizer_that_names_other_decides_both_sides_at_once(pair, counted, narrow):
+    calls, counted_box = counted
+    seen = []
+
+    @stage("optimization", source="a test", other_needs={"volume"})
+    def both_at_once(energy, reference, match, search, other, domain=None):
+        seen.append((search.direction, other.search.direction, other.disparity is None))
+        np.testing.assert_array_equal(reference, pair.reference)
+        maps = [
+            side.search.disparities[side.volume.costs.argmin(axis=2)] + np.float32(0.25) for side in (energy_view(energy), other)
+        ]
+        return Views(*maps)
+
+    def energy_view(energy):
+        return View(search=energy.volume.search, volumes={"volume": energy.volume})
+
+    search = pair.search
+    domain = Domain(low=np.full(pair.shape, search.minimum + 2, np.float32)) if narrow else None
+    problem = dataclasses.replace(pair, domain=domain)
+    method = Pipeline([absolute_difference, counted_box, both_at_once])
+    # Alone, for both sides, and for stages that look across once more: it runs once, and each side's costs are made once.
+    plain = Pipeline([absolute_difference, counted_box, winner_take_all])
+    some = [
+        method,
+        method.having(refinement=[left_right_check]),
+        method.having(refinement=[left_right_check, median, left_right_check]),
+    ]
+    found = dict(Walk(some, problem))
+    assert seen == [(1, -1, True)]
+    assert sorted(calls) == [-1, 1]
+    [(_, sides)] = Walk([method], problem, both=True)
+    assert seen == 2 * [(1, -1, True)]
+    for match, one in zip(sides, (problem, problem.exchanged()), strict=True):
+        expected = plain(one)
+        known = np.isfinite(expected.disparity)
+        np.testing.assert_array_equal(match.disparity[known], expected.disparity[known] + np.float32(0.25))
+        assert (match.labels, match.energy) == (None, None)
+        if narrow:
+            # A closed level is no estimate, and a pixel without an open cell is invalid.
+            assert not known.all() or one is problem
+            np.testing.assert_array_equal(match.status == Status.INVALID, expected.status == Status.INVALID)
+    np.testing.assert_array_equal(found[0].disparity, sides[0].disparity)
+    checked = left_right_check(
+        sides[0].disparity, View(sides[1].disparity, sides[1].status, sides[1].search), search, sides[0].status
+    )
+    np.testing.assert_array_equal(found[1].disparity, checked[0])
+
+    @stage("optimization", source="a test")
+    def one_alone(energy, other):
+        return winner_take_all(energy)
+
+    with pytest.raises(
+        StereoFrameworkError, match="returned Labeling; expected Views of both disparity maps, since it names other"
+    ):
+        Pipeline([absolute_difference, one_alone])(problem)
