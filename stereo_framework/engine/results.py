@@ -63,8 +63,7 @@ def _optimization(view: View, result: Any, name: str) -> View:
         labelings=(replace(result, volume=None),),
         volumes={**view.volumes, "volume": result.volume or volume},
     )
-    # The last place is that of -1.
-    return _known(view, np.append(search.disparities, np.float32(np.nan))[labels], _unmatched(labels < 0))
+    return _known(view, search.disparity_of(labels), _unmatched(labels < 0))
 
 
 def _confidence(view: View, result: Any, name: str) -> View:

@@ -17,7 +17,7 @@ import numpy as np
 
 from stereo_framework.call_reports import CallReport, collecting_reports, is_stopped
 from stereo_framework.engine.beginnings import Beginning, beginnings
-from stereo_framework.engine.checks import check_returned, spelled
+from stereo_framework.engine.checks import check_direction, check_returned, spelled
 from stereo_framework.engine.match import DENSE, Match, warnings
 from stereo_framework.engine.results import TAKE, restored
 from stereo_framework.engine.stage_errors import wrong_return
@@ -28,7 +28,7 @@ from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.pair import Pair
 from stereo_framework.per_image import keeping
-from stereo_framework.scene import Scene, Search
+from stereo_framework.scene import Scene, Search, scale_doubt
 from stereo_framework.view import View, Views, frozen
 from stereo_framework.volume import Status, fill_labels
 
@@ -87,7 +87,8 @@ class Walk:
         root, self.leaves = beginnings(pipelines, self.sides, keep_volume=keep_volume)
         self.states: dict[tuple[Beginning, int], View | Failure] = {}
         try:
-            self.states[root, 0] = View.of(problem if isinstance(problem, Pair) else Pair.of(problem, search))
+            pair = problem if isinstance(problem, Pair) else Pair.of(problem, search)
+            self.states[root, 0], self.scale = View.of(pair), scale_doubt(pair.reference)
         except Exception as error:
             self.states[root, 0] = Failure(error, error.__traceback__)
 
@@ -205,6 +206,11 @@ class Walk:
             view = restored(view, out_of_view=False)
         if not step.stage.integer:
             view = view.floats(step.reads)
+        if slot == "matching_cost" and view.search.direction < 0:
+            for part in step.inner or (step,):
+                if (check_direction, part) not in self.kept:
+                    check_direction(part, view.reference)
+                    self.kept[check_direction, part] = None
         data = self._data(step, view)
         other = None
         if "other" in step.data:
@@ -290,9 +296,7 @@ class Walk:
         views = functools.partial(_unless_stopped, functools.partial(_both, method)) if method.looks_across else None
         pair = replace(view.pair, scene=None)
         match = step({"solve": functools.partial(_unless_stopped, solve), "pair": pair, "views": views})
-        if not isinstance(match, Match) or match.disparity.shape != pair.shape:
-            found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
-            raise wrong_return(step.stage, f"{found}; expected a Match of {pair.shape}")
+        check_returned(step, match, view, {})
         return replace(view, matched=match)
 
     def _solve_both(self, method: Any, pair: Pair) -> Match:
@@ -323,7 +327,9 @@ class Walk:
                     seconds[address] = seconds.get(address, 0.0) + taken
         if (match := view.matched) is not None:
             told = (line for line in match.warnings if line.startswith(DENSE))
-            return replace(match, seconds=seconds, warnings=(*warnings(match.labels, match.disparity, match.search), *told))
+            return replace(
+                match, seconds=seconds, warnings=(*warnings(match.labels, match.disparity, match.search, self.scale), *told)
+            )
         energy = None
         if view.labels is not None:
             energy = float(view.data_costs.sum(dtype=np.float64))
@@ -342,7 +348,7 @@ class Walk:
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
-            warnings=warnings(view.labels, disparity, view.search) + _held_densely(path, view),
+            warnings=warnings(view.labels, disparity, view.search, self.scale) + _held_densely(path, view),
             volume=view.volume if self.keep_volume and view.volumes else None,
             # Nobody is sure of what is filled or unknown.
             confidence={name: np.where(unsure, value.min(), value) for name, value in view.confidence.items()},

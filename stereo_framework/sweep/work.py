@@ -15,7 +15,7 @@ from stereo_framework.engine.stage_errors import blame
 from stereo_framework.engine.step import Step
 from stereo_framework.engine.walk import Walk
 from stereo_framework.errors import ParameterError, StereoFrameworkError, short
-from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.kernels.compiling import working_time
@@ -121,7 +121,9 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
             told.append(f"no distances to a reference map: {error}")
     for protocol in protocols:
         start = working_time()
-        statistics.append(evaluate(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | memory)
+        statistics.append(
+            statistics_of(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | memory
+        )
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Outcome(
         statistics=tuple(statistics),
