@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
-from stereo_framework import Bound, CostVolume, Energy, Search, Smoothness, load_scene
+from stereo_framework import CostVolume, Energy, Search, Smoothness, load_scene, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization, winner_take_all
@@ -220,7 +220,7 @@ def test_refuses_illegal_parameters(parameters, message):
 @pytest.mark.parametrize(("name", "value"), [("iterations", 0), ("schedule", "both"), ("damping", 1.5), ("damping", 1.0)])
 def test_scripts_refuse_illegal_parameters(name, value):
     with pytest.raises(ParameterError, match=f"belief_propagation.{name}: "):
-        Bound(belief_propagation, {name: value})
+        step(belief_propagation, **{name: value})
 
 
 # --- real scenes ---------------------------------------------------------------------------------------------------------------

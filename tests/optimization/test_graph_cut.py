@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, threads
+from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step, threads
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
@@ -338,15 +338,13 @@ def test_refuses_illegal_parameters(parameters, message):
 @pytest.mark.parametrize(("name", "value"), [("max_cycles", 0), ("move", "both"), ("seed", -1)])
 def test_scripts_refuse_illegal_parameters(name, value):
     with pytest.raises(ParameterError, match=f"graph_cut.{name}: "):
-        Bound(graph_cut, {name: value})
+        step(graph_cut, **{name: value})
 
 
 # --- real scenes ----------------------------------------------------------------------------------------------------------
 
 TABLE4 = Pipeline(
-    Bound(absolute_difference, {"interval": True}),
-    graph_cut,
-    smoothness=Bound(potts, {"weight": 20.0, "gradient_threshold": 8.0, "gradient_penalty": 2.0}),
+    [step(absolute_difference, interval=True), step(potts, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0), graph_cut]
 )
 
 
@@ -355,7 +353,7 @@ def measured(data, scene, seeds, names):
     loaded = load_scene(scene, data=data)
     rows = []
     for seed in seeds:
-        found = Pipeline(TABLE4.matching_cost, Bound(graph_cut, {"seed": seed}), smoothness=TABLE4.smoothness)(loaded)
+        found = Pipeline([TABLE4.in_slot("matching_cost"), TABLE4.in_slot("smoothness"), step(graph_cut, seed=seed)])(loaded)
         statistics = evaluate(found.disparity, loaded)
         rows.append([statistics[name] for name in names])
     return np.median(rows, axis=0)
