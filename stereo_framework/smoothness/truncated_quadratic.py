@@ -34,7 +34,7 @@ def truncated_quadratic(
     weight : float
         The paper's lambda: cost of a change by one pixel of disparity, in units of the matching cost.
     truncation : float
-        Squared difference in pixels of disparity beyond which a change costs no more: surfaces may slant and bend, objects may end.
+        Square of the difference, in square pixels of disparity, beyond which a change costs no more: surfaces may slant and bend, objects may end.
     gradient_threshold : float or None
         Intensity difference across an edge, in grey levels (root mean square over the colours), below which a change costs
         `gradient_penalty` times as much; null or 0: the image plays no part. The paper's typical value is 8.

@@ -141,6 +141,8 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     ]
     if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
         shown = list(columns) or statistics  # without truth everything that was measured is shown
+    if not columns and "lower_bound" in statistics:
+        shown = list(dict.fromkeys((*shown, "energy", "lower_bound", "gap")))
     return shown
 
 
