@@ -134,12 +134,12 @@ def _with_third(scene: Scene, text: str) -> Scene:
 
 def _further(chosen: Chosen, scene: Scene) -> dict[str, dict[str, str]]:
     """Prediction errors of the other frames by statistic and map."""
-    from stereo_framework.evaluation import evaluate
+    from stereo_framework.evaluation.evaluate import statistics_of
     from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 
     found: dict[str, dict[str, str]] = {}
     for name, disparity in chosen.maps.items():
-        for statistic, value in evaluate(disparity, scene, WITHOUT_TRUTH).items():
+        for statistic, value in statistics_of(disparity, scene, WITHOUT_TRUTH).items():
             if statistic.startswith("predict_err") and not statistic.endswith("_match"):
                 found.setdefault(statistic, {})[name] = f"{value:.2f}"
     return found

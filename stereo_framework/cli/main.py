@@ -46,7 +46,7 @@ from stereo_framework.cli.schema import schema
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
 from stereo_framework.docstrings import parameter_texts
-from stereo_framework.errors import DataWarning, ParameterError, StereoFrameworkError, short
+from stereo_framework.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
 
 app = typer.Typer(
     name="stereo-framework",
@@ -122,7 +122,7 @@ def _check_numbers(options: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """What was doubtful in files is told as a line, without the place in the code; other warnings as ever."""
+    """What is doubtful in files and results is told as a line, without the place in the code; other warnings as ever."""
     usual = warnings.showwarning
 
     def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
@@ -131,11 +131,11 @@ def _warnings_in_one_line() -> Iterator[None]:
         else:
             usual(message, category, *place, **more)
 
-    warnings.showwarning = show
-    try:
+    with warnings.catch_warnings():
+        # One pair may be as doubtful as the next.
+        warnings.simplefilter("always", ResultWarning)
+        warnings.showwarning = show
         yield
-    finally:
-        warnings.showwarning = usual
 
 
 def _documented(verb: Callable[..., Any]) -> inspect.Signature:

@@ -144,8 +144,6 @@ def match(
         records.append(record := _record(stem, matched, folder, written))
         if not json:
             _print(matched, record)
-        for warning in matched.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
     if json:
         _output.print_json(records)
     return 1 if failed else 0

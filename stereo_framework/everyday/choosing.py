@@ -249,7 +249,7 @@ def choose(
         if watch is not None:
             watch(name)
         try:
-            match = run.pipeline(scene)
+            match = run.pipeline.matched(scene)
         except StereoFrameworkError as error:
             failed[name] = str(error)
             continue

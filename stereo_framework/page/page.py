@@ -136,27 +136,35 @@ class Charts:
 
 @dataclass(frozen=True)
 class Statement:
-    """A claim that was checked.
+    """A sentence with its verdict.
 
     Parameters
     ----------
     text : str
     holds : bool or None
-        None = could not be checked.
+        None = no verdict.
     figures : str
-        The numbers that decide.
+        The numbers that decide; without a verdict, the reason.
     source : str
-        Where it is said; empty for a check of our own.
-    why : str
-        What is known of why it does not hold.
+        Where it is said.
+    asked : str
+        Of what it was asked, such as "judged on our runs".
+    notes : tuple of str
+        The rule, what our own numbers say, an earlier rule and its verdict, why it does not hold.
     """
 
     text: str
     holds: bool | None
     figures: str
     source: str = ""
-    why: str = ""
+    asked: str = ""
+    notes: tuple[str, ...] = ()
     kind: ClassVar[str] = "statement"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+        return "no verdict" if self.holds is None else "holds" if self.holds else "does not hold"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 
 from stereo_framework.errors import MissingExtraError, ParameterError, brings, close_names, nearest
-from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
@@ -382,7 +382,7 @@ def _better(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> Lite
     """Which values of a statistic are better; refuses what no scene or not every scene has."""
     # What is measured of any map tells the names.
     zeros = [np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes]
-    blank = [evaluate(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
+    blank = [statistics_of(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
     names = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in names:
         close = close_names(statistic, names, 5)
