@@ -20,7 +20,7 @@ HIGHEST = np.int32(0x7FFFFFFF)
 """Above the bits of every cost."""
 
 ENVELOPE = 48
-"""Reach from which on finding the envelope of parabolas is quicker than trying all differences, which keeps whole registers busy (measured)."""
+"""Reach from which on finding the envelope of parabolas is quicker than trying all differences, which keeps whole registers busy (estimated from the counts of operations)."""
 
 BLOCK = 32
 """Rows that exchange messages at a time; their neighbours keep copies of what they would overwrite."""
