@@ -120,10 +120,10 @@ def test_windows_move_as_least_squares_say(data, direction, step, smooth, seed):
 
 
 def naive_sample(image, field):
-    """The rows where the field says, by Keys' kernel with a = -1/2, float64."""
+    """The rows where the field says, by Keys' kernel with a = -3/4, float64."""
 
     def share(s):
-        return 1.5 * s**3 - 2.5 * s**2 + 1 if s <= 1 else -0.5 * s**3 + 2.5 * s**2 - 4 * s + 2 if s < 2 else 0.0
+        return 1.25 * s**3 - 2.25 * s**2 + 1 if s <= 1 else -0.75 * (s**3 - 5 * s**2 + 8 * s - 4) if s < 2 else 0.0
 
     rows, columns = image.shape[:2]
     found = np.zeros(image.shape)
