@@ -250,7 +250,7 @@ def test_memory_of_a_pyramid_is_that_of_its_width():
     dense = replace(method, confidence=["winner_margin"])
     assert estimated(replace(dense, scheme=[Bound(pyramid, {"width": 56})])) == estimated(dense)
     # One of the two, or a width of more than half of the levels, makes volumes hold all.
-    other = replace(method, alternatives={"other": dense}, refinement=["fuse"])
+    other = replace(method, alternatives={"other": dense}, preprocessing=["row_alignment"])
     assert estimated(replace(other, scheme=[Bound(pyramid, {"width": 56})])) == estimated(other)
     assert estimated(replace(method, scheme=[Bound(pyramid, {"width": 140})])) == estimated(method) / 2
     assert estimated(replace(method, scheme=[Bound(pyramid, {"width": 141})])) == estimated(method)
@@ -269,7 +269,7 @@ def test_memory_is_that_of_the_view_that_takes_more():
     one, both = Pipeline(SMALL, semi_global), Pipeline(SMALL, semi_global, refinement=[left_right_check])
     estimates = []
     with mock.patch.object(pipeline, "peak_memory", side_effect=lambda *given, **_: estimates.append(given[2]) or 0):
-        for method in (one, both, replace(one, alternatives={"other": both}, refinement=["fuse"])):
+        for method in (one, both, replace(one, alternatives={"other": both}, preprocessing=["row_alignment"])):
             method._check_memory(Tree([method]), pair)
     # Levels 2 to 11 lie in two blocks of eight, 38 to 47 as well. Seen from the match image most pixels are reached from both halves, and have all between.
     assert estimates == [16, 50, 50]
