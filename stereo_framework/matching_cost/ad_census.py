@@ -305,9 +305,8 @@ def _row(
     differences, bits = np.empty(costs.shape, np.float32), np.empty(costs.shape, np.uint8)
     difference_row(row, lines, origins, np.float32(np.inf), False, differences)
     count_differences(left, strings, origins, bits)
-    alike, same = differences.reshape(-1), np.empty(bits.size, np.float32)
-    _saturate(alike, bits.reshape(-1), saturation, same)
-    same = same.reshape(costs.shape)
+    same = np.empty(costs.shape, np.float32)
+    _saturate(differences.reshape(-1), bits.reshape(-1), saturation, same.reshape(-1))
     unit, rounding = saturation.unit, saturation.rounding
     for x in range(costs.shape[0]):
         difference_weight, bit_weight = weights[x, 0], weights[x, 1]
