@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from stereo_framework.artefacts import contrast_of
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.local_planes import Planes, local_planes
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
-from stereo_framework.refinement._local_planes import Planes, local_planes
 from stereo_framework.scene import Disparity, Image, Mask, Search
 from stereo_framework.stage import NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.view import View, one_of

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
+from stereo_framework.kernels.local_planes import local_planes
 from stereo_framework.parameters import require
-from stereo_framework.refinement._local_planes import local_planes
 from stereo_framework.scene import Disparity, Image
 from stereo_framework.stage import Positive, Unit, stage
 
