@@ -28,6 +28,8 @@ _STEEPEST = (1.0, 2.0)
 """Largest slopes along rows and along columns."""
 _SPREAD = 0.02
 """Three pixels tell a plane when they span at least this share of the region's squared side."""
+_NONE = np.int32(2**31 - 1)
+"""Stands after the keys of all candidates."""
 _NUMBERS = 1 + _DRAWN * 2 + _TRIES * 3 + 1
 """How many random numbers a region may need."""
 
@@ -221,12 +223,10 @@ def write_candidates(
 @kernel
 def plane_costs(
     volume: NDArray,
-    minimum: float,
-    step: float,
-    outside: float,
-    closed: float,
+    levels: tuple[float, float],
+    limits: tuple[float, float],
     other: Values,
-    direction: int,
+    direction: float,
     terms: tuple[float, float, float],
     candidates: Values,
     costs: Values,
@@ -236,54 +236,59 @@ def plane_costs(
     Parameters
     ----------
     volume : ndarray, (rows, columns, levels)
-        Between levels it is continued by Catmull and Rom's splines; from a level beyond its ends on a cost is `outside`.
-    minimum, step : float
-        Disparity of the first level, and how far apart levels are, in pixels.
-    outside : float
-    closed : float
-        Costs that are not less are those of closed cells.
+        Between levels it is continued by Catmull and Rom's splines.
+    levels : (float, float)
+        Disparity of the first level in pixels, and levels per pixel.
+    limits : (outside, closed)
+        From a level beyond the volume's ends on a cost is `outside`; costs in it that are not less than `closed` are those of closed cells.
     other : ndarray, float32, (rows, columns)
         The other view's disparities. The check is left out where it has none.
-    direction : int
+    direction : float
     terms : (tolerance, hidden, hides)
-        In pixels and units of costs: a candidate that the other view's surface hides, since that lies nearer by more than the tolerance, costs at least `hidden`; one that would
-        hide that surface costs `hides` more.
+        In pixels and units of costs: a candidate that the other view's surface hides, since that lies nearer by more than the tolerance, costs at least
+        `hidden`; one that would hide that surface costs `hides` more.
     candidates : ndarray, float32, (rows, columns, 3, count)
     costs : ndarray, float32, (rows, columns, count)
         Written.
     """
     rows, columns, _, count = candidates.shape
+    minimum, inverse = levels
+    outside, closed = limits
     tolerance, hidden, hides = terms
+    # Slices cost more than the arithmetic of a candidate, and unsigned indices need no wraparound check.
+    flat, size = volume.reshape(-1), volume.shape[2]
     for y in range(rows):
+        row = other[y]
         for x in range(columns):
-            line = volume[y, x]
+            begin = np.uint64((y * columns + x) * size)
             for i in range(count):
                 disparity = candidates[y, x, 0, i]
-                cost = _between(line, (disparity - minimum) / step, outside, closed)
-                target = int(np.floor(np.float32(x) - direction * disparity + np.float32(0.5)))
-                if 0 <= target < columns:
+                cost = _between(flat, begin, size, (disparity - minimum) * inverse, outside, closed)
+                # Whole numbers are cut off towards 0.
+                place = np.float32(x) - direction * disparity + np.float32(0.5)
+                if place >= 0 and place < columns:
+                    seen = row[np.uint64(place)]
                     # Comparisons with NaN are false.
-                    if disparity > other[y, target] + tolerance:
+                    if disparity > seen + tolerance:
                         cost += hides
-                    elif disparity < other[y, target] - tolerance:
+                    elif disparity < seen - tolerance:
                         cost = max(cost, hidden)
                 costs[y, x, i] = cost
 
 
 @kernel
-def _between(line: NDArray, level: float, outside: float, closed: float) -> float:
-    """The cost of a pixel at a level that need not be whole."""
-    levels = line.shape[0]
+def _between(volume: NDArray, begin: int, levels: int, level: float, outside: float, closed: float) -> float:
+    """The cost of a pixel, whose levels stand from `begin` on, at a level that need not be whole."""
     if level < -1 or level > levels:
         return outside
     level = min(max(level, np.float32(0)), np.float32(levels - 1))
     i = min(int(level), levels - 2)
-    t = level - np.float32(i)
-    b, c = np.float32(line[i]), np.float32(line[i + 1])
+    t, at = level - np.float32(i), begin + np.uint64(i)
+    b, c = np.float32(volume[at]), np.float32(volume[at + np.uint64(1)])
     if b >= closed or c >= closed:
         return b if t < np.float32(0.5) else c
-    a = np.float32(line[i - 1]) if i > 0 else b
-    d = np.float32(line[i + 2]) if i < levels - 2 else c
+    a = np.float32(volume[at - np.uint64(1)]) if i > 0 else b
+    d = np.float32(volume[at + np.uint64(2)]) if i < levels - 2 else c
     a, d = b if a >= closed else a, c if d >= closed else d
     two, four, five = np.float32(2), np.float32(4), np.float32(5)
     bend = two * a - five * b + four * c - d + t * (np.float32(3) * (b - c) + d - a)
@@ -299,8 +304,9 @@ def choose(
     Parameters
     ----------
     candidates : ndarray, float32, (rows, columns, 3, count)
+        At most 16.
     sums, costs : ndarray, float32, (rows, columns, count)
-        The best candidate has the lowest sum less `taken_back` times its cost; of equal ones the first.
+        The best candidate has the lowest sum less `taken_back` times its cost, which is not negative; of those that are equal to five digits the first.
     taken_back : float
     kept : int
         How many stand first. Where fewer differ, the last of them stands for the rest.
@@ -311,33 +317,42 @@ def choose(
     """
     rows, columns, _, count = candidates.shape
     near, parallel = alike
-    rates, some = np.empty(count, np.float32), np.empty((3, kept), np.float32)
+    rates, some = np.empty(count, np.float32), np.empty((kept, 3), np.float32)
+    # Bits of numbers that are not negative stand in the numbers' order. The last ones give way to the place, so that a minimum tells it.
+    keys = rates.view(np.int32)
     for y in range(rows):
         for x in range(columns):
             for i in range(count):
-                rates[i] = sums[y, x, i] - taken_back * costs[y, x, i]
+                rates[i] = max(sums[y, x, i] - taken_back * costs[y, x, i], np.float32(0))
+            for i in range(count):
+                keys[i] = (keys[i] & np.int32(-16)) | np.int32(i)
             taken = 0
             for _ in range(count):
-                best = 0
-                for i in range(1, count):
-                    best = i if rates[i] < rates[best] else best
-                rates[best] = np.inf
+                least = _NONE
+                for i in range(count):
+                    least = min(least, keys[i])
+                best = least & np.int32(15)
+                keys[best] = _NONE
                 value, right, down = candidates[y, x, 0, best], candidates[y, x, 1, best], candidates[y, x, 2, best]
                 new = True
                 for i in range(taken):
                     if (
-                        abs(some[0, i] - value) < near
-                        and abs(some[1, i] - right) < parallel
-                        and abs(some[2, i] - down) < parallel
+                        abs(some[i, 0] - value) < near
+                        and abs(some[i, 1] - right) < parallel
+                        and abs(some[i, 2] - down) < parallel
                     ):
                         new = False
                         break
                 if new:
-                    some[0, taken], some[1, taken], some[2, taken] = value, right, down
+                    some[taken, 0], some[taken, 1], some[taken, 2] = value, right, down
                     taken += 1
                     if taken == kept:
                         break
             for i in range(kept):
-                for k in range(3):
-                    candidates[y, x, k, i] = some[k, min(i, taken - 1)]
+                from_ = min(i, taken - 1)
+                candidates[y, x, 0, i], candidates[y, x, 1, i], candidates[y, x, 2, i] = (
+                    some[from_, 0],
+                    some[from_, 1],
+                    some[from_, 2],
+                )
             disparity[y, x] = some[0, 0]

@@ -27,8 +27,10 @@ LANES = 16
 _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
 
 
-def path_sums(planes: Values, costs: Values, edges: NDArray[np.bool_], weight: float, at_edge: float, bound: float) -> Values:
-    """For each candidate the sum of the path costs that reach it from all sides.
+def path_sums(
+    planes: Values, costs: Values, edges: NDArray[np.bool_], weight: float, at_edge: float, bound: float, sums: Values
+) -> None:
+    """Write for each candidate the sum of the path costs that reach it from all sides.
 
     Along a path that steps from pixel q to p, plane f of p costs ``L(p, f) = costs(p, f) + min_g (L(q, g) + w min(|f(p) - g(p)| + |f(q) - g(q)|, bound)) -
     min_g L(q, g)``.
@@ -44,9 +46,10 @@ def path_sums(planes: Values, costs: Values, edges: NDArray[np.bool_], weight: f
         w, and w across an edge.
     bound : float
         In pixels.
+    sums : ndarray, float32, (rows, columns, count)
+        Written; as `spare_array` makes it.
     """
     rows, columns, count = costs.shape
-    sums = spare_array(costs.shape)
     sums[:] = 0
     weights = np.array([weight, at_edge, 0], np.float32)
     flat = [array.base for array in (planes, costs, sums)]
@@ -54,7 +57,6 @@ def path_sums(planes: Values, costs: Values, edges: NDArray[np.bool_], weight: f
         # A path keeps its place in the line from row to row, so that a step overwrites what it starts from.
         paths = np.zeros(len(edges) * columns * LANES, np.float32)
         _pass(*flat, edges, weights, np.float32(bound), upwards, (rows, columns, count), paths)
-    return sums
 
 
 def spare_array(shape: tuple[int, ...]) -> Values:

@@ -70,7 +70,7 @@ _LATER = (
 """Regions whose planes are candidates in the first round, and in the others in turn."""
 _ALIKE = (0.1, 0.02)
 _SIGMA = 0.5
-_TRIALS = 200
+_TRIALS = 60
 _BEYOND = 0.5
 """How far beyond the ends of the search planes may lie, in pixels."""
 
@@ -214,6 +214,7 @@ class _Side:
         count = settings.candidates
         if self.planes is None:
             self.planes = spare_array((rows, columns, 3, count))
+            self.costs, self.sums = spare_array((rows, columns, count)), spare_array((rows, columns, count))
         windows = [_WIDE] if n else [_WIDE, _NARROW]
         sources = np.stack([np.stack(local_planes(filled, self.image, w.radii, w.gate, _COLOUR_SCALE, w.ridge)) for w in windows])
         regions = _LATER[n % 2] if n else _FIRST
@@ -224,27 +225,18 @@ class _Side:
         low, high = np.float32(search.minimum - _BEYOND), np.float32(search.maximum + _BEYOND)
         labels, tables = self._regions(regions, sources[0])
         write_candidates(kept, sources, np.array(continued), labels, tables, low, high, self.planes)
-        costs = spare_array((rows, columns, count))
-        volume, terms = self.volume, tuple(np.float32(term) for term in settings.terms)
-        plane_costs(
-            volume.costs,
-            np.float32(search.minimum),
-            np.float32(search.step),
-            np.float32(volume.outside),
-            np.float32(self.closed),
-            other,
-            search.direction,
-            terms,
-            self.planes,
-            costs,
-        )
+        terms = tuple(np.float32(term) for term in settings.terms)
+        levels = np.float32(search.minimum), np.float32(1 / search.step)
+        limits = np.float32(self.volume.outside), np.float32(self.closed)
+        direction = np.float32(search.direction)
+        plane_costs(self.volume.costs, levels, limits, other, direction, terms, self.planes, self.costs)
         steps = 4 if last else 2
         edges = image_edges(self.image, 4, settings.edge_threshold)[:steps]
         weight = settings.weight
-        sums = path_sums(self.planes, costs, edges, weight, settings.edge_factor * weight, settings.truncation)
+        path_sums(self.planes, self.costs, edges, weight, settings.edge_factor * weight, settings.truncation, self.sums)
         chosen = np.empty_like(filled)
         back = np.float32(settings.taken_back * 2 * steps)
-        choose(self.planes, sums, costs, back, settings.kept, (np.float32(_ALIKE[0]), np.float32(_ALIKE[1])), chosen)
+        choose(self.planes, self.sums, self.costs, back, settings.kept, (np.float32(_ALIKE[0]), np.float32(_ALIKE[1])), chosen)
         return chosen
 
     def _regions(
