@@ -227,7 +227,7 @@ class Tree:
             taken: float | None = clock.seconds[node.step]
             if node.step in clock.reports:
                 reports.append(clock.reports[node.step])
-                taken = reports[-1].seconds
+                taken = taken if reports[-1].warning else reports[-1].seconds
             if taken is not None:
                 seconds[link.address] = seconds.get(link.address, 0.0) + taken
         found = [self._match(path, view, views, seconds, reports) for view in (REFERENCE, MATCH)[: 2 if self.both else 1]]
@@ -240,7 +240,8 @@ class Tree:
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
             told = (line for line in found.warnings if line.startswith(DENSE))
-            return replace(found, seconds=seconds, warnings=(*warnings(found.labels, found.disparity, found.search), *told))
+            doubts = warnings(found.labels, found.disparity, found.search)
+            return replace(found, seconds=seconds, warnings=(*doubts, *told, *_warned(reports)))
         labels: Any = state.get("labels")
         labelings: list[Labeling] = state.get("labelings", [])
         whole = labelings[0] if len(labelings) == 1 else None
@@ -260,7 +261,7 @@ class Tree:
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
-            warnings=warnings(labels, disparity, state["search"]) + _held_densely(path, state),
+            warnings=(*warnings(labels, disparity, state["search"]), *_held_densely(path, state), *_warned(reports)),
             volume=state.get("volume") if self.keep_volume else None,
             confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
             memory=max((one.memory for one in reports if one.memory is not None), default=None),
@@ -397,6 +398,11 @@ def _held_densely(path: Sequence[Node], state: State) -> tuple[str, ...]:
     return (
         f"{DENSE}{' and '.join(names)} cannot use them; {levels} levels of a pixel were held where {held} would do on average",
     )
+
+
+def _warned(reports: Sequence[CallReport]) -> list[str]:
+    """What stages warned of."""
+    return [report.warning for report in reports if report.warning]
 
 
 def _told_sure(confidence: Any, state: State) -> Any:
