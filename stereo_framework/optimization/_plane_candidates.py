@@ -201,23 +201,25 @@ def write_candidates(
     candidates : ndarray, float32, (rows, columns, 3, kept + n + m)
     """
     rows, columns = labels.shape[1:]
+    continued, count = shifts.shape[0], shifts.shape[0] + labels.shape[0]
     for y in range(rows):
+        own = sources[0, :, y]
         for x in range(columns):
-            place = kept
-            for i in range(shifts.shape[0] + labels.shape[0]):
-                if i < shifts.shape[0]:
+            found = candidates[y, x]
+            for i in range(count):
+                if i < continued:
                     m, v, u = shifts[i, 0], abs(y + shifts[i, 1]), abs(x + shifts[i, 2])
-                    v, u = min(v, 2 * rows - 2 - v), min(u, 2 * columns - 2 - u)
+                    v, u = np.uint64(min(v, 2 * rows - 2 - v)), np.uint64(min(u, 2 * columns - 2 - u))
                     right, down = sources[m, 1, v, u], sources[m, 2, v, u]
-                    value = sources[m, 0, v, u] + right * np.float32(x - u) + down * np.float32(y - v)
+                    value = sources[m, 0, v, u] + right * (np.float32(x) - np.float32(u)) + down * (np.float32(y) - np.float32(v))
                 else:
-                    region = regions[labels[i - shifts.shape[0], y, x]]
-                    right, down = region[1], region[2]
-                    value = region[0] + right * (np.float32(x) - region[4]) + down * (np.float32(y) - region[3])
+                    at = np.uint64(labels[i - continued, y, x])
+                    right, down = regions[at, 1], regions[at, 2]
+                    value = regions[at, 0] + right * (np.float32(x) - regions[at, 4]) + down * (np.float32(y) - regions[at, 3])
                 if not (value >= low and value <= high):
-                    value, right, down = sources[0, 0, y, x], sources[0, 1, y, x], sources[0, 2, y, x]
-                candidates[y, x, 0, place], candidates[y, x, 1, place], candidates[y, x, 2, place] = value, right, down
-                place += 1
+                    value, right, down = own[0, x], own[1, x], own[2, x]
+                place = np.uint64(kept + i)
+                found[0, place], found[1, place], found[2, place] = value, right, down
 
 
 @kernel
@@ -260,9 +262,9 @@ def plane_costs(
     for y in range(rows):
         row = other[y]
         for x in range(columns):
-            begin = np.uint64((y * columns + x) * size)
+            begin, own, found = np.uint64((y * columns + x) * size), candidates[y, x, 0], costs[y, x]
             for i in range(count):
-                disparity = candidates[y, x, 0, i]
+                disparity = own[i]
                 cost = _between(flat, begin, size, (disparity - minimum) * inverse, outside, closed)
                 # Whole numbers are cut off towards 0.
                 place = np.float32(x) - direction * disparity + np.float32(0.5)
@@ -273,7 +275,7 @@ def plane_costs(
                         cost += hides
                     elif disparity < seen - tolerance:
                         cost = max(cost, hidden)
-                costs[y, x, i] = cost
+                found[i] = cost
 
 
 @kernel
@@ -322,18 +324,20 @@ def choose(
     keys = rates.view(np.int32)
     for y in range(rows):
         for x in range(columns):
+            own, rated, paid = candidates[y, x], sums[y, x], costs[y, x]
             for i in range(count):
-                rates[i] = max(sums[y, x, i] - taken_back * costs[y, x, i], np.float32(0))
+                rates[i] = max(rated[i] - taken_back * paid[i], np.float32(0))
             for i in range(count):
                 keys[i] = (keys[i] & np.int32(-16)) | np.int32(i)
-            taken = 0
+            taken, least = 0, np.int32(-1)
             for _ in range(count):
-                least = _NONE
+                # The next one, without a change of the keys: a load of what was just stored in part would have to wait.
+                before, least = least, _NONE
                 for i in range(count):
-                    least = min(least, keys[i])
-                best = least & np.int32(15)
-                keys[best] = _NONE
-                value, right, down = candidates[y, x, 0, best], candidates[y, x, 1, best], candidates[y, x, 2, best]
+                    key = keys[i] if keys[i] > before else _NONE
+                    least = min(least, key)
+                best = np.uint64(least & np.int32(15))
+                value, right, down = own[0, best], own[1, best], own[2, best]
                 new = True
                 for i in range(taken):
                     if (
@@ -350,9 +354,5 @@ def choose(
                         break
             for i in range(kept):
                 from_ = min(i, taken - 1)
-                candidates[y, x, 0, i], candidates[y, x, 1, i], candidates[y, x, 2, i] = (
-                    some[from_, 0],
-                    some[from_, 1],
-                    some[from_, 2],
-                )
+                own[0, i], own[1, i], own[2, i] = some[from_, 0], some[from_, 1], some[from_, 2]
             disparity[y, x] = some[0, 0]
