@@ -5,6 +5,8 @@ A plane is its value at some pixel, and its change per pixel to the right and pe
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -279,7 +281,7 @@ def plane_costs(
 
 
 @kernel
-def _between(volume: NDArray, begin: int, levels: int, level: float, outside: float, closed: float) -> float:
+def _between(volume: NDArray, begin: Any, levels: int, level: Any, outside: Any, closed: Any) -> Any:
     """The cost of a pixel, whose levels stand from `begin` on, at a level that need not be whole."""
     if level < -1 or level > levels:
         return outside
