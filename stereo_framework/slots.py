@@ -57,7 +57,11 @@ SLOTS: Mapping[str, Slot] = types.MappingProxyType(
         ),
         "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, "CostVolume", many=True, optional=True),
         "smoothness": Slot((("reference", "search"),), frozenset({"match"}), "Smoothness", optional=True),
-        "optimization": Slot((("energy",),), _IMAGES | {"volume", "raw", "domain"}, "Labeling"),
+        "optimization": Slot(
+            (("energy",),),
+            _IMAGES | {"volume", "raw", "domain", "other"},
+            "Labeling; Views of both disparity maps if it names other",
+        ),
         "confidence": Slot(
             (("disparity",),),
             _IMAGES | {"volume", "raw", "status", "other", "domain", "confidence"},

@@ -100,6 +100,11 @@ def _smoothness(result: Any, shape: Shape, state: Mapping[str, Any], plugin: boo
 
 
 def _labeling(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
+    if "other" in state:
+        # It works on both sides at once.
+        if not isinstance(result, Views):
+            return f"{spelled(result)}; expected Views of both disparity maps, since it names other"
+        return next(filter(None, (_map(one, shape) for one in result)), None)
     if not isinstance(result, Labeling):
         return f"{spelled(result)}; expected a Labeling"
     if wrong := _map(result.labels, shape, np.int16):

@@ -7,7 +7,7 @@ A state holds data by the names that stages use. ``protected`` lists arrays that
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -303,6 +303,28 @@ def _optimize(bound: Bound, state: State) -> None:
     _take(state, disparity, status)
 
 
+def _optimize_both(bound: Bound, states: Sequence[State], wanted: Sequence[State]) -> None:
+    """Run an optimizer that works on both sides at once, which sees the images as those that preprocess pairs have left them."""
+    for state in states:
+        if state["domain"] is not None and not state.pop("restored", False):
+            _reset(state, out_of_view=False)
+    own, across = states
+    # Nothing is known of the other side yet but its costs.
+    shape = own["reference"].shape[:2]
+    nothing = {"disparity": np.full(shape, np.nan, np.float32), "status": np.full(shape, Status.OCCLUDED, np.uint8)}
+    data = given(bound, _corrected(own)) | {"other": _seen(across | nothing, bound)}
+    data["energy"] = Energy(data["volume"], own.get("smoothness"))
+    result: Views = bound(data)
+    check_returned(bound.stage, result, data)
+    for state, disparity in zip(wanted, result, strict=False):
+        search: Search = state["search"]
+        if (domain := _closing(state)) is not None:
+            levels = np.clip(np.rint((disparity - search.minimum) / search.step), 0, search.levels - 1)
+            labels = np.where(np.isnan(disparity), -1, levels).astype(np.int16)
+            disparity = np.where(domain.closed(labels, search), np.float32(np.nan), disparity)
+        _take(state, disparity, np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED)))
+
+
 def _match(bound: Bound, view: int, views: list[State | None]) -> None:
     """Run a matcher for one view; what it said of the other is kept until that is asked for."""
     state = view_of(views, view)
@@ -347,6 +369,9 @@ def _refine(bound: Bound, state: State) -> None:
 def _look_across(bound: Bound, view: int, views: list[State | None]) -> None:
     """Run a stage that names ``other`` for one view or both; each sees the other as it was before."""
     states = [view_of(views, i) for i in (REFERENCE, MATCH)]
+    if bound.stage.slot == "optimization":
+        _optimize_both(bound, states, states if view == BOTH else states[:1])
+        return
     changed: dict[int, State] = {}
     for i in (REFERENCE, MATCH) if view == BOTH else (view,):
         # The states themselves change only when both views have had their turn.

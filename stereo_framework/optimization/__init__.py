@@ -5,6 +5,7 @@ from stereo_framework.optimization.dynamic_programming import dynamic_programmin
 from stereo_framework.optimization.graph_cut import graph_cut
 from stereo_framework.optimization.graph_cut_occlusion import graph_cut_occlusion
 from stereo_framework.optimization.maximum_likelihood_matching import maximum_likelihood_matching
+from stereo_framework.optimization.plane_paths import plane_paths
 from stereo_framework.optimization.scanline_optimization import scanline_optimization
 from stereo_framework.optimization.semi_global import semi_global
 from stereo_framework.optimization.simulated_annealing import simulated_annealing
@@ -18,6 +19,7 @@ __all__ = [
     "graph_cut",
     "graph_cut_occlusion",
     "maximum_likelihood_matching",
+    "plane_paths",
     "scanline_optimization",
     "semi_global",
     "simulated_annealing",
