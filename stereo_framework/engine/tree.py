@@ -20,7 +20,7 @@ from stereo_framework.call_reports import CallReport, is_stopped
 from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.engine.kept_parts import Method, kept_match
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
-from stereo_framework.engine.match import DENSE, Match, warnings
+from stereo_framework.engine.match import DENSE, PASSED_ON, Match, warnings
 from stereo_framework.engine.returned import spelled
 from stereo_framework.engine.slabs import advance, needed_before
 from stereo_framework.engine.steps import Clock, OutOfMemory, State, Step, confidences, frozen, make_step, open_cells, view_of
@@ -239,7 +239,7 @@ class Tree:
         state = view_of(views, view)
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
-            told = (line for line in found.warnings if line.startswith(DENSE))
+            told = (line for line in found.warnings if line.startswith(PASSED_ON))
             doubts = warnings(found.labels, found.disparity, found.search)
             return replace(found, seconds=seconds, warnings=(*doubts, *told, *_warned(reports)))
         labels: Any = state.get("labels")

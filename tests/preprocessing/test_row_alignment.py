@@ -240,3 +240,11 @@ def test_faults_are_told():
         row_alignment(image, image, search, views)
     with pytest.raises(ParameterError, match=r"^row_alignment.threshold: -1.0 is not a number >= 0"):
         row_alignment(image, image, search, views, threshold=-1.0, look="fine")
+
+
+@pytest.mark.parametrize("scheme", [{"use": "tiles", "rows": 2, "columns": 1}, {"use": "pyramid", "levels": 2}])
+def test_parts_of_a_pair_warn_of_the_whole(scheme):
+    scene = load_scene("synthetic/planes")
+    match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
+    found = load({"include": "fast", "scheme": [scheme]}).only.pipeline(Pair(scene.reference, match, scene.search))
+    assert any(warning.startswith("rows are off by up to 0.8 px") for warning in found.warnings), found.warnings
