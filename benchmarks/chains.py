@@ -1,7 +1,7 @@
 """Time whole chains beside those of others on a grey pair, in one run: ``python benchmarks/chains.py [--scene SCENE] [--data DIR]``.
 
-Peers: cv2.StereoSGBM (MODE_HH for eight paths; the faster of MODE_SGBM and MODE_HH4 for four; for the whole of `sgm` MODE_HH on both
-views, cv2.filterSpeckles and cv2.medianBlur) and, where the extra ``oracles`` is installed, Pandora on one thread: its cross-based
+Peers: cv2.StereoSGBM (MODE_HH for eight paths; the faster of MODE_SGBM and MODE_HH4 for four; for the whole of `sgm` one run of MODE_HH that checks both views, cv2.filterSpeckles and
+cv2.medianBlur) and, where the extra ``oracles`` is installed, Pandora on one thread: its cross-based
 aggregation with our length and threshold, and its census with winners. Support arms are computed anew each time.
 
 OpenCV is allowed as many threads as ours, but those modes use one: with two threads compare the processor times. MODE_SGBM_3WAY, three paths, does use them, and stands beside
@@ -71,12 +71,12 @@ def sgbm(left: np.ndarray, right: np.ndarray, mode: int) -> Call:
 
 def opencv(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
     """StereoSGBM's."""
-    back = cv2.StereoSGBM_create(1 - LEVELS, LEVELS, 3, 72, 288, mode=cv2.STEREO_SGBM_MODE_HH)
     eight = sgbm(left, right, cv2.STEREO_SGBM_MODE_HH)
+    # Its check takes the other view's winners from the same sums.
+    checked = cv2.StereoSGBM_create(0, LEVELS, 3, 72, 288, disp12MaxDiff=1, mode=cv2.STEREO_SGBM_MODE_HH)
 
     def whole() -> None:
-        found = eight()
-        back.compute(right, left)
+        found = checked.compute(left, right)
         cv2.filterSpeckles(found, -16, 100, 16)
         cv2.medianBlur(found, 3)
 

@@ -27,8 +27,8 @@ from stereo_framework import load, load_scene, threads
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.scene import Scene
 
-SECONDS = {"fine": 0.25, "planes": 1.5, "patch_match": 30}
-QUARTER = {"fine": 1.0, "planes": 6.0}
+SECONDS = {"fast": 0.25, "fine": 1.5, "patch_match": 30}
+QUARTER = {"fast": 0.4, "fine": 2.0}
 """The same in the median of the scenes of Middlebury v3 trainingQ."""
 SHARE, BEYOND = 0.1, 1.0
 FREE = ("distinctiveness",)

@@ -1,6 +1,6 @@
 """Time and memory on towns of growing size: ``python benchmarks/large.py [METHOD ...] [--sizes 1400x1100x192 ...] [--memory 4] [--threads 2]``.
 
-Ours are ``ssd``, ``sgm`` and ``"sgm, pyramid"``, from coarse to fine, beside cv2.StereoSGBM with 5 and with 8 paths, Pandora's chain if PANDORA names its program (see
+Ours are ``ssd``, ``sgm`` and ``"sgm, pyramid"``, from coarse to fine, beside cv2.StereoSGBM with 5 and with 8 paths on images that are extended to the left, Pandora's chain if PANDORA names its program (see
 pandora_sgm.py), and ``copy``, which writes and copies one float32 volume: what no method with a volume can be faster than. All run on the grey pair, once, in a process of their own; compiling does not count. Memory is what the process holds at most beyond
 what it held before; Pandora's is that of its own process, which gets 20 GiB of addresses. A method of ours that would take more than ``--memory`` GiB is run in the fewest tiles that fit. It needs Linux with glibc.
 """
@@ -49,8 +49,9 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
         return lambda: _copied(pair), 1
     if name.startswith("sgbm"):
         mode = cv2.STEREO_SGBM_MODE_SGBM if "5" in name else cv2.STEREO_SGBM_MODE_HH
-        matcher = cv2.StereoSGBM_create(0, -(-levels // 16) * 16, 3, 72, 288, mode=mode)
-        return lambda: matcher.compute(pair.reference, pair.match).astype(np.float32) / 16, 1
+        wide = -(-levels // 16) * 16
+        matcher = cv2.StereoSGBM_create(0, wide, 3, 72, 288, mode=mode)
+        return lambda: _beside(matcher, pair, wide), 1
     if name == "pandora":
         return lambda: pandora_sgm(pair.reference, pair.match, pair.search), 1
     script, _, coarse_to_fine = name.partition(", ")
@@ -60,6 +61,12 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
         method = method.having(scheme=[step(pyramid, width=48)])
     method, count = tiled(method, pair, most)
     return lambda: method(pair).disparity, count
+
+
+def _beside(matcher: cv2.StereoSGBM, pair: Pair, wide: int) -> np.ndarray:
+    """OpenCV's map of images extended to the left, since it leaves out as many columns there as there are disparities."""
+    images = [cv2.copyMakeBorder(image, 0, 0, wide, 0, cv2.BORDER_REPLICATE) for image in (pair.reference, pair.match)]
+    return np.asarray(matcher.compute(*images)[:, wide:].astype(np.float32) / 16)
 
 
 def _copied(pair: Pair) -> None:

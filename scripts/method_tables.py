@@ -68,7 +68,14 @@ def kept_road(scenes: list[str]) -> list[Column]:
     return [("3 px", errors(scenes, "bad3_all")), ("2 px", errors(scenes, "bad2_all")), ("seconds", seconds(scenes))]
 
 
-TABLES = {function.__name__: function for function in (photographs, middlebury_v2, taxonomy2002, kept, kept_road)}
+def roads(scenes: list[str]) -> list[Column]:
+    """All pixels with truth; above 3 pixels by scene too."""
+    found: list[Column] = [(f"{pixels} px", errors(scenes, f"bad{pixels}_all")) for pixels in ("3", "2", "1", "0.5")]
+    by_scene = [(scene.rpartition("/")[2].removesuffix("_10"), errors([scene], "bad3_all")) for scene in scenes]
+    return [*found, *by_scene]
+
+
+TABLES = {function.__name__: function for function in (photographs, roads, middlebury_v2, taxonomy2002, kept, kept_road)}
 
 
 def table(results: list[Result], columns: Callable[[list[str]], list[Column]]) -> str:
@@ -92,6 +99,8 @@ def table(results: list[Result], columns: Callable[[list[str]], list[Column]]) -
 def with_seconds(old: str, new: str) -> str:
     """A table with its seconds replaced by those of another table with the same methods."""
     rows, others = ([line[2:-2].split(" | ") for line in text.splitlines()] for text in (old, new))
+    if "seconds" not in rows[0]:
+        return old
     place = rows[0].index("seconds")
     taken = {cells[0]: cells[place] for cells in others}
     for cells in rows:

@@ -1,12 +1,10 @@
-"""Functions under `per_image` that several stages call: arms, segments and contrast of an image."""
+"""Functions under `per_image` that several stages call: arms and segments of an image."""
 
 from __future__ import annotations
 
 from stereo_framework.kernels.arms import arms
-from stereo_framework.kernels.contrast import contrast
 from stereo_framework.kernels.segments import segments
 from stereo_framework.per_image import per_image
 
 arms_of = per_image(arms)
-contrast_of = per_image(contrast)
 segments_of = per_image(segments)

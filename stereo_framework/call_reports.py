@@ -1,4 +1,4 @@
-"""What a stage reports of work that is done elsewhere, by another program or before; and the signal by which it is stopped meanwhile."""
+"""What a stage reports of its call: work done elsewhere, by another program or before, or a warning; and the signal by which it is stopped meanwhile."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ class CallReport:
         Most memory that the work needed at a time, in MiB; None: nobody knows.
     messages : str
         What the other program wrote for people.
+    warning : str
+        What the stage noticed of the pair and people should know. The report of a stage that warns is of nothing else: its own time counts.
     """
 
     seconds: float | None = None
     memory: float | None = None
     messages: str = ""
+    warning: str = ""
 
 
 _REPORTS: ContextVar[list[CallReport] | None] = ContextVar("reports", default=None)

@@ -43,7 +43,7 @@ def brief(kind: type[T]) -> type[T]:
 
 def _in_short(value: Any) -> str:
     """An array as ``float32 (20, 30)``, anything else as it prints, its middle left out where that is long."""
-    if getattr(value, "shape", ()):
+    if hasattr(value, "dtype") and value.shape:
         return f"{value.dtype} {value.shape}"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name!r}: {_in_short(item)}" for name, item in value.items()) + "}"

@@ -121,7 +121,7 @@ class Pair:
                 one = of_blocks.get(name, np.any)(_blocks(array, factor), axis=(1, 3))
                 found[name] = one if one.dtype == bool else (one / factor).astype(np.float32)
             domain = Domain(**found)
-        reference, match = _shrunk(self.reference, factor), _shrunk(self.match, factor)
+        reference, match = shrunk(self.reference, factor), shrunk(self.match, factor)
         return Pair(reference, match, replace(search, minimum=least, maximum=most), domain)
 
 
@@ -132,7 +132,8 @@ def _blocks(array: NDArray, factor: int) -> NDArray:
     return np.pad(array, around, mode="edge").reshape(rows // factor, factor, columns // factor, factor, *array.shape[2:])
 
 
-def _shrunk(image: Image, factor: int) -> Image:
+def shrunk(image: Image, factor: int) -> Image:
+    """An image `factor` times smaller: means of blocks, of which the last ones are filled up with the border's pixels."""
     mean = block_means(_blocks(image, factor))
     found: Image = np.rint(mean).astype(np.uint8) if image.dtype == np.uint8 else mean
     return found

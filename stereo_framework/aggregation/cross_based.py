@@ -11,7 +11,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
-from stereo_framework.artefacts import arms_of, contrast_of
+from stereo_framework.artefacts import arms_of
 from stereo_framework.kernels.arms import LONGEST, Arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -66,9 +66,9 @@ class _Running(NamedTuple):
     levels: int
 
 
-def _halo(length: int, iterations: int, contrast: float | None) -> int | None:
-    # The arms of a pixel look at no rows but those that they reach; the contrast is that of whole images.
-    return iterations * (length - 1) if contrast is None else None
+def _halo(length: int, iterations: int) -> int:
+    # The arms of a pixel look at no rows but those that they reach.
+    return iterations * (length - 1)
 
 
 @stage("aggregation", source="Zhang, Lu & Lafruit 2009; Mei et al. 2011, section 3.2", halo=_halo, volumes=3)
@@ -82,7 +82,6 @@ def cross_based(
     threshold: Annotated[Positive, Unit("grey levels")] = 20.0,
     far: Annotated[PositiveInt, Unit("pixels")] = 17,
     far_threshold: Annotated[Positive, Unit("grey levels")] = 6.0,
-    contrast: Annotated[Positive, Unit("grey levels")] | None = None,
     views: Views = "both",
     iterations: Annotated[PositiveInt, Unit("passes")] = 4,
 ) -> CostVolume:
@@ -107,9 +106,6 @@ def cross_based(
         Distance in pixels beyond which `far_threshold` holds too.
     far_threshold : float
         In grey levels: beyond `far` the colours on an arm differ by less from the pixel's.
-    contrast : float, optional
-        Where images have less contrast than this, both thresholds fall in proportion, to a half at most; null: they are as they stand. The contrast is the
-        median difference of neighbouring pixels, mean over the channels and over both images, in grey levels.
     views : {"both", "reference"}
         Whether an arm ends, level by level, where that of the pixel's candidate in the match image ends too, or with the reference image's alone.
     iterations : int
@@ -125,13 +121,13 @@ def cross_based(
     DataError
         An image that does not fit the volume, or is neither uint8 nor float32.
     ParameterError
-        A length that is not 1 to 255, thresholds that are not above 0, `far` or `iterations` below 1, a contrast that is not above 0.
+        A length that is not 1 to 255, thresholds that are not above 0, `far` or `iterations` below 1.
 
     Notes
     -----
     Zhang, Lu & Lafruit 2009 (IEEE TCSVT 19) for arms and their use in both images; Mei et al. 2011, section 3.2, for the two thresholds and lengths and
     for the iterations, which alternate. Departures: no arm is made a pixel long where colours differ, and colours are not smoothed by a median
-    beforehand; thresholds that follow the contrast are ours. Between two pixels of the match image the shorter one of their arms counts. Sums are exact, so that rows may be computed
+    beforehand. Between two pixels of the match image the shorter one of their arms counts. Sums are exact, so that rows may be computed
     in any pieces: costs are rounded to 2^-30 of the power of two above `outside` or,
     where that is thousands of times larger than all costs in view, above the largest of these.
 
@@ -151,14 +147,12 @@ def cross_based(
         threshold=threshold,
         far=far,
         far_threshold=far_threshold,
-        contrast=contrast,
         views=views,
         iterations=iterations,
     )
     search, shape = volume.search, volume.costs.shape
     rows, columns, _ = shape
-    share = 1.0 if contrast is None else float(np.clip((contrast_of(reference) + contrast_of(match)) / 2 / contrast, 0.5, 1))
-    limits = length, share * threshold, far, share * far_threshold
+    limits = length, threshold, far, far_threshold
     own = arms_of(reference, *limits)
     other = along_levels(arms_of(match, *limits) if views == "both" else to_the_border(rows, columns), search)
     seen = search.in_view(columns)

@@ -18,7 +18,7 @@ import numpy as np
 from stereo_framework.call_reports import CallReport, collecting_reports, is_stopped
 from stereo_framework.engine.beginnings import Beginning, beginnings
 from stereo_framework.engine.checks import check_direction, check_returned, spelled
-from stereo_framework.engine.match import DENSE, Match, warnings
+from stereo_framework.engine.match import DENSE, PASSED_ON, Match, warnings
 from stereo_framework.engine.results import TAKE, restored
 from stereo_framework.engine.stage_errors import wrong_return
 from stereo_framework.engine.step import SUM, Step
@@ -322,14 +322,15 @@ class Walk:
             for one in (0, 1) if i < across or len(self.sides) > 1 else (0,):
                 report = self.reports.get((node, one))
                 reports += [report] if report else []
-                taken = report.seconds if report else self.seconds.get((node, one))
+                # A stage that only warns has spent its own time.
+                taken = report.seconds if report and not report.warning else self.seconds.get((node, one))
                 if taken is not None:
                     seconds[address] = seconds.get(address, 0.0) + taken
+        warned = [report.warning for report in reports if report.warning]
         if (match := view.matched) is not None:
-            told = (line for line in match.warnings if line.startswith(DENSE))
-            return replace(
-                match, seconds=seconds, warnings=(*warnings(match.labels, match.disparity, match.search, self.scale), *told)
-            )
+            warned = [*(line for line in match.warnings if line.startswith(PASSED_ON)), *warned]
+            doubts = warnings(match.labels, match.disparity, match.search, self.scale)
+            return replace(match, seconds=seconds, warnings=(*doubts, *warned))
         energy = None
         if view.labels is not None:
             energy = float(view.data_costs.sum(dtype=np.float64))
@@ -348,7 +349,7 @@ class Walk:
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
-            warnings=warnings(view.labels, disparity, view.search, self.scale) + _held_densely(path, view),
+            warnings=(*warnings(view.labels, disparity, view.search, self.scale), *_held_densely(path, view), *warned),
             volume=view.volume if self.keep_volume and view.volumes else None,
             # Nobody is sure of what is filled or unknown.
             confidence={name: np.where(unsure, value.min(), value) for name, value in view.confidence.items()},

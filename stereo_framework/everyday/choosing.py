@@ -9,7 +9,7 @@ from typing import Any
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.evaluation.truth_free import Standing, standings
-from stereo_framework.everyday.matching import DEFAULT
+from stereo_framework.everyday.matching import DEFAULT, own_search
 from stereo_framework.everyday.search_range import doubts, looked_at
 from stereo_framework.everyday.sparse import SparseMatches
 from stereo_framework.scene import Disparity, Scene
@@ -249,7 +249,7 @@ def choose(
         if watch is not None:
             watch(name)
         try:
-            match = run.pipeline.matched(scene)
+            match = run.pipeline.matched(scene, own_search(run, search))
         except StereoFrameworkError as error:
             failed[name] = str(error)
             continue

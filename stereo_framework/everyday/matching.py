@@ -156,14 +156,19 @@ def match_scene(
     search, sparse, estimated = looked_at(scene, tell)
     if estimated:
         origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
-    given: dict[str, Any] = {key: value for key, value in run.search.items() if key != "truth_margin"}
-    search = replace(search, **given)
+    search = own_search(run, search)
     result = _with_confidence(run.pipeline).matched(scene, search, watch=lambda step: tell(step.stage.name))
     dark = intensity_doubt(scene)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=was_rectified)
     warnings = dict.fromkeys([*([dark] if dark else []), *found, *result.warnings])
     warn(warnings)
     return Matched(scene, run.method, result, origin, tuple(warnings), sparse.vertical_offset, was_rectified)
+
+
+def own_search(run: Run, search: Search) -> Search:
+    """A search with what the setting of a script says of it: its step, and bounds where it has any."""
+    given: dict[str, Any] = {key: value for key, value in run.search.items() if key != "truth_margin"}
+    return replace(search, **given)
 
 
 def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = ()) -> Run:

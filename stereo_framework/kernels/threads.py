@@ -77,7 +77,11 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
     parts = max(1, min(thread_count(), rows, work // _WORTH_A_THREAD))
     bounds = [rows * i // parts for i in range(parts + 1)]
     own = account()
-    others = [_pool(os.getpid()).submit(on_account, own, kernel, a, b) for a, b in itertools.pairwise(bounds[1:])]
+    # What holds here, such as the number of threads, holds in the others.
+    others = [
+        _pool(os.getpid()).submit(contextvars.copy_context().run, on_account, own, kernel, a, b)
+        for a, b in itertools.pairwise(bounds[1:])
+    ]
     try:
         kernel(bounds[0], bounds[1])
     finally:

@@ -14,6 +14,7 @@ from stereo_framework.kernels.block_means import channel_means, medians
 from stereo_framework.kernels.blocks import Firsts, Starts, close_beyond, place_blocks, spread_over_blocks
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
+from stereo_framework.kernels.local_averages import local_averages
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Strings, bit_strings, count_differences
 from stereo_framework.matching_cost._difference import difference_row
@@ -37,21 +38,21 @@ from stereo_framework.volume import CostVolume, Held
 _MOST_STEPS = 32767
 """Twice as many fit into 16 bits."""
 _MOST = 65535
+_HIGHLIGHT = 60
+"""Grey levels: differences of matched pixels count as this at most, since larger ones are highlights or mistakes."""
 
 
 class _Saturation(NamedTuple):
-    """What both costs are multiplied with before and after they saturate, the unit of their sum, and what is added to it before it is cut off to a whole number."""
+    """What both costs are multiplied with before they saturate, the unit of their sum, and what is added to it before it is cut off to a whole number."""
 
     difference_factor: np.float32
     bit_factor: np.float32
-    difference_weight: np.float32
-    bit_weight: np.float32
     unit: np.float32
     rounding: np.float32
 
 
 def _halo(height: int, residual: float | None) -> int | None:
-    # What a first look leaves of differences is that of whole images.
+    # What an initial map leaves of differences is that of whole images.
     return height // 2 if residual is None else None
 
 
@@ -84,7 +85,7 @@ def ad_census(
     search : Search
         Disparities to try, in pixels.
     alternatives : mapping of str to View, optional
-        For `residual`: the first look at the pair is one of them.
+        For `residual`: the initial map is one of them.
     held : Held, optional
         Of a compact volume the levels that it holds; None: all.
     difference_scale : float
@@ -98,10 +99,10 @@ def ad_census(
     difference_weight, census_weight : float
         Factors of the two parts.
     residual : float, optional
-        In grey levels: where the pixels that the first look has matched differ by more than this in the median (mean over the channels), the factor of
-        the differences falls with the square of it; null: it stays as it is.
+        In grey levels: where the light of the pixels that the initial map has matched differs by more than this, around a pixel or in the median of all, differences
+        count less and census bits more; null: everywhere alike.
     look : str, optional
-        Name of the alternative that is the first look; null: the only one.
+        Name of the alternative that is the initial map; null: the only one.
     steps : int, optional
         With it costs are whole numbers of 1/steps, as integer stages take them; null = float32.
     interpolation : {"linear", "cubic"}
@@ -128,7 +129,10 @@ def ad_census(
     on real scenes are those of float32 costs in more than 99.9 % of the pixels, with 500 after a mean over 9x9 pixels; a byte, 127 steps,
     keeps 98 % and 99.8 %.
 
-    That the differences give way where right matches differ much, by highlights or noise that `radiometric_field` cannot take away, is ours.
+    That differences give way to census bits where right matches differ much, by shadows, highlights or noise that `radiometric_field` cannot take away, is ours. Their
+    weight is multiplied by min((r / l)^4, (r / m)^2, 1) with the residual r. The median m is that of absolute differences of matched pixels, means over the
+    channels. The local l is the Gaussian average (12 pixels) of the absolute values of Gaussian averages (4 pixels) of signed differences, cut off at 60. Then both
+    weights are divided by their sum and multiplied by that of `difference_weight` and `census_weight`.
 
     Examples
     --------
@@ -156,16 +160,19 @@ def ad_census(
         steps=steps,
         interpolation=interpolation,
     )
-    if residual is not None:
-        if not alternatives:
-            raise ParameterError("ad_census.residual: needs a first look, and the method names no alternatives")
-        known, apart = differences(reference, match, search, one_of("ad_census.look", alternatives, look))
-        left_over = float(medians(channel_means(np.abs(apart[known])))) if known.any() else 0.0
-        difference_weight *= min(1.0, residual / left_over) ** 2 if left_over > 0 else 1.0
-    unit, weights = 1 if steps is None else steps, difference_weight + census_weight
-    if steps is not None and weights * steps > _MOST:
-        raise ParameterError(f"ad_census.steps: {steps} times the weights, {weights:g}, is above {_MOST}")
+    if residual is not None and not alternatives:
+        raise ParameterError("ad_census.residual: needs an initial map, and the method names no alternatives")
+    unit, most = 1 if steps is None else steps, difference_weight + census_weight
+    if steps is not None and most * steps > _MOST:
+        raise ParameterError(f"ad_census.steps: {steps} times the weights, {most:g}, is above {_MOST}")
     rows, columns = reference.shape[:2]
+    weights = np.empty((rows, columns, 2), np.float32)
+    weights[:] = difference_weight, census_weight
+    if residual is not None and alternatives:
+        kept = difference_weight * _kept(reference, match, search, one_of("ad_census.look", alternatives, look), residual)
+        # What differences lose census gains, so that costs as a whole weigh the same everywhere.
+        weights[..., 0] = most * kept / (kept + census_weight)
+        weights[..., 1] = most - weights[..., 0]
     cubic = interpolation == "cubic"
     left_strings = bit_strings(reference, width=width, height=height, form="plain", grey=grey)
     right_strings = bit_strings(
@@ -177,17 +184,15 @@ def ad_census(
     saturation = _Saturation(
         np.float32(1 / (difference_scale * left.shape[2])),
         np.float32(1 / census_scale),
-        np.float32(difference_weight),
-        np.float32(census_weight),
         np.float32(unit),
         np.float32(0 if steps is None else 0.5),
     )
-    dtype: Any = np.float32 if steps is None else np.uint8 if weights * steps <= 255 else np.uint16
-    outside = weights * unit / 2 if steps is None else round(weights * unit / 2)
+    dtype: Any = np.float32 if steps is None else np.uint8 if most * steps <= 255 else np.uint16
+    outside = most * unit / 2 if steps is None else round(most * unit / 2)
     costs = np.empty((rows, columns, search.levels) if held is None else (len(held.firsts), held.size), dtype)
 
     def run(start: int, stop: int) -> None:
-        images = left[start:stop], right[start:stop]
+        images = left[start:stop], right[start:stop], weights[start:stop]
         strings = left_strings[:, start:stop], right_strings[:, start:stop]
         if held is None:
             _kernel(*images, *strings, view, sampling, saturation, np.float32(outside), costs[start:stop])
@@ -199,10 +204,25 @@ def ad_census(
     return CostVolume(costs, search, float(outside), held)
 
 
+def _kept(reference: Image, match: Image, search: Search, look: View, residual: float) -> NDArray[np.float32]:
+    """What of the weight of differences is left, where light differs by more than so many grey levels by what an initial map says."""
+    known, apart = differences(reference, match, search, look)
+    if not known.any():
+        return np.ones(known.shape, np.float32)
+    all_over = medians(channel_means(np.abs(apart[known])))
+    # With their signs: what is brighter here and darker there is texture, not light.
+    light = local_averages(np.clip(apart, -_HIGHLIGHT, _HIGHLIGHT), known, 0.0, 4.0)
+    unlike = np.abs(light).mean(axis=2, keepdims=True)
+    local = local_averages(unlike, known, float(medians(unlike[known][:, 0])), 12.0)[..., 0]
+    tiny = np.float32(1e-6)
+    return np.minimum(np.minimum((residual / (local + tiny)) ** 4, (residual / (all_over + tiny)) ** 2), np.float32(1))
+
+
 @kernel
 def _kernel(
     reference: NDArray,
     match: NDArray,
+    weights: NDArray[np.float32],
     left: Strings,
     right: Strings,
     view: Geometry,
@@ -211,11 +231,11 @@ def _kernel(
     outside: float,
     costs: NDArray,
 ) -> None:
-    """Costs of some rows, from two images ``(rows, columns, channels)`` and their bit strings ``(words, rows, positions)``."""
+    """Costs of some rows, from two images ``(rows, columns, channels)``, weights of differences and of bits, and bit strings ``(words, rows, positions)``."""
     lines, strings, scratch = _room(reference, left, view)
     for y in range(costs.shape[0]):
         _sample(match[y], right[:, y], view, sampling, scratch, lines, strings)
-        _row(reference[y], left[:, y], lines, strings, view.origins, saturation, costs[y])
+        _row(reference[y], weights[y], left[:, y], lines, strings, view.origins, saturation, costs[y])
         close_view(view, outside, costs[y])
 
 
@@ -223,6 +243,7 @@ def _kernel(
 def _held_kernel(
     reference: NDArray,
     match: NDArray,
+    weights: NDArray[np.float32],
     left: Strings,
     right: Strings,
     view: Geometry,
@@ -241,12 +262,13 @@ def _held_kernel(
         own = starts[y * columns : (y + 1) * columns + 1]
         count = own[-1] - own[0]
         pixels, bits = np.empty((count, channels), reference.dtype), np.empty((left.shape[0], count), np.uint64)
-        origins = np.empty(count, np.int64)
+        origins, shares = np.empty(count, np.int64), np.empty((count, 2), np.float32)
         place_blocks(view.origins, own, firsts, origins)
         spread_over_blocks(reference[y], own, pixels)
+        spread_over_blocks(weights[y], own, shares)
         for w in range(left.shape[0]):
             spread_over_blocks(left[w, y].reshape(-1, 1), own, bits[w].reshape(-1, 1))
-        _row(pixels, bits, lines, strings, origins, saturation, costs[own[0] : own[-1]])
+        _row(pixels, shares, bits, lines, strings, origins, saturation, costs[own[0] : own[-1]])
     close_beyond(costs, starts, firsts, view.starts, view.stops, outside)
 
 
@@ -271,6 +293,7 @@ def _sample(
 @kernel
 def _row(
     row: NDArray,
+    weights: NDArray[np.float32],
     left: Strings,
     lines: NDArray,
     strings: Strings,
@@ -282,16 +305,22 @@ def _row(
     differences, bits = np.empty(costs.shape, np.float32), np.empty(costs.shape, np.uint8)
     difference_row(row, lines, origins, np.float32(np.inf), False, differences)
     count_differences(left, strings, origins, bits)
-    _saturate(differences.reshape(-1), bits.reshape(-1), saturation, costs.reshape(-1))
+    same = np.empty(costs.shape, np.float32)
+    _saturate(differences.reshape(-1), bits.reshape(-1), saturation, same.reshape(-1))
+    unit, rounding = saturation.unit, saturation.rounding
+    for x in range(costs.shape[0]):
+        difference_weight, bit_weight = weights[x, 0], weights[x, 1]
+        most = difference_weight + bit_weight
+        for i in range(costs.shape[1]):
+            costs[x, i] = (most - (difference_weight * differences[x, i] + bit_weight * same[x, i])) * unit + rounding
 
 
 @kernel
-def _saturate(differences: NDArray[np.float32], bits: NDArray[np.uint8], saturation: _Saturation, costs: NDArray) -> None:
+def _saturate(
+    differences: NDArray[np.float32], bits: NDArray[np.uint8], saturation: _Saturation, same: NDArray[np.float32]
+) -> None:
+    """How alike pixels are, 1 to 0: by differences, in their place, and by bits; all at once, since rows of levels are short for vectors."""
     difference_factor, bit_factor = saturation.difference_factor, saturation.bit_factor
-    difference_weight, bit_weight = saturation.difference_weight, saturation.bit_weight
-    unit, rounding = saturation.unit, saturation.rounding
-    most = difference_weight + bit_weight
-    for i in range(costs.shape[0]):
-        unlike = difference_weight * exponential(-differences[i] * difference_factor)
-        kept = unlike + bit_weight * exponential(-np.float32(bits[i]) * bit_factor)
-        costs[i] = (most - kept) * unit + rounding
+    for i in range(differences.shape[0]):
+        differences[i] = exponential(-differences[i] * difference_factor)
+        same[i] = exponential(-np.float32(bits[i]) * bit_factor)

@@ -77,7 +77,7 @@ def by_gradient(reference: Image, steps: int, p1: float, p2: float) -> Penalties
 
 def by_edges(reference: Image, match: Image, steps: int, p1: float, p2: float, threshold: float) -> Penalties:
     """Mei et al. 2011: a quarter of the penalties where one image has an edge, a tenth where both have one."""
-    left, right = (_edges(image, steps, float(threshold)) for image in (reference, match))
+    left, right = (image_edges(image, steps, float(threshold)) for image in (reference, match))
     inside = _between(np.ones(reference.shape[:2], np.uint8), steps, lambda a, b: a).astype(np.uint8)
     classes = inside * (np.uint8(FLAT) + left * np.uint8(EDGE - FLAT))
     pair = np.array([p1, p2], float)
@@ -87,7 +87,7 @@ def by_edges(reference: Image, match: Image, steps: int, p1: float, p2: float, t
 
 
 @per_image
-def _edges(image: Image, steps: int, threshold: float) -> NDArray[np.bool_]:
+def image_edges(image: Image, steps: int, threshold: float) -> NDArray[np.bool_]:
     """Where an image has edges, as in `Penalties.match_edges`; read-only to whoever gets it: both views of a pair use it."""
     rows, columns = image.shape[:2]
     found = np.zeros((steps, rows + 1, columns + 2), np.bool_)

@@ -2,5 +2,6 @@
 
 from stereo_framework.preprocessing.binomial_blur import binomial_blur
 from stereo_framework.preprocessing.radiometric_field import radiometric_field
+from stereo_framework.preprocessing.row_alignment import row_alignment
 
-__all__ = ["binomial_blur", "radiometric_field"]
+__all__ = ["binomial_blur", "radiometric_field", "row_alignment"]

@@ -6,18 +6,13 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stereo_framework.kernels.block_means import block_means, channel_means, medians
+from stereo_framework.kernels.block_means import channel_means, medians
+from stereo_framework.kernels.local_averages import local_averages
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.view import View, differences, one_of
-
-_FINE = 6.0
-"""Blocks of this part of a standard deviation change the field by far less than a grey level."""
-_PULL = np.float32(1e-3)
-"""Weight of the median of all differences: where no match is near, the field is that."""
 
 
 @stage("preprocessing", source="ours, unpublished; Knutsson & Westin 1993 for normalized convolution")
@@ -79,32 +74,7 @@ def radiometric_field(
     middle = medians(values)
     spread = medians(channel_means(np.abs(values - middle)))
     limit = np.float32(4 * spread + 4)
-    field = _average(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
+    field = local_averages(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
     corrected = np.clip(reference.reshape(field.shape) - field, 0, 255)
     whole = np.rint(corrected) if reference.dtype == np.uint8 else corrected
     return whole.astype(reference.dtype).reshape(reference.shape), match
-
-
-def _average(
-    differences: NDArray[np.float32], matched: NDArray[np.bool_], middle: NDArray[np.float32], sigma: float
-) -> NDArray[np.float32]:
-    """The Gaussian average of the differences of matched pixels around each pixel."""
-    import cv2
-
-    rows, columns, channels = differences.shape
-    side = max(1, int(sigma / _FINE))
-    weighted = np.concatenate([differences * matched[..., None], matched[..., None]], axis=2)
-    around = ((0, -rows % side), (0, -columns % side), (0, 0))
-    blocks = np.pad(weighted, around).reshape(-(-rows // side), side, -(-columns // side), side, channels + 1)
-    means = block_means(blocks)
-    blurred = np.stack(
-        [
-            cv2.GaussianBlur(np.ascontiguousarray(means[..., c]), (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT)
-            for c in range(channels + 1)
-        ],
-        axis=2,
-    )
-    small = (blurred[..., :-1] + _PULL * middle) / (blurred[..., -1:] + _PULL)
-    size = blocks.shape[2] * side, blocks.shape[0] * side
-    field = cv2.resize(small, size, interpolation=cv2.INTER_LINEAR).reshape(size[1], size[0], channels)
-    return np.ascontiguousarray(field[:rows, :columns])

@@ -4,18 +4,15 @@ from stereo_framework.refinement.border_fill import border_fill
 from stereo_framework.refinement.discontinuity_adjustment import discontinuity_adjustment
 from stereo_framework.refinement.equiangular import equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions
-from stereo_framework.refinement.fuse import fuse
 from stereo_framework.refinement.interpolate import interpolate
 from stereo_framework.refinement.left_right_check import left_right_check
 from stereo_framework.refinement.median import median
 from stereo_framework.refinement.parabola import parabola
-from stereo_framework.refinement.plane_choice import plane_choice
 from stereo_framework.refinement.plane_smooth import plane_smooth
 from stereo_framework.refinement.region_voting import region_voting
 from stereo_framework.refinement.remove_speckles import remove_speckles
 from stereo_framework.refinement.remove_unsure import remove_unsure
 from stereo_framework.refinement.segment_planes import segment_planes
-from stereo_framework.refinement.snap import snap
 from stereo_framework.refinement.weighted_median import weighted_median
 
 __all__ = [
@@ -23,17 +20,14 @@ __all__ = [
     "discontinuity_adjustment",
     "equiangular",
     "fill_occlusions",
-    "fuse",
     "interpolate",
     "left_right_check",
     "median",
     "parabola",
-    "plane_choice",
     "plane_smooth",
     "region_voting",
     "remove_speckles",
     "remove_unsure",
     "segment_planes",
-    "snap",
     "weighted_median",
 ]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.local_planes import solve
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.parameters import require
-from stereo_framework.refinement._local_planes import solve
 from stereo_framework.scene import Disparity, Image, Mask, Search
 from stereo_framework.stage import NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stereo_framework.kernels.blocks import Firsts, Starts, held_cell
-from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.parabola import parabola_kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import Positive, Unit, stage
@@ -73,54 +71,7 @@ def parabola(
             starts, firsts = held.starts[start * held.shape[1] : stop * held.shape[1] + 1], held.firsts
         some = (costs[start:stop] if held is None else costs).reshape(-1)
         size = 0 if held is None else held.size
-        _kernel(disparity[start:stop], some, starts, firsts, size, levels, minimum, step, limit, refined[start:stop])
+        parabola_kernel(disparity[start:stop], some, starts, firsts, size, levels, minimum, step, limit, refined[start:stop])
 
     over_rows(run, disparity.shape[0], 20 * disparity.size)
     return refined if domain is None else np.where(domain.beside_closed(disparity, volume.search), disparity, refined)
-
-
-@kernel
-def _kernel(
-    disparity: NDArray[np.float32],
-    costs: NDArray,
-    starts: Starts | None,
-    firsts: Firsts | None,
-    size: int,
-    levels: int,
-    minimum: float,
-    step: float,
-    limit: float,
-    refined: NDArray[np.float32],
-) -> None:
-    rows, columns = disparity.shape
-    for y in range(rows):
-        for x in range(columns):
-            if np.isnan(disparity[y, x]):
-                continue
-            level = (disparity[y, x] - minimum) / step
-            nearest = round(level)
-            # float32 disparities are off the grid by rounding alone, by far less than this.
-            if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
-                continue
-            centre = min(max(int(nearest), 1), levels - 2)
-            cell = (y * columns + x) * levels + centre
-            least, most = cell - 1, cell + 1
-            if starts is not None:
-                start, stop = starts[y * columns + x], starts[y * columns + x + 1]
-                cell = held_cell(start, stop, firsts, size, centre)
-                least, most = cell - 1, cell + 1
-                if cell % size == 0:
-                    least = held_cell(start, stop, firsts, size, centre - 1)
-                if cell % size == size - 1:
-                    most = held_cell(start, stop, firsts, size, centre + 1)
-                if cell < 0 or least < 0 or most < 0:
-                    continue
-            below, middle, above = np.float32(costs[least]), np.float32(costs[cell]), np.float32(costs[most])
-            # The parabola a u^2 + b u + c through u = -1, 0, 1.
-            curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
-            slope = np.float32(0.5) * (above - below)
-            if curvature <= 0:
-                continue
-            offset = -slope / (np.float32(2) * curvature)
-            if abs(offset) <= limit:
-                refined[y, x] = minimum + (centre + offset) * step

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from stereo_framework.kernels.local_planes import local_planes
 from stereo_framework.parameters import require
-from stereo_framework.refinement._local_planes import local_planes
 from stereo_framework.scene import Disparity, Image
 from stereo_framework.stage import Positive, PositiveInt, Unit, stage
 

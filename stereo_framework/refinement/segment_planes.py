@@ -8,18 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.artefacts import segments_of
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.random_numbers import random_number
-from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.segment_planes import plane_values
 from stereo_framework.parameters import require
 from stereo_framework.scene import Disparity, Image, Search
 from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status
-
-_FITS = 2
-"""How often a plane is refitted to the estimates near it."""
-_PIECE = 256
-"""Number of estimates between checks whether a plane can still become the best."""
 
 
 @stage("refinement", source="Klaus, Sormann & Karner 2006, section 2.2; Felzenszwalb & Huttenlocher 2004")
@@ -102,161 +95,14 @@ def segment_planes(
     require(segment_planes, sigma=sigma, scale=scale, minimum_size=minimum_size, tolerance=tolerance)
     require(segment_planes, minimum_count=minimum_count, minimum_share=minimum_share, trials=trials, seed=seed)
     filled, told = disparity.copy(), status.copy()
-    known = ~np.isnan(disparity)
-    wanted = ~known & (status != Status.INVALID)
+    wanted = np.isnan(disparity) & (status != Status.INVALID)
     if not wanted.any():
         return filled, told
     segments = segments_of(reference, float(sigma), float(scale), minimum_size)
-    count = int(segments.max()) + 1
-    # The estimates of one segment lie together, those of segment i from begins[i] on.
-    number = segments[known]
-    order = np.argsort(number, kind="stable")
-    begins = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
-    y, x = np.nonzero(known)
-    points = np.stack([y[order], x[order], disparity[known][order]]).astype(np.float64)
-    planes = np.full((count, 3), np.nan)
-    asked = np.flatnonzero(np.bincount(segments[wanted], minlength=count) > 0)
-    keys = (np.random.PCG64(seed).random_raw(2) >> 32).astype(np.int64)
-    # Each thread gets the same number of estimates, not of segments.
-    ends = np.cumsum(np.diff(begins)[asked])
-
-    def run(start: int, stop: int) -> None:
-        first, last = np.searchsorted(ends, (start, stop), side="right")
-        _fit(points, begins, asked[first:last], keys, trials, tolerance, minimum_count, minimum_share, planes)
-
-    estimates = int(ends[-1])
-    over_rows(run, estimates, trials * estimates)
+    values = plane_values(disparity, wanted, segments, tolerance, minimum_count, minimum_share, trials, seed)
     y, x = np.nonzero(wanted)
-    level, down, right = planes[segments[wanted]].T
-    values = (level + down * y + right * x).astype(np.float32)
     # False where a segment has no plane.
     legal = (values >= search.minimum) & (values <= search.maximum)
     filled[y[legal], x[legal]] = values[legal]
     told[y[legal], x[legal]] = Status.FILLED
     return filled, told
-
-
-@kernel
-def _fit(
-    points: NDArray[np.float64],
-    begins: NDArray[np.int64],
-    asked: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    trials: int,
-    tolerance: float,
-    minimum_count: int,
-    minimum_share: float,
-    planes: NDArray[np.float64],
-) -> None:
-    """Planes (level at row and column 0, change from row to row, from column to column) of the segments `asked` for; NaN stays where there is none.
-
-    `points`: rows, columns and disparities, a line each.
-    """
-    terms = np.empty(points.shape[1], np.float64)
-    for segment in asked:
-        some = points[:, begins[segment] : begins[segment + 1]]
-        count = some.shape[1]
-        if count < minimum_count:
-            continue
-        level, down, right = np.sort(some[2])[(count - 1) // 2], 0.0, 0.0
-        best = _rating(some, level, down, right, tolerance, -1.0, terms)
-        for trial in range(trials):
-            place = 3 * (int(segment) * trials + trial)
-            i = random_number(place, keys[0], keys[1]) % count
-            j = random_number(place + 1, keys[0], keys[1]) % count
-            k = random_number(place + 2, keys[0], keys[1]) % count
-            y1, x1, d1 = some[0, j] - some[0, i], some[1, j] - some[1, i], some[2, j] - some[2, i]
-            y2, x2, d2 = some[0, k] - some[0, i], some[1, k] - some[1, i], some[2, k] - some[2, i]
-            area = y1 * x2 - y2 * x1
-            # Three pixels on a line, or the same pixel twice.
-            if area == 0:
-                continue
-            v, u = (d1 * x2 - d2 * x1) / area, (y1 * d2 - y2 * d1) / area
-            if abs(u) >= 1:
-                continue
-            z = some[2, i] - v * some[0, i] - u * some[1, i]
-            rating = _rating(some, z, v, u, tolerance, best, terms)
-            if rating > best:
-                best, level, down, right = rating, z, v, u
-        for _ in range(_FITS):
-            level, down, right = _least_squares(some, level, down, right, tolerance)
-        near = 0
-        for p in range(count):
-            near += abs(level + down * some[0, p] + right * some[1, p] - some[2, p]) < tolerance
-        if near >= minimum_share * count:
-            planes[segment, 0], planes[segment, 1], planes[segment, 2] = level, down, right
-
-
-@kernel
-def _rating(
-    points: NDArray[np.float64],
-    level: float,
-    down: float,
-    right: float,
-    tolerance: float,
-    best: float,
-    terms: NDArray[np.float64],
-) -> float:
-    """The rating of a plane, or -1 as soon as it is known to be no more than `best`; `terms` is room for the terms of the sum."""
-    count, total = points.shape[1], 0.0
-    # Since no term is above 1, sums in another order differ by less than this.
-    rounding = 1e-15 * count * count
-    for start in range(0, count, _PIECE):
-        stop = min(start + _PIECE, count)
-        _rate(points[:, start:stop], level, down, right, tolerance, terms[start:stop])
-        total += _quick_sum(terms[start:stop])
-        if total + (count - stop) + rounding < best:
-            return -1.0
-    total = 0.0
-    for p in range(count):
-        total += terms[p]
-    return total
-
-
-@kernel
-def _rate(
-    points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float, terms: NDArray[np.float64]
-) -> None:
-    y, x, d = points[0], points[1], points[2]
-    # Skip a division by 1, which is the usual case: it changes nothing and takes most of the time.
-    if tolerance == 1:
-        for p in range(terms.shape[0]):
-            off = level + down * y[p] + right * x[p] - d[p]
-            terms[p] = max(1 - off * off, 0.0)
-    else:
-        for p in range(terms.shape[0]):
-            off = (level + down * y[p] + right * x[p] - d[p]) / tolerance
-            terms[p] = max(1 - off * off, 0.0)
-
-
-@kernel(fastmath={"reassoc"})
-def _quick_sum(terms: NDArray[np.float64]) -> float:
-    total = 0.0
-    for p in range(terms.shape[0]):
-        total += terms[p]
-    return total
-
-
-@kernel
-def _least_squares(
-    points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float
-) -> tuple[float, float, float]:
-    """The plane of least squares through the points on one; that one where they do not tell its slopes, or tell slopes that are not seen."""
-    count, y, x, d = 0, 0.0, 0.0, 0.0
-    for p in range(points.shape[1]):
-        if abs(level + down * points[0, p] + right * points[1, p] - points[2, p]) < tolerance:
-            count, y, x, d = count + 1, y + points[0, p], x + points[1, p], d + points[2, p]
-    if count == 0:
-        return level, down, right
-    y, x, d = y / count, x / count, d / count
-    yy = yx = xx = yd = xd = 0.0
-    for p in range(points.shape[1]):
-        if abs(level + down * points[0, p] + right * points[1, p] - points[2, p]) < tolerance:
-            v, u, z = points[0, p] - y, points[1, p] - x, points[2, p] - d
-            yy, yx, xx, yd, xd = yy + v * v, yx + v * u, xx + u * u, yd + v * z, xd + u * z
-    area = yy * xx - yx * yx
-    # Pixels on a line span an area of 0, except for rounding.
-    if area <= 1e-9 * yy * xx:
-        return level, down, right
-    v, u = (yd * xx - xd * yx) / area, (xd * yy - yd * yx) / area
-    return (d - v * y - u * x, v, u) if abs(u) < 1 else (level, down, right)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.pair import Pair
 from stereo_framework.parameters import require
-from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.volume import Status
 
 
 @stage("scheme", source="Quam 1987")
-def coarse(solve: Callable[[Pair], Any], pair: Pair, *, factor: PositiveInt = 2) -> Any:
+def coarse(
+    solve: Callable[[Pair], Any], pair: Pair, *, factor: PositiveInt = 2, step: Annotated[Positive, Unit("pixels")] | None = None
+) -> Any:
     """Match the pair several times smaller, and enlarge the map.
 
     Parameters
@@ -27,6 +29,8 @@ def coarse(solve: Callable[[Pair], Any], pair: Pair, *, factor: PositiveInt = 2)
         Its domain, if it has one, is made smaller with it.
     factor : int
         How many times smaller; 1: as it is.
+    step : float, optional
+        Distance of the levels of the smaller pair in its pixels, N or 1/N; null: as those of the pair in its own.
 
     Returns
     -------
@@ -37,7 +41,7 @@ def coarse(solve: Callable[[Pair], Any], pair: Pair, *, factor: PositiveInt = 2)
     Raises
     ------
     ParameterError
-        `factor` below 1.
+        `factor` below 1, or a step that is neither N nor 1/N.
 
     Notes
     -----
@@ -55,10 +59,11 @@ def coarse(solve: Callable[[Pair], Any], pair: Pair, *, factor: PositiveInt = 2)
     >>> match.disparity[0, 2:4].tolist()
     [2.0, 2.0]
     """
-    require(coarse, factor=factor)
+    require(coarse, factor=factor, step=step)
+    search = pair.search if step is None else replace(pair.search, step=step)
     if factor == 1:
-        return solve(pair)
-    small = solve(pair.reduced(factor))
+        return solve(replace(pair, search=search))
+    small = solve(replace(pair, search=search).reduced(factor))
     rows, columns = pair.shape
 
     def enlarged(array: NDArray) -> NDArray:

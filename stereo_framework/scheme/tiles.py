@@ -79,12 +79,13 @@ def tiles(
     found: dict[str, NDArray] = {}
     memory: list[float | None] = []
     messages: list[str] = []
+    warnings: list[str] = []
     least, most = (np.full(pair.shape, fill, np.float32) for fill in (np.inf, -np.inf))
     for i in counted(len(grid), "tile"):
         core, seen, within = zip(*grid[i], strict=True)
         part, place = _cut(pair, *seen)
         match = solve(part)
-        memory, messages = [*memory, match.memory], [*messages, match.messages]
+        memory, messages, warnings = [*memory, match.memory], [*messages, match.messages], [*warnings, *match.warnings]
         for name, values in {"disparity": match.disparity, "status": match.status, **match.confidence}.items():
             found.setdefault(name, np.empty(pair.shape, values.dtype))[core] = values[place][within]
         estimates = match.disparity[place]
@@ -99,6 +100,7 @@ def tiles(
         search=pair.search,
         memory=max((one for one in memory if one is not None), default=None),
         messages="\n".join(filter(None, messages)),
+        warnings=tuple(dict.fromkeys(warnings)),
         trace=(),
         **dict.fromkeys(("labels", "volume", "energy", "objective", "lower_bound")),
     )

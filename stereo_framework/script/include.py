@@ -210,9 +210,9 @@ def _with_alternatives(below: Document, source: Source, own: Document, faults: F
 
 
 def _as_method(document: Document, source: Source, place: Place, faults: Faults) -> Document:
-    """An included script as one method: its stages, sweep and seed. How it is run alone (scenes, evaluation, report) is left out."""
-    _refuse(source, {"methods": document.methods, "search": document.search}, "a method", place, faults)
-    return replace(document, name=None, scenes=None, search={}, protocols=None, report={}, methods={})
+    """An included script as one method: its stages, sweep, seed and search. How it is run alone (scenes, evaluation, report) is left out."""
+    _refuse(source, {"methods": document.methods}, "a method", place, faults)
+    return replace(document, name=None, scenes=None, protocols=None, report={}, methods={})
 
 
 def _as_alternative(document: Document, source: Source, home: str, place: Place, faults: Faults) -> Document:

@@ -52,5 +52,5 @@ class SeedKey:
 
 SEARCH = tuple(parameters_of(SearchKeys))
 ALTERNATIVE_KEYS = ("include", *SLOTS, "alternatives")
-METHOD_KEYS = (*ALTERNATIVE_KEYS, "maps", "sweep", "seed")
-KEYS = ("name", "plugins", "scenes", "search", "evaluation", "methods", "report", *METHOD_KEYS)
+METHOD_KEYS = (*ALTERNATIVE_KEYS, "maps", "sweep", "seed", "search")
+KEYS = ("name", "plugins", "scenes", "evaluation", "methods", "report", *METHOD_KEYS)

@@ -193,7 +193,7 @@ def _checked(
     if not tuning:
         count_runs(found, faults)
     for method in found:
-        check(method, root.search, faults, complete=reader.complete, tuning=tuning)
+        check(method, faults, complete=reader.complete, tuning=tuning)
     faults.raise_if_any()
     return name, root, found
 

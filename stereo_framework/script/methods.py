@@ -36,6 +36,8 @@ class Method:
     slots : dict of str to Specs
         By address.
     seed : int
+    search : dict of str to Node
+        That of the script, with what the method says itself.
     top, own : list of list of Axis
         Axes of the script's top and of the method itself: each axis of a grid is a group of its own, those of a zip are one
         group. The groups vary independently, the last one fastest.
@@ -47,6 +49,7 @@ class Method:
     homes: dict[str, Place]
     slots: dict[str, Specs]
     seed: int
+    search: Mapping[str, Node]
     top: list[list[Axis]]
     own: list[list[Axis]]
     without: frozenset[str] = frozenset()
@@ -83,7 +86,9 @@ def methods(root: Document, name: str, faults: Faults) -> list[Method]:
     """
     if not root.methods:
         homes = {"": root.place, **root.alternatives}
-        return [Method(name, homes, dict(root.slots), root.seed or 0, [], _groups(root.grid, root.zip), root.without)]
+        return [
+            Method(name, homes, dict(root.slots), root.seed or 0, root.search, [], _groups(root.grid, root.zip), root.without)
+        ]
     found = []
     lacked_by_all: set[str] = {*root.grid, *root.zip}
     for key, own in root.methods.items():
@@ -99,7 +104,7 @@ def methods(root: Document, name: str, faults: Faults) -> list[Method]:
         if lacking & root.zip.keys():
             zipped = distinct(zipped)
         axes = _groups(grid, zipped), _groups(own.grid, own.zip)
-        found.append(Method(key, homes, whole.slots, whole.seed or 0, *axes, whole.without))
+        found.append(Method(key, homes, whole.slots, whole.seed or 0, whole.search, *axes, whole.without))
     for axis in (*root.grid.values(), *root.zip.values()):
         if axis.name not in lacked_by_all:
             continue
@@ -181,14 +186,12 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     return (index, rest) if rest in spec.legal else no_parameter(spec, rest)
 
 
-def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complete: bool = True, tuning: bool = False) -> None:
+def check(method: Method, faults: Faults, *, complete: bool = True, tuning: bool = False) -> None:
     """Check what only the merged method shows: all slots filled, every axis fits every stage that it may meet, every search range.
 
     Parameters
     ----------
     method : Method
-    search : mapping of str to Node
-        The script's ``search``.
     faults : Faults
     complete : bool
         False where something included could not be read, so that an empty slot means nothing.
@@ -212,7 +215,7 @@ def check(method: Method, search: Mapping[str, Node], faults: Faults, *, complet
                 _check_parameter_axis(method, axis, faults)
             elif word == "seed" and not _draws(method):
                 faults.add(axis.place, f"addresses nothing: no stage of method {method.name!r} draws random numbers")
-    _check_search(method, search, faults)
+    _check_search(method, faults)
 
 
 def count_runs(found: Sequence[Method], faults: Faults) -> None:
@@ -317,14 +320,14 @@ def _meetings(method: Method, one: str, two: str) -> Iterable[tuple[Any, Any]]:
     return itertools.product(method.possible(one), method.possible(two))
 
 
-def _check_search(method: Method, search: Mapping[str, Node], faults: Faults) -> None:
+def _check_search(method: Method, faults: Faults) -> None:
     swept = [[axis for axis in group if axis.name.startswith("search.")] for group in method.groups]
     choices = [range(len(group[0].values)) for group in swept if group]
     if (count := math.prod(map(len, choices))) > limits.SETTINGS:
         faults.add(method.place, f"{count} search ranges of method {method.name!r}; at most {limits.SETTINGS} are possible")
         return
     for combination in itertools.product(*choices):
-        given = dict(search)
+        given = dict(method.search)
         for i, group in zip(combination, filter(None, swept), strict=True):
             given.update({axis.name.removeprefix("search."): axis.values[i] for axis in group if i < len(axis.values)})
         if None not in given.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of, split
@@ -30,7 +31,7 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
     if root.report:
         script["report"] = root.report
     if not root.methods:
-        return {**script, **_method(found[0])}
+        return {**script, **_method(found[0], common.search)}
     # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
     sweep: dict[str, dict[str, Any]] = {"grid": {}, "zip": {}}
     for kind, axes in (("grid", root.grid), ("zip", root.zip)):
@@ -39,14 +40,17 @@ def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Met
             if used:
                 # A method that has not all of some axes that move together may have left out settings.
                 sweep[kind][axis] = _axis(*max(used, key=lambda one: len(one[0].values)))
-    return {**script, **_sweep(sweep), "methods": {method.name: _method(method) for method in found}}
+    return {**script, **_sweep(sweep), "methods": {method.name: _method(method, common.search) for method in found}}
 
 
-def _method(method: Method) -> dict[str, Any]:
+def _method(method: Method, search: Mapping[str, float]) -> dict[str, Any]:
     # A zip of one axis is the same as the last axis of the grid.
     grid = {axis.name: _axis(axis, method) for group in method.own if len(group) == 1 for axis in group}
     zipped = {axis.name: _axis(axis, method) for group in method.own if len(group) > 1 for axis in group}
-    return {"seed": method.seed, **_slots(method, ""), **_sweep({"grid": grid, "zip": zipped})}
+    # What is the whole script's stands at its top.
+    own = {key: node.value for key, node in method.search.items() if search.get(key) != node.value}
+    found = {"seed": method.seed, **_slots(method, ""), **_sweep({"grid": grid, "zip": zipped})}
+    return {**found, "search": own} if own else found
 
 
 def _slots(method: Method, home: str) -> dict[str, Any]:

@@ -146,7 +146,7 @@ class Settings:
         self.method, self.groups = method.name, method.groups
         self._seed, self.common, self._builder = method.seed, common, _Builder(method)
         # Where no axis changes it all runs share one.
-        self._search = dict(common.search)
+        self._search: dict[str, float] = {key: node.value for key, node in method.search.items()}  # type: ignore[misc]
         placed = [(g, axis) for g, group in enumerate(self.groups) for axis in group]
         self._names = [axis.name for _, axis in placed]
         self._searches = [(g, axis) for g, axis in placed if axis.name.startswith("search.")]

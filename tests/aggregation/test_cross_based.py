@@ -15,7 +15,6 @@ from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene,
 from stereo_framework.aggregation import cross_based
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.kernels.arms import arms
-from stereo_framework.kernels.contrast import contrast as contrast_of
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.per_image import keeping
@@ -108,30 +107,6 @@ def test_sums_are_exact_whatever_comes_before():
     for top in range(100, 120, 4):
         part = cross_based(replace(volume, costs=costs[top:]), image[top:], image[top:], length=5, iterations=1).costs
         np.testing.assert_array_equal(part[4:], whole[top + 4 :])
-
-
-@pytest.mark.parametrize(("contrast", "share"), [(1.0, 1.0), (2.5, 0.8), (4.0, 0.5), (9.0, 0.5)])
-def test_thresholds_follow_the_contrast(contrast, share):
-    rng = np.random.default_rng(6)
-    # Steps of 1 and 3 in the two images, 2 on average, all in each image alike.
-    images = [(np.indices((20, 24)).sum(axis=0) % 2 * height + 50).astype(np.uint8) for height in (1, 3)]
-    for image in images:
-        image[5:9, 7:16] += 9
-        image[12:, 3:6] += 5
-    volume = CostVolume(rng.random((20, 24, 4)).astype(np.float32), Search(0, 3), 1.0)
-    found = cross_based(volume, *images, threshold=12.0, far=3, far_threshold=6.0, contrast=contrast).costs
-    expected = cross_based(volume, *images, threshold=share * 12.0, far=3, far_threshold=share * 6.0).costs
-    np.testing.assert_array_equal(found, expected)
-    if share < 1:
-        assert (found != cross_based(volume, *images, threshold=12.0, far=3, far_threshold=6.0).costs).any()
-    # The contrast of a strip is not that of the image.
-    assert step(cross_based, contrast=contrast).halo is None
-
-
-def test_medians_of_steps_by_hand():
-    assert contrast_of(np.array([[0, 4, 4], [9, 4, 2]], np.uint8)) == 2.0  # of 4 0 5 2 9 0 2
-    assert contrast_of(np.array([[[0, 0, 0], [3, 6, 0]]], np.float32)) == 3.0
-    assert contrast_of(np.zeros((1, 1), np.uint8)) == 0.0
 
 
 def test_arms_by_hand():

@@ -249,7 +249,7 @@ def test_memory_of_a_pyramid_is_that_of_its_width():
     dense = method.having(confidence=["winner_margin"])
     assert estimated(dense.having(scheme=[step(pyramid, width=56)])) == estimated(dense)
     # One of the two, or a width of more than half of the levels, makes volumes hold all.
-    other = method.having(alternatives={"other": dense}, refinement=["fuse"])
+    other = method.having(alternatives={"other": dense}, preprocessing=["row_alignment"])
     assert estimated(other.having(scheme=[step(pyramid, width=56)])) == estimated(other)
     assert estimated(method.having(scheme=[step(pyramid, width=140)])) == estimated(method) / 2
     assert estimated(method.having(scheme=[step(pyramid, width=141)])) == estimated(method)
@@ -268,7 +268,7 @@ def test_memory_is_that_of_the_view_that_takes_more():
     one, both = Pipeline([SMALL, semi_global]), Pipeline([SMALL, semi_global, left_right_check])
     estimates = []
     with mock.patch.object(pipeline, "peak_memory", side_effect=lambda *given, **_: estimates.append(given[2]) or 0):
-        for method in (one, both, one.having(alternatives={"other": both}, refinement=["fuse"])):
+        for method in (one, both, one.having(alternatives={"other": both}, preprocessing=["row_alignment"])):
             method._check_memory(pair, keep_volume=False)
     # Levels 2 to 11 lie in two blocks of eight, 38 to 47 as well. Seen from the match image most pixels are reached from both halves, and have all between.
     assert estimates == [16, 50, 50]

@@ -73,7 +73,7 @@ def test_satellite_images_of_eleven_bits(tmp_path, monkeypatch):
         samples = image[..., 1].astype(np.uint16) * 8
         samples[:9, :9] = 0
         tifffile.imwrite(f"{name}.tif", samples, photometric="minisblack", extratags=[*geo, (42113, 2, 0, "0", True)])
-    call = ["match", "l.tif", "r.tif", "--fast", "--disparities", "0:31"]
+    call = ["match", "l.tif", "r.tif", "--method", "fast", "--disparities", "0:31"]
     dark = CliRunner().invoke(app, call)
     assert "warning: the images are dark: of intensities up to 255 they reach 7.94, " in dark.stderr
     found = CliRunner().invoke(app, [*call, "--stretch", "-o", "out"])

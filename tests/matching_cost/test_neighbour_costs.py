@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, image_pairs, in_threads, searches
 from pipeline_parts import in_strips, make_scene
+from scipy.ndimage import gaussian_filter
 
 from stereo_framework import Energy, Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
@@ -294,19 +295,46 @@ def test_scripts_refuse_windows_without_a_middle():
         step(census, width=8)
 
 
-def test_differences_give_way_where_right_matches_differ():
+def around(values, known, toward, sigma):
+    """Averages of known values by SciPy's Gaussian, `toward` where nothing is near."""
+    total, weight = (gaussian_filter(np.where(known, v, 0.0), sigma, mode="constant", truncate=6) for v in (values, 1.0))
+    return (total + 1e-3 * toward) / (weight + 1e-3)
+
+
+@pytest.mark.parametrize("residual", [2.0, 6.0, 40.0])
+def test_differences_give_way_where_light_differs(residual):
     rng = np.random.default_rng(0)
-    match = rng.integers(20, 200, (12, 20)).astype(np.uint8)
-    # Each pixel is matched with that in its own column, which is darker by 8.
-    reference, search = match + np.uint8(8), Search(0, 3)
-    look = {"first": View(np.zeros((12, 20), np.float32), np.zeros((12, 20), np.uint8), search)}
-    found = {r: ad_census(reference, match, search, look, residual=r).costs for r in (2.0, 8.0, 9.0)}
-    whole, sixteenth = (ad_census(reference, match, search, difference_weight=w).costs for w in (1.0, 1 / 16))
-    np.testing.assert_array_equal(found[2.0], sixteenth)
-    np.testing.assert_array_equal(found[8.0], whole)
-    np.testing.assert_array_equal(found[9.0], whole)
-    # What is not matched does not count, nor does a pair that has nothing to tell.
-    look["first"].status[:] = Status.FILLED
-    np.testing.assert_array_equal(ad_census(reference, match, search, look, residual=2.0).costs, whole)
-    with pytest.raises(ParameterError, match=r"^ad_census.residual: needs a first look, and the method names no alternatives$"):
-        ad_census(reference, match, search, residual=2.0)
+    rows, columns = 60, 80
+    match = rng.integers(60, 150, (rows, columns)).astype(np.uint8)
+    shadow = np.where(np.arange(columns) > 45, 50, 0)
+    reference = np.clip(match + 3 - shadow + rng.integers(-3, 4, match.shape), 0, 255).astype(np.uint8)
+    status = rng.choice([Status.MATCHED, Status.FILLED], match.shape, p=[0.8, 0.2]).astype(np.uint8)
+    search = Search(0, 3)
+    look = {"first": View(np.zeros(match.shape, np.float32), status, search)}
+    apart, known = reference - match.astype(float), status == Status.MATCHED
+    unlike = np.abs(around(apart, known, 0.0, 4.0))
+    local = around(unlike, known, np.median(unlike[known]), 12.0)
+    kept = 0.5 * np.minimum(np.minimum((residual / local) ** 4, (residual / np.median(np.abs(apart[known]))) ** 2), 1)
+    found = ad_census(reference, match, search, look, residual=residual, difference_weight=0.5, census_weight=1.0)
+    parts = [ad_census(reference, match, search, difference_weight=a, census_weight=b).costs for a, b in ((1, 1e-9), (1e-9, 1))]
+    share = (kept / (kept + 1))[..., None]
+    expected = 1.5 * (share * parts[0] + (1 - share) * parts[1])
+    seen = search.in_view(columns)[None]
+    # Averages of 12 pixels are taken of blocks of 2x2; the fourth power of their error near the shadow's edge is the largest.
+    np.testing.assert_allclose(np.where(seen, found.costs, 0), np.where(seen, expected, 0), atol=0.03)
+    assert found.outside == 0.75
+    if residual == 6.0:
+        # In the light differences count in full, in the shadow next to nothing.
+        assert kept[:, :20].min() > 0.49
+        assert kept[:, 70:].max() < 0.001
+
+
+def test_differences_count_in_full_where_nothing_is_known():
+    image, search = np.random.default_rng(1).integers(0, 255, (12, 20)).astype(np.uint8), Search(0, 3)
+    other = np.roll(image, 3, axis=1)
+    look = {"first": View(np.zeros((12, 20), np.float32), np.full((12, 20), Status.FILLED, np.uint8), search)}
+    np.testing.assert_array_equal(
+        ad_census(image, other, search, look, residual=2.0).costs, ad_census(image, other, search).costs
+    )
+    with pytest.raises(ParameterError, match=r"^ad_census.residual: needs an initial map, and the method names no alternatives$"):
+        ad_census(image, other, search, residual=2.0)

@@ -148,7 +148,7 @@ def test_methods_that_cannot_be_cut_are_refused_with_their_numbers(tmp_path):
     script = {
         "matcher": {"use": "maps", "place": str(tmp_path / "a.pfm")},
         "alternatives": {"a": {"include": "gc"}},
-        "refinement": ["fuse"],
+        "preprocessing": ["row_alignment"],
     }
     [result] = run(script, scenes=scene, memory=10_000)
     assert result.error.endswith("use fewer levels or smaller images")

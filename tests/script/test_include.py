@@ -170,10 +170,24 @@ methods:
     assert plain.protocols == ()
 
 
-@pytest.mark.parametrize("key", ["search: {step: 2}", "methods: {a: {seed: 1}}"])
-def test_a_method_does_not_include_what_it_cannot_say(write, key):
-    write(base="include: window\n" + key, mine="methods:\n  m: {include: base.yaml}\n")
-    with pytest.raises(
-        ScriptError, match=rf"^mine\.yaml:2:3: methods\.m: base\.yaml sets '{key.partition(':')[0]}' and cannot be"
-    ):
+def test_a_method_does_not_include_methods(write):
+    write(base="include: window\nmethods: {a: {seed: 1}}", mine="methods:\n  m: {include: base.yaml}\n")
+    with pytest.raises(ScriptError, match=r"^mine\.yaml:2:3: methods\.m: base\.yaml sets 'methods' and cannot be"):
+        load("mine.yaml")
+
+
+def test_a_method_has_a_search_of_its_own(write):
+    methods = "  halves: {include: base.yaml}\n  whole: {include: base.yaml, search: {step: 1}}\n  plain: {include: window}\n"
+    write(base="include: window\nsearch: {step: 0.5}", mine=f"search: {{maximum: 40, step: 2}}\nmethods:\n{methods}")
+    script = load("mine.yaml")
+    searches = {run.method: run.search for run in script.runs}
+    assert searches == {
+        "halves": {"maximum": 40, "step": 0.5},
+        "whole": {"maximum": 40, "step": 1},
+        "plain": {"maximum": 40, "step": 2},
+    }
+    assert {run.method: run.search for run in load(script.resolved).runs} == searches
+    assert load(script.runs[0].mapping).only.search == searches["halves"]
+    write(mine="methods:\n  m: {include: window, search: {step: 0.7}}\n")
+    with pytest.raises(ScriptError, match=r"^mine\.yaml:2:39: methods\.m\.search\.step: "):
         load("mine.yaml")

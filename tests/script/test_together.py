@@ -22,7 +22,7 @@ FALLING = {"use": "semi_global", "p1": 8, "p2": 5}
             "aggregation.membrane_diffusion: membrane_diffusion: rate 0.3 with beta 0.5 does not converge; legal: 0 < rate <= 0.222222",
         ),
         (
-            {"alternatives": {"other": METHOD | {"optimization": FALLING}}, "refinement": ["fuse"]},
+            {"alternatives": {"other": METHOD | {"optimization": FALLING}}, "preprocessing": ["row_alignment"]},
             "alternatives.other.optimization: semi_global: p2 is 5, below p1, 8",
         ),
         *(

@@ -19,7 +19,7 @@ _DENSE = 0.99
 
 def results(context: Context) -> list[Result]:
     """All results except failed ones; a quick reproduction has one scene and leaves out the methods that take minutes."""
-    return [r for r in context.run("fast" if context.quick else "all", maps=True) if r.error is None]
+    return [r for r in context.run("short" if context.quick else "all", maps=True) if r.error is None]
 
 
 def dense(found: Sequence[Result]) -> list[Result]:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.scene import Disparity, Image
 
 Values = NDArray[np.float32]
+Disparity = NDArray[np.float32]
 
 _WIDER = 0.2
 """Pixels by which the gate is wider at first, when the slopes are not yet known."""
@@ -33,7 +33,7 @@ class Planes(NamedTuple):
 
 
 def local_planes(
-    disparity: Disparity, image: Image, radii: tuple[int, ...], gate: float, colour_scale: float, ridge: float
+    disparity: Disparity, image: NDArray, radii: tuple[int, ...], gate: float, colour_scale: float, ridge: float
 ) -> Planes:
     """Fit robust planes by moving least squares, in windows of one radius after the other.
 

@@ -1,0 +1,360 @@
+"""Candidate planes of each pixel, what they cost, and the choice among them.
+
+A plane is its value at some pixel, and its change per pixel to the right and per pixel down.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.local_planes import solve
+from stereo_framework.kernels.random_numbers import random_number
+
+Values = NDArray[np.float32]
+
+_POINTS = 96
+"""How many estimates of a region its plane is fitted to."""
+_DRAWN = 3 * _POINTS
+"""How many pixels of a cell are drawn for them."""
+_LEAST = 12
+"""Fewer estimates than this have no plane."""
+_TRIES = 40
+"""How many planes through three of the estimates are tried."""
+_FITS = 2
+"""How often the best one is refitted to all."""
+_STEEPEST = (1.0, 2.0)
+"""Largest slopes along rows and along columns."""
+_SPREAD = 0.02
+"""Three pixels tell a plane when they span at least this share of the region's squared side."""
+_NONE = np.int32(2**31 - 1)
+"""Stands after the keys of all candidates."""
+_NUMBERS = 1 + _DRAWN * 2 + _TRIES * 3 + 1
+"""How many random numbers a region may need."""
+
+
+@kernel
+def cell_planes(
+    planes: Values,
+    colours: NDArray,
+    labels: NDArray[np.int32],
+    side: int,
+    begin: tuple[int, int],
+    tolerance: float,
+    alike: float,
+    keys: tuple[int, int],
+    found: Values,
+) -> None:
+    """A plane for each cell of a grid: through the disparities of those of its pixels that are coloured like a random one of them.
+
+    Parameters
+    ----------
+    planes : ndarray, float32, (3, rows, columns)
+        The plane of each pixel: value, right, down. Where too few pixels are alike, the random pixel's is the cell's.
+    colours : ndarray, (rows, columns, channels)
+    labels : ndarray, int32, (rows, columns)
+        Written: the number of each pixel's cell.
+    side : int
+        Of a cell, in pixels.
+    begin : (int, int)
+        How far beyond the image the first cell begins, in rows and columns.
+    tolerance : float
+        Estimates off by less than this count for a plane, in pixels.
+    alike : float
+        Colours are alike that differ by less than this in every channel, in grey levels.
+    keys : (int, int)
+        Of the random numbers.
+    found : ndarray, float32, (cells, 5)
+        Written: value, right and down of each cell's plane, and the row and column that have the value.
+    """
+    rows, columns, channels = colours.shape
+    points = np.empty((3, _POINTS), np.float64)
+    across = (columns + begin[1] + side - 1) // side
+    for y in range(rows):
+        for x in range(columns):
+            labels[y, x] = (y + begin[0]) // side * across + (x + begin[1]) // side
+    for cell in range(found.shape[0]):
+        top, left = cell // across * side - begin[0], cell % across * side - begin[1]
+        bottom, right = min(top + side, rows), min(left + side, columns)
+        top, left = max(top, 0), max(left, 0)
+        height, width = bottom - top, right - left
+        counter = cell * _NUMBERS
+        drawn = random_number(counter, keys[0], keys[1]) % (height * width)
+        y, x = top + drawn // width, left + drawn % width
+        count, draw = 0, 0
+        while draw < _DRAWN and count < _POINTS:
+            draw += 1
+            drawn = random_number(counter + draw, keys[0], keys[1]) % (height * width)
+            v, u = top + drawn // width, left + drawn % width
+            apart = 0.0
+            for c in range(channels):
+                apart = max(apart, abs(np.float64(colours[v, u, c]) - np.float64(colours[y, x, c])))
+            if apart < alike:
+                points[0, count], points[1, count], points[2, count] = u - x, v - y, planes[0, v, u]
+                count += 1
+        _fit(points[:, :count], planes, y, x, side, tolerance, counter + _DRAWN + 1, keys, found[cell])
+
+
+@kernel
+def segment_planes(
+    planes: Values,
+    order: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    tolerance: float,
+    keys: tuple[int, int],
+    found: Values,
+) -> None:
+    """The same for segments of the image: the pixels of segment i are ``order[begins[i] : begins[i + 1]]``, counted row by row."""
+    columns = planes.shape[2]
+    points = np.empty((3, _POINTS), np.float64)
+    for segment in range(found.shape[0]):
+        counter, size = segment * _NUMBERS, begins[segment + 1] - begins[segment]
+        pixel = order[begins[segment] + random_number(counter, keys[0], keys[1]) % size]
+        y, x = pixel // columns, pixel % columns
+        count = min(_POINTS, size)
+        for i in range(count):
+            place = i if size <= _POINTS else random_number(counter + 1 + i, keys[0], keys[1]) % size
+            pixel = order[begins[segment] + place]
+            v, u = pixel // columns, pixel % columns
+            points[0, i], points[1, i], points[2, i] = u - x, v - y, planes[0, v, u]
+        side = 0.7 * np.sqrt(size)
+        _fit(points[:, :count], planes, y, x, side, tolerance, counter + _DRAWN + 1, keys, found[segment])
+
+
+@kernel
+def _fit(
+    points: NDArray[np.float64],
+    planes: Values,
+    y: int,
+    x: int,
+    side: float,
+    tolerance: float,
+    counter: int,
+    keys: tuple[int, int],
+    found: Values,
+) -> None:
+    """The plane with the highest sum of 1 - (e / tolerance)^2 over the points (x, y, value from a pixel on) that are off by e < tolerance, refitted."""
+    count, best = points.shape[1], 0.0
+    right = down = level = 0.0
+    xs, ys, zs = points[0], points[1], points[2]
+    for n in range(_TRIES if count >= _LEAST else 0):
+        i = random_number(counter + 3 * n, keys[0], keys[1]) % count
+        j = random_number(counter + 3 * n + 1, keys[0], keys[1]) % count
+        k = random_number(counter + 3 * n + 2, keys[0], keys[1]) % count
+        x1, y1, z1 = xs[j] - xs[i], ys[j] - ys[i], zs[j] - zs[i]
+        x2, y2, z2 = xs[k] - xs[i], ys[k] - ys[i], zs[k] - zs[i]
+        area = x1 * y2 - x2 * y1
+        if abs(area) < _SPREAD * side * side or area == 0:
+            continue
+        a, b = (z1 * y2 - z2 * y1) / area, (x1 * z2 - x2 * z1) / area
+        if abs(a) > _STEEPEST[0] or abs(b) > _STEEPEST[1]:
+            continue
+        c, score = zs[i] - a * xs[i] - b * ys[i], 0.0
+        for p in range(count):
+            e = (zs[p] - c - a * xs[p] - b * ys[p]) / tolerance
+            score += max(0.0, 1 - e * e)
+        if score > best:
+            best, right, down, level = score, a, b, c
+    for _ in range(_FITS if best > 0 else 0):
+        # A little is added to the diagonal, so that points on a line have a plane too.
+        xx, xy, xo, yy, yo, ones, xz, yz, zo = 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-6, 0.0, 0.0, 0.0
+        for p in range(count):
+            e = (zs[p] - level - right * xs[p] - down * ys[p]) / tolerance
+            w = max(0.0, 1 - e * e) ** 2
+            xx, xy, xo, xz = xx + w * xs[p] * xs[p], xy + w * xs[p] * ys[p], xo + w * xs[p], xz + w * xs[p] * zs[p]
+            yy, yo, ones, yz, zo = yy + w * ys[p] * ys[p], yo + w * ys[p], ones + w, yz + w * ys[p] * zs[p], zo + w * zs[p]
+        right, down, level = solve(xx, xy, xo, yy, yo, ones, xz, yz, zo)
+    if best > 0:
+        found[0], found[1], found[2] = level, right, down
+    else:
+        found[0], found[1], found[2] = planes[0, y, x], planes[1, y, x], planes[2, y, x]
+    found[3], found[4] = y, x
+
+
+@kernel
+def write_candidates(
+    kept: int,
+    sources: Values,
+    shifts: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    regions: Values,
+    low: float,
+    high: float,
+    candidates: Values,
+) -> None:
+    """Fill the places from `kept` on of all pixels' candidates.
+
+    Parameters
+    ----------
+    kept : int
+    sources : ndarray, float32, (maps, 3, rows, columns)
+        Planes of pixels: value, right, down.
+    shifts : ndarray, int64, (n, 3)
+        Candidates that are planes of other pixels, continued: map, and rows and columns away. Places beyond the border are mirrored.
+    labels : ndarray, int32, (m, rows, columns)
+        For candidates that are planes of regions: the region of each pixel.
+    regions : ndarray, float32, (all regions, 5)
+        Value, right and down of their planes, and the row and column that have the value.
+    low, high : float
+        A candidate beyond them gives way to the pixel's own plane in the first map.
+    candidates : ndarray, float32, (rows, columns, 3, kept + n + m)
+    """
+    rows, columns = labels.shape[1:]
+    continued, count = shifts.shape[0], shifts.shape[0] + labels.shape[0]
+    for y in range(rows):
+        own = sources[0, :, y]
+        for x in range(columns):
+            found = candidates[y, x]
+            for i in range(count):
+                if i < continued:
+                    m, v, u = shifts[i, 0], abs(y + shifts[i, 1]), abs(x + shifts[i, 2])
+                    v, u = np.uint64(min(v, 2 * rows - 2 - v)), np.uint64(min(u, 2 * columns - 2 - u))
+                    right, down = sources[m, 1, v, u], sources[m, 2, v, u]
+                    value = sources[m, 0, v, u] + right * (np.float32(x) - np.float32(u)) + down * (np.float32(y) - np.float32(v))
+                else:
+                    at = np.uint64(labels[i - continued, y, x])
+                    right, down = regions[at, 1], regions[at, 2]
+                    value = regions[at, 0] + right * (np.float32(x) - regions[at, 4]) + down * (np.float32(y) - regions[at, 3])
+                if not (value >= low and value <= high):
+                    value, right, down = own[0, x], own[1, x], own[2, x]
+                place = np.uint64(kept + i)
+                found[0, place], found[1, place], found[2, place] = value, right, down
+
+
+@kernel
+def plane_costs(
+    volume: NDArray,
+    levels: tuple[float, float],
+    limits: tuple[float, float],
+    other: Values,
+    direction: float,
+    terms: tuple[float, float, float],
+    candidates: Values,
+    costs: Values,
+) -> None:
+    """What the candidates cost at their pixels: their disparity's cost between levels, and a soft check against the other view's map.
+
+    Parameters
+    ----------
+    volume : ndarray, (rows, columns, levels)
+        Between levels it is continued by Catmull and Rom's splines.
+    levels : (float, float)
+        Disparity of the first level in pixels, and levels per pixel.
+    limits : (outside, closed)
+        From a level beyond the volume's ends on a cost is `outside`; costs in it that are not less than `closed` are those of closed cells.
+    other : ndarray, float32, (rows, columns)
+        The other view's disparities. The check is left out where it has none.
+    direction : float
+    terms : (tolerance, hidden, hides)
+        In pixels and units of costs: a candidate that the other view's surface hides, since that lies nearer by more than the tolerance, costs at least
+        `hidden`; one that would hide that surface costs `hides` more.
+    candidates : ndarray, float32, (rows, columns, 3, count)
+    costs : ndarray, float32, (rows, columns, count)
+        Written.
+    """
+    rows, columns, _, count = candidates.shape
+    minimum, inverse = levels
+    outside, closed = limits
+    tolerance, hidden, hides = terms
+    # Slices cost more than the arithmetic of a candidate, and unsigned indices need no wraparound check.
+    flat, size = volume.reshape(-1), volume.shape[2]
+    for y in range(rows):
+        row = other[y]
+        for x in range(columns):
+            begin, own, found = np.uint64((y * columns + x) * size), candidates[y, x, 0], costs[y, x]
+            for i in range(count):
+                disparity = own[i]
+                cost = _between(flat, begin, size, (disparity - minimum) * inverse, outside, closed)
+                # Whole numbers are cut off towards 0.
+                place = np.float32(x) - direction * disparity + np.float32(0.5)
+                if place >= 0 and place < columns:
+                    seen = row[np.uint64(place)]
+                    # Comparisons with NaN are false.
+                    if disparity > seen + tolerance:
+                        cost += hides
+                    elif disparity < seen - tolerance:
+                        cost = max(cost, hidden)
+                found[i] = cost
+
+
+@kernel
+def _between(volume: NDArray, begin: Any, levels: int, level: Any, outside: Any, closed: Any) -> Any:
+    """The cost of a pixel, whose levels stand from `begin` on, at a level that need not be whole."""
+    if level < -1 or level > levels:
+        return outside
+    level = min(max(level, np.float32(0)), np.float32(levels - 1))
+    i = min(int(level), levels - 2)
+    t, at = level - np.float32(i), begin + np.uint64(i)
+    b, c = np.float32(volume[at]), np.float32(volume[at + np.uint64(1)])
+    if b >= closed or c >= closed:
+        return b if t < np.float32(0.5) else c
+    a = np.float32(volume[at - np.uint64(1)]) if i > 0 else b
+    d = np.float32(volume[at + np.uint64(2)]) if i < levels - 2 else c
+    a, d = b if a >= closed else a, c if d >= closed else d
+    two, four, five = np.float32(2), np.float32(4), np.float32(5)
+    bend = two * a - five * b + four * c - d + t * (np.float32(3) * (b - c) + d - a)
+    return max(b + np.float32(0.5) * t * (c - a + t * bend), np.float32(0))
+
+
+@kernel
+def choose(
+    candidates: Values, sums: Values, costs: Values, taken_back: float, kept: int, alike: tuple[float, float], disparity: Values
+) -> None:
+    """Let the best candidates of each pixel that differ stand first, and write the best one's disparity.
+
+    Parameters
+    ----------
+    candidates : ndarray, float32, (rows, columns, 3, count)
+        At most 16.
+    sums, costs : ndarray, float32, (rows, columns, count)
+        The best candidate has the lowest sum less `taken_back` times its cost, which is not negative; of those that are equal to five digits the first.
+    taken_back : float
+    kept : int
+        How many stand first. Where fewer differ, the last of them stands for the rest.
+    alike : (float, float)
+        Candidates are the same whose values and slopes differ by less than this.
+    disparity : ndarray, float32, (rows, columns)
+        Written.
+    """
+    rows, columns, _, count = candidates.shape
+    near, parallel = alike
+    rates, some = np.empty(count, np.float32), np.empty((kept, 3), np.float32)
+    # Bits of numbers that are not negative stand in the numbers' order. The last ones give way to the place, so that a minimum tells it.
+    keys = rates.view(np.int32)
+    for y in range(rows):
+        for x in range(columns):
+            own, rated, paid = candidates[y, x], sums[y, x], costs[y, x]
+            for i in range(count):
+                rates[i] = max(rated[i] - taken_back * paid[i], np.float32(0))
+            for i in range(count):
+                keys[i] = (keys[i] & np.int32(-16)) | np.int32(i)
+            taken, least = 0, np.int32(-1)
+            for _ in range(count):
+                # The next one, without a change of the keys: a load of what was just stored in part would have to wait.
+                before, least = least, _NONE
+                for i in range(count):
+                    key = keys[i] if keys[i] > before else _NONE
+                    least = min(least, key)
+                best = np.uint64(least & np.int32(15))
+                value, right, down = own[0, best], own[1, best], own[2, best]
+                new = True
+                for i in range(taken):
+                    if (
+                        abs(some[i, 0] - value) < near
+                        and abs(some[i, 1] - right) < parallel
+                        and abs(some[i, 2] - down) < parallel
+                    ):
+                        new = False
+                        break
+                if new:
+                    some[taken, 0], some[taken, 1], some[taken, 2] = value, right, down
+                    taken += 1
+                    if taken == kept:
+                        break
+            for i in range(kept):
+                from_ = min(i, taken - 1)
+                own[0, i], own[1, i], own[2, i] = some[from_, 0], some[from_, 1], some[from_, 2]
+            disparity[y, x] = some[0, 0]

@@ -1,0 +1,241 @@
+"""Sums of the cheapest paths over candidate planes: as in semi-global matching, but what neighbours pay is how far their planes part.
+
+A plane is what disparities do around a pixel: its value there, and its change per pixel to the right and per pixel down. Candidates are float32
+``(rows, columns, 3, count)``. Numba turns loops over so few numbers into scalar code, so a step of a path is generated as vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.optimization._semi_global_penalties import STEPS
+
+Values = NDArray[np.float32]
+
+LANES = 16
+"""The most candidates of a pixel, which are computed at once. Arrays that a step reads have as many numbers to spare at their end."""
+
+_DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
+
+
+def path_sums(
+    planes: Values, costs: Values, edges: NDArray[np.bool_], weight: float, at_edge: float, bound: float, sums: Values
+) -> None:
+    """Write for each candidate the sum of the path costs that reach it from all sides.
+
+    Along a path that steps from pixel q to p, plane f of p costs ``L(p, f) = costs(p, f) + min_g (L(q, g) + w min(|f(p) - g(p)| + |f(q) - g(q)|, bound)) -
+    min_g L(q, g)``.
+
+    Parameters
+    ----------
+    planes : ndarray, float32, (rows, columns, 3, count)
+        As `spare_array` makes it, and so `costs`.
+    costs : ndarray, float32, (rows, columns, count)
+    edges : ndarray, bool, (2 or 4 steps, rows + 1, columns + 2)
+        Where the image has edges, as `image_edges` tells. Each step is walked in both directions.
+    weight, at_edge : float
+        w, and w across an edge.
+    bound : float
+        In pixels.
+    sums : ndarray, float32, (rows, columns, count)
+        Written; as `spare_array` makes it.
+    """
+    rows, columns, count = costs.shape
+    sums[:] = 0
+    weights = np.array([weight, at_edge, 0], np.float32)
+    flat = [array.base for array in (planes, costs, sums)]
+    for upwards in (False, True):
+        # A path keeps its place in the line from row to row, so that a step overwrites what it starts from.
+        paths = np.zeros(len(edges) * columns * LANES, np.float32)
+        _pass(*flat, edges, weights, np.float32(bound), upwards, (rows, columns, count), paths)
+
+
+def spare_array(shape: tuple[int, ...]) -> Values:
+    """An array of zeros of this shape, whose base is flat and longer than it by `LANES`."""
+    size = int(np.prod(shape))
+    return np.zeros(size + LANES, np.float32)[:size].reshape(shape)
+
+
+def _step_slowly(
+    planes: Values,
+    source: int,
+    target: int,
+    paths: Values,
+    at: int,
+    costs: Values,
+    sums: Values,
+    cell: int,
+    count: int,
+    weight: Any,
+    bound: Any,
+    right: Any,
+    down: Any,
+) -> None:
+    """Go on with a path from one pixel to the next; nothing checks the bounds.
+
+    The planes of both pixels stand from `source` and `target` on, the costs and sums of the second one from `cell` on. Its path costs replace those
+    from `at` on, and are added to the sums. This body runs where the JIT is off.
+    """
+    before = paths[at : at + count].copy()
+    (value, across, along), (own, own_across, own_along) = (planes[i : i + 3 * count].reshape(3, count) for i in (target, source))
+    back = value - across * right - along * down
+    on = own + own_across * right + own_along * down
+    apart = np.minimum(np.abs(value[:, None] - on) + np.abs(back[:, None] - own), bound)
+    new = costs[cell : cell + count] + (before + weight * apart).min(axis=1) - before.min()
+    paths[at : at + count] = new
+    sums[cell : cell + count] += new
+
+
+@intrinsic
+def _step(
+    context: Any,
+    planes: Any,
+    source: Any,
+    target: Any,
+    paths: Any,
+    at: Any,
+    costs: Any,
+    sums: Any,
+    cell: Any,
+    count: Any,
+    weight: Any,
+    bound: Any,
+    right: Any,
+    down: Any,
+) -> Any:
+    number, real = types.int64, types.float32
+    taken = (planes, number, number, paths, number, costs, sums, number, number, *[real] * 4)
+    return types.void(*taken), _generate
+
+
+def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    vector = ir.VectorType(ir.FloatType(), LANES)
+    word, number = ir.IntType(32), ir.IntType(64)
+
+    def place(array: int, *offsets: Any) -> Any:
+        found = make_array(signature.args[array])(context, builder, arguments[array]).data
+        for offset in offsets:
+            found = builder.gep(found, [offset])
+        return found
+
+    def load(address: Any) -> Any:
+        return builder.load(builder.bitcast(address, vector.as_pointer()), align=4)
+
+    def store(value: Any, address: Any) -> None:
+        builder.store(value, builder.bitcast(address, vector.as_pointer()), align=4)
+
+    def shuffle(a: Any, b: Any, picked: Any) -> Any:
+        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(word, len(picked)), list(picked)))
+
+    def spread(value: Any) -> Any:
+        first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, word(0))
+        return shuffle(first, first, [0] * LANES)
+
+    def lower(a: Any, b: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+
+    def add(a: Any, b: Any) -> Any:
+        return builder.fadd(a, b, flags=("contract",))
+
+    def times(a: Any, b: Any) -> Any:
+        return builder.fmul(a, b, flags=("contract",))
+
+    def apart(a: Any, b: Any) -> Any:
+        kind = ir.FunctionType(vector, [vector])
+        absolute = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f32")
+        return builder.call(absolute, [builder.fsub(a, b)])
+
+    source, target, at, cell, count = (arguments[i] for i in (1, 2, 4, 7, 8))
+    twice = builder.mul(count, number(2))
+    weight, bound, right, down = (spread(argument) for argument in arguments[9:])
+    value, across, along = (load(place(0, target, *offset)) for offset in ((), (count,), (twice,)))
+    own, own_across, own_along = (load(place(0, source, *offset)) for offset in ((), (count,), (twice,)))
+    back = builder.fsub(value, add(times(across, right), times(along, down)))
+    on = cgutils.alloca_once(builder, vector)
+    builder.store(add(own, add(times(own_across, right), times(own_along, down))), on)
+    ons = builder.bitcast(on, ir.FloatType().as_pointer())
+    before, sum_ = load(place(3, at)), load(place(6, cell))
+    # Lanes without a candidate hold infinity.
+    least, left = before, LANES
+    while left > 1:
+        left //= 2
+        least = lower(shuffle(least, least, range(left)), shuffle(least, least, range(left, 2 * left)))
+    least = spread(builder.extract_element(least, word(0)))
+    best = cgutils.alloca_once_value(builder, add(least, times(weight, bound)))
+    with cgutils.for_range(builder, count) as loop:
+        own_one, on_one, cost = (
+            spread(builder.load(builder.gep(start, [loop.index]))) for start in (place(0, source), ons, place(3, at))
+        )
+        change = add(apart(value, on_one), apart(back, own_one))
+        builder.store(lower(builder.load(best), add(cost, times(weight, change))), best)
+    new = add(load(place(5, cell)), builder.fsub(builder.load(best), least))
+    lanes = ir.Constant(ir.VectorType(number, LANES), list(range(LANES)))
+    counts = builder.insert_element(ir.Constant(lanes.type, ir.Undefined), count, word(0))
+    real = builder.icmp_unsigned("<", lanes, shuffle(counts, counts, [0] * LANES))
+    store(builder.select(real, new, ir.Constant(vector, [float("inf")] * LANES)), place(3, at))
+    store(add(sum_, builder.select(real, new, ir.Constant(vector, [0.0] * LANES))), place(6, cell))
+    return context.get_dummy_value()
+
+
+step = _step_slowly if config.DISABLE_JIT else _step
+
+
+@kernel
+def _pass(
+    planes: Values,
+    costs: Values,
+    sums: Values,
+    edges: NDArray[np.bool_],
+    weights: Values,
+    bound: float,
+    upwards: bool,
+    shape: tuple[int, int, int],
+    paths: Values,
+) -> None:
+    """Add the paths of all steps down the image, or of their opposites up the image, to the sums."""
+    rows, columns, count = shape
+    sign = -1 if upwards else 1
+    first = np.zeros(edges.shape[0], np.int64)
+    for i in range(rows):
+        y = rows - 1 - i if upwards else i
+        for s in range(1, edges.shape[0]):
+            first[s] = -sign * _RIGHT[s] * i % columns
+        for j in range(columns):
+            x = columns - 1 - j if upwards else j
+            pixel = y * columns + x
+            for s in range(edges.shape[0]):
+                down, right = sign * _DOWN[s], sign * _RIGHT[s]
+                v, u = y - down, x - right
+                if 0 <= v < rows and 0 <= u < columns:
+                    edge = edges[s, v, u + 1] if upwards else edges[s, y, x + 1]
+                    weight, source = weights[1] if edge else weights[0], v * columns + u
+                else:
+                    # The first pixel of a path. It pays nothing, wherever it seems to come from.
+                    weight, source = weights[2], pixel
+                place = 0 if s == 0 else first[s] + x
+                place = place - columns if place >= columns else place
+                at = (s * columns + place) * LANES
+                step(
+                    planes,
+                    source * count * 3,
+                    pixel * count * 3,
+                    paths,
+                    at,
+                    costs,
+                    sums,
+                    pixel * count,
+                    count,
+                    weight,
+                    bound,
+                    np.float32(right),
+                    np.float32(down),
+                )

@@ -1,0 +1,340 @@
+"""Slanted planes by paths: candidate planes at each pixel, and the choice among them by sums of paths, for both sides of a pair at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.filling import fill_rows
+from stereo_framework.kernels.left_right import left_right_kernel
+from stereo_framework.kernels.local_planes import local_planes
+from stereo_framework.kernels.parabola import parabola_kernel
+from stereo_framework.kernels.segment_planes import plane_values
+from stereo_framework.kernels.segments import segments
+from stereo_framework.kernels.threads import over_rows, threads
+from stereo_framework.optimization._plane_candidates import cell_planes, choose, plane_costs, segment_planes, write_candidates
+from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
+from stereo_framework.optimization._semi_global_penalties import image_edges
+from stereo_framework.optimization.semi_global import semi_global
+from stereo_framework.pair import shrunk
+from stereo_framework.parameters import require
+from stereo_framework.per_image import per_image
+from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.view import View, Views
+from stereo_framework.volume import CostVolume, Domain, Energy
+
+
+class _Windows(NamedTuple):
+    """Windows in which planes are fitted to a map, one after the other; see `local_planes`."""
+
+    radii: tuple[int, ...]
+    gate: float
+    ridge: float
+
+
+class _Cells(NamedTuple):
+    """A grid of cells with a plane each: side in pixels, how far estimates may lie off in pixels, and colours in grey levels."""
+
+    side: int
+    tolerance: float
+    alike: float
+
+
+class _Segments(NamedTuple):
+    """A segmentation of the image with a plane for each segment: as `segments` takes them for the image of half the size, and as above."""
+
+    scale: float
+    minimum: int
+    tolerance: float
+
+
+_WIDE, _NARROW = _Windows((8, 16), 1.0, 0.05), _Windows((4, 8), 0.8, 0.2)
+_COLOUR_SCALE = 15.0
+_SHIFTS = ((0, 0), (0, 6), (6, 0), (0, -6), (-6, 0), (6, 6), (6, -6), (-6, 6), (-6, -6), (0, 12))
+"""Rows and columns away, from where planes of the filled map are continued; the first ones where there is no room for all."""
+_FIRST = (
+    _Cells(24, 0.7, 25),
+    _Cells(64, 1, 25),
+    _Cells(160, 1.5, 25),
+    _Cells(40, 0.7, 15),
+    _Cells(100, 1, 15),
+    _Cells(240, 1.5, 15),
+)
+_LATER = (
+    (_Segments(75, 25, 0.7), _Segments(250, 100, 1.0), _Cells(24, 0.7, 25), _Cells(64, 1, 25), _Cells(160, 1.5, 25)),
+    (_Segments(37.5, 15, 0.7), _Segments(125, 50, 1.0), _Cells(40, 0.7, 15), _Cells(100, 1, 15), _Cells(240, 1.5, 15)),
+)
+"""Regions that give candidates: in the first round, and in the others in turn."""
+_SIGMA = 0.5
+_HOLES = _Segments(37.5, 15, 1.0)
+_FEWEST, _SHARE, _TRIALS = 20, 0.5, 60
+"""Segments by whose planes holes of a map are filled, and what `plane_values` is told."""
+_ALIKE = (0.1, 0.02)
+"""Planes are the same whose values (pixels) and slopes differ by less than this."""
+
+
+class _Settings(NamedTuple):
+    """Parameters of `plane_paths`, as a round needs them."""
+
+    candidates: int
+    kept: int
+    weight: float
+    edge_weight: float
+    edge_threshold: float
+    truncation: float
+    taken_back: float
+    terms: tuple[float, float, float]
+    seed: int
+
+
+@stage(
+    "optimization",
+    source="ours, unpublished; Hirschmueller 2008 for paths, Bleyer, Rhemann & Rother 2011 for planes",
+    volumes=2,
+    integer=True,
+    together=lambda candidates, kept: (
+        f"kept is {kept}, and of {candidates} candidates {candidates - 5} are not regions'" if kept > candidates - 5 else None
+    ),
+)
+def plane_paths(
+    energy: Energy,
+    reference: Image,
+    match: Image,
+    other: View,
+    domain: Domain | None = None,
+    *,
+    p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
+    p2: Annotated[NonNegative, Unit("units of the matching cost")] = 80.0,
+    rounds: PositiveInt = 5,
+    candidates: Annotated[int, Ge(8), Le(LANES)] = 12,
+    kept: PositiveInt = 4,
+    weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
+    truncation: Annotated[Positive, Unit("pixels")] = 4.0,
+    edge_threshold: Annotated[NonNegative, Unit("grey levels")] = 15.0,
+    edge_factor: Fraction01 = 0.05,
+    taken_back: Fraction01 = 0.5,
+    tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
+    hidden: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
+    hides: Annotated[NonNegative, Unit("units of the matching cost")] = 12.0,
+    seed: NonNegativeInt = 0,
+) -> Views:
+    """Choose a plane at each pixel of both views, among candidates, by sums of paths as semi-global matching chooses a level.
+
+    Parameters
+    ----------
+    energy : Energy
+        Its volume, float32, uint8 or uint16 (rows, columns, levels), of any step; half a pixel serves best. Its smoothness term is not used.
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255, as the stages that preprocess pairs have left them.
+    other : View
+        The match frame's view, with its volume.
+    domain : Domain, optional
+        Which cells take part; the volumes hold what it closes as closed.
+    p1, p2 : float
+        Penalties of `semi_global`, with eight paths and those by edges: its map over whole levels, with a parabola, is the start. In units of the matching cost.
+    rounds : int
+        How often candidates are made and chosen from. All but the last go along rows and columns alone.
+    candidates : int
+        How many a pixel has. Five are of regions (cells and segments; six in the first round), some are kept, the rest are planes of the filled map around it.
+    kept : int
+        How many of the best candidates that differ stay for the next round.
+    weight : float
+        What two neighbours pay for each pixel by which the planes f of p and g of q part, measured at p and at q.
+    truncation : float
+        Neighbours pay for no more pixels than this.
+    edge_threshold : float
+        Two pixels have an edge between them when their intensities differ by this much in some channel, in grey levels.
+    edge_factor : float
+        Factor of `weight` across an edge, 0..1.
+    taken_back : float
+        A pixel's own cost is contained in the path costs from every side; this share of these is subtracted again, 0..1.
+    tolerance : float
+        Largest difference of two views that agree, in pixels.
+    hidden : float
+        Least cost of a candidate that the surface in the other view's map would hide.
+    hides : float
+        What a candidate costs more that would hide the surface in the other view's map.
+    seed : int
+        Seed of the random places of cells and of the random points of planes.
+
+    Returns
+    -------
+    Views
+        The disparities of both views, float32 (rows, columns), pixels, an estimate everywhere; up to half a step beyond the search.
+
+    Raises
+    ------
+    ParameterError
+        A parameter out of its range, `p2` below `p1`, or more kept than there are candidates for.
+
+    Notes
+    -----
+    Ours, unpublished. Planes at pixels are those of PatchMatch stereo (Bleyer, Rhemann & Rother 2011) and of local expansion moves (Taniai et al. 2018), whose way of measuring how far planes part is used;
+    paths are Hirschmueller's (2008), over candidates as in particle belief propagation.
+
+    A round begins with the map of the round before: what the other view contradicts is replaced by planes of the image's segments, then from the background of the row. Candidates are
+    planes fitted to the filled map around the pixel and around some six pixels away; planes that random points of a cell of the image, or of a segment, agree on (RANSAC), where cells lie at
+    random places; and those that were kept. A candidate costs what the volume says between its levels (Catmull-Rom splines), corrected by what it means for the other view.
+
+    The random numbers depend on the seed and the side alone, so that a seed gives the same maps on any number of threads; the two sides run on one each. Besides both volumes there are, for each side, the start's (sums over whole
+    levels) and then about 60 numbers a pixel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Pipeline
+    >>> from stereo_framework.matching_cost import census
+    >>> from stereo_framework.pair import Pair
+    >>> left = np.random.default_rng(0).integers(0, 256, (20, 40), np.uint8)
+    >>> match = Pipeline(census, plane_paths)(Pair(left, np.roll(left, -3, axis=1), Search(0, 5, 0.5)))
+    >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
+    True
+    """
+    require(plane_paths, p1=p1, p2=p2, rounds=rounds, candidates=candidates, kept=kept, weight=weight, truncation=truncation)
+    require(plane_paths, edge_threshold=edge_threshold, edge_factor=edge_factor, taken_back=taken_back, tolerance=tolerance)
+    require(plane_paths, hidden=hidden, hides=hides, seed=seed)
+    for volume in (energy.volume, other.volume):
+        volume.check_whole("plane_paths")
+    terms = tolerance, hidden, hides
+    settings = _Settings(candidates, kept, weight, edge_factor * weight, edge_threshold, truncation, taken_back, terms, seed)
+    closed = np.inf if domain is None else 1e6
+    sides = [_Side(volume, image, closed, settings) for volume, image in ((energy.volume, reference), (other.volume, match))]
+    start = {"p1": p1, "p2": p2, "penalties": "edges", "edge_threshold": edge_threshold}
+    # One after the other, since each takes a volume, and both threads.
+    maps = [_start(side.volume, side.image, sides[1 - i].image, start) for i, side in enumerate(sides)]
+    for n in range(rounds):
+        filled = _on_both(_filled, sides, maps, maps[::-1])
+        known = maps if n else filled
+        maps = _on_both(_Side.round, sides, [n, n], [n == rounds - 1] * 2, filled, known[::-1])
+    return Views(*maps)
+
+
+def _on_both(work: Callable[..., Disparity], *arguments: Sequence[Any]) -> list[Disparity]:
+    """What some work gives for both sides, each on a thread of its own; there are two of each argument."""
+    found: list[Any] = [None, None]
+
+    def run(start: int, stop: int) -> None:
+        with threads(1):
+            for i in range(start, stop):
+                found[i] = work(*(one[i] for one in arguments))
+
+    over_rows(run, 2, 1 << 30)
+    return found
+
+
+def _start(volume: CostVolume, image: Image, other: Image, parameters: dict[str, Any]) -> Disparity:
+    """The map of semi-global matching over whole levels, with a parabola."""
+    search = volume.search
+    every = max(1, round(1 / search.step))
+    whole = Search(search.minimum, search.maximum, search.step * every, search.direction)
+    costs = np.ascontiguousarray(volume.costs[..., ::every])
+    found = semi_global(Energy(CostVolume(costs, whole, volume.outside)), image, other, **parameters)
+    assert found.volume is not None, "semi_global always gives its sums"
+    sums, disparity, least, step = found.volume.costs, whole.disparities[found.labels], float(whole.minimum), float(whole.step)
+    refined = disparity.copy()
+
+    def run(start: int, stop: int) -> None:
+        some = sums[start:stop].reshape(-1)
+        parabola_kernel(disparity[start:stop], some, None, None, 0, whole.levels, least, step, 0.5, refined[start:stop])
+
+    if whole.levels > 2:
+        over_rows(run, len(disparity), 20 * disparity.size)
+    return refined
+
+
+def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
+    """A map in which all that the other one contradicts is replaced: by planes of segments, and from the background of the row."""
+    search, settings = side.volume.search, side.settings
+    apart = np.empty_like(disparity)
+    left_right_kernel(disparity, other, search.direction, apart)
+    # Comparisons with NaN are false.
+    checked = np.where(apart <= settings.terms[0], disparity, np.float32(np.nan))
+    wanted = np.isnan(checked)
+    if not wanted.any():
+        return checked
+    found = _half_segments(side.image, _HOLES.scale, _HOLES.minimum)
+    values = plane_values(checked, wanted, found, _HOLES.tolerance, _FEWEST, _SHARE, _TRIALS, settings.seed)
+    checked[wanted] = np.where((values >= search.minimum) & (values <= search.maximum), values, np.float32(np.nan))
+    return np.nan_to_num(fill_rows(checked), copy=False, nan=search.minimum)
+
+
+@dataclass
+class _Side:
+    """One side of the pair with its candidates."""
+
+    volume: CostVolume
+    image: Image
+    closed: float
+    settings: _Settings
+
+    def __post_init__(self) -> None:
+        if self.volume.costs.dtype == np.uint16:
+            self.closed = 65535
+        # The same whether it is the reference side or that of the exchanged pair.
+        self.draws = np.random.default_rng((self.settings.seed, self.volume.search.direction > 0))
+        self.colours = np.ascontiguousarray(self.image.reshape(*self.image.shape[:2], -1))
+        count = self.settings.candidates
+        shape = self.image.shape[:2]
+        self.planes, self.costs, self.sums = (spare_array((*shape, *size)) for size in ((3, count), (count,), (count,)))
+
+    def round(self, n: int, last: bool, filled: Disparity, other: Disparity) -> Disparity:
+        """Choose anew in round `n`, given this side's filled map and the other side's map; the disparities chosen."""
+        settings, search = self.settings, self.volume.search
+        windows = [_WIDE] if n else [_WIDE, _NARROW]
+        sources = np.stack([np.stack(local_planes(filled, self.image, w.radii, w.gate, _COLOUR_SCALE, w.ridge)) for w in windows])
+        regions, kept = (_LATER[n % 2], settings.kept) if n else (_FIRST, 0)
+        shifts = np.array([(0, *shift) for shift in _SHIFTS[: settings.candidates - kept - len(regions)]]).reshape(-1, 3)
+        if not n:
+            shifts[-1] = 1, 0, 0
+        low, high = np.float32(search.minimum - search.step / 2), np.float32(search.maximum + search.step / 2)
+        write_candidates(kept, sources, shifts, *self._regions(regions, sources[0]), low, high, self.planes)
+        levels = np.float32(search.minimum), np.float32(1 / search.step)
+        limits = np.float32(self.volume.outside), np.float32(self.closed)
+        terms = tuple(np.float32(term) for term in settings.terms)
+        plane_costs(self.volume.costs, levels, limits, other, np.float32(search.direction), terms, self.planes, self.costs)
+        edges = image_edges(self.image, 4, settings.edge_threshold)[: 4 if last else 2]
+        path_sums(self.planes, self.costs, edges, settings.weight, settings.edge_weight, settings.truncation, self.sums)
+        chosen = np.empty_like(filled)
+        taken_back = np.float32(settings.taken_back * 2 * len(edges))
+        alike = np.float32(_ALIKE[0]), np.float32(_ALIKE[1])
+        choose(self.planes, self.sums, self.costs, taken_back, settings.kept, alike, chosen)
+        return chosen
+
+    def _regions(
+        self, regions: Sequence[_Cells | _Segments], planes: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The regions of each pixel, and the planes of all regions; see `write_candidates`."""
+        _, rows, columns = planes.shape
+        labels, tables, number = np.empty((len(regions), rows, columns), np.int32), [], 0
+        for own, region in zip(labels, regions, strict=True):
+            keys = tuple(int(key) for key in self.draws.integers(0, 1 << 32, 2))
+            if isinstance(region, _Cells):
+                side, begin = region.side, tuple(int(at) for at in self.draws.integers(0, region.side, 2))
+                cells = -(-(rows + begin[0]) // side) * -(-(columns + begin[1]) // side)
+                found = np.empty((cells, 5), np.float32)
+                cell_planes(planes, self.colours, own, side, begin, region.tolerance, region.alike, keys, found)
+            else:
+                own[:] = _half_segments(self.image, region.scale, region.minimum)
+                flat, sizes = own.reshape(-1), np.bincount(own.reshape(-1))
+                # Numbers of 16 bits are sorted several times faster.
+                order = np.argsort(flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable")
+                found = np.empty((len(sizes), 5), np.float32)
+                segment_planes(planes, order, np.append(0, np.cumsum(sizes)), region.tolerance, keys, found)
+            own += number
+            number += len(found)
+            tables.append(found)
+        return labels, np.concatenate(tables)
+
+
+@per_image
+def _half_segments(image: Image, scale: float, minimum: int) -> NDArray[np.int32]:
+    """Segments of the image of half the size, at the full one: four times quicker, and good enough for planes to try."""
+    rows, columns = image.shape[:2]
+    found = segments(shrunk(image, 2), _SIGMA, scale, minimum)
+    return np.ascontiguousarray(found.repeat(2, axis=0).repeat(2, axis=1)[:rows, :columns])

@@ -1,0 +1,292 @@
+import naive_planes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import in_threads
+
+from stereo_framework import Energy, Pipeline, Search, load_scene, step, threads
+from stereo_framework.engine.walk import Walk
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference, ad_census
+from stereo_framework.optimization import plane_paths, semi_global
+from stereo_framework.optimization._plane_candidates import (
+    _DRAWN,
+    _NUMBERS,
+    _POINTS,
+    cell_planes,
+    choose,
+    plane_costs,
+    segment_planes,
+    write_candidates,
+)
+from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
+from stereo_framework.pair import Pair
+from stereo_framework.refinement import left_right_check
+from stereo_framework.stage import stage
+from stereo_framework.view import View, Views
+from stereo_framework.volume import Domain, Status
+
+F = np.float32
+sizes = st.tuples(st.integers(1, 5), st.integers(1, 7))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def planes_like(rng, shape):
+    """Planes of a few values and slopes, so that some are the same."""
+    found = rng.choice(np.array([-0.25, 0, 0.125, 0.5]), shape)
+    found[:, :, 0] = rng.choice(np.arange(0, 6, 0.75), found[:, :, 0].shape)
+    return found.astype(F)
+
+
+def spare(values):
+    found = spare_array(values.shape)
+    found[:] = values
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=sizes, count=st.integers(1, LANES), steps=st.sampled_from([4, 2]), seed=seeds)
+def test_path_sums_agree_with_twin(size, count, steps, seed):
+    rng = np.random.default_rng(seed)
+    planes, costs = planes_like(rng, (*size, 3, count)), rng.uniform(0, 40, (*size, count)).astype(F)
+    edges = rng.random((steps, size[0] + 1, size[1] + 2)) < 0.3
+    sums = spare(np.full(costs.shape, 7, F))
+    path_sums(spare(planes), spare(costs), edges, 5.0, 0.5, 3.0, sums)
+    expected = naive_planes.path_sums(planes, costs, edges, 5.0, 0.5, 3.0)
+    # float32 against float64, of sums up to 1000.
+    np.testing.assert_allclose(sums, expected, atol=1e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=sizes, kept=st.integers(0, 2), maps=st.integers(1, 2), seed=seeds)
+def test_candidates_agree_with_twin(size, kept, maps, seed):
+    rng = np.random.default_rng(seed)
+    sources = np.moveaxis(planes_like(rng, (*size, 3, maps)), (3, 2), (0, 1)).copy()
+    # Mirrored once at the border, so no farther than the image is wide.
+    shifts = np.stack([rng.integers(0, maps, 3), *(rng.integers(1 - n, n, 3) for n in size)], axis=1)
+    labels = rng.integers(0, 5, (2, *size)).astype(np.int32)
+    regions = np.concatenate(
+        [rng.uniform(-1, 6, (5, 1)), rng.uniform(-0.5, 0.5, (5, 2)), rng.integers(0, 6, (5, 2))], axis=1
+    ).astype(F)
+    found = np.full((*size, 3, kept + 5), -9, F)
+    write_candidates(kept, sources, shifts, labels, regions, F(0), F(5), found)
+    assert (found[..., :kept] == -9).all()
+    # float32 of values up to 10.
+    np.testing.assert_allclose(found[..., kept:], naive_planes.candidates(sources, shifts, labels, regions, 0, 5), atol=1e-5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(size=sizes, kind=st.sampled_from([np.uint8, np.uint16, np.float32]), direction=st.sampled_from([1, -1]), seed=seeds)
+def test_costs_agree_with_twin(size, kind, direction, seed):
+    rng = np.random.default_rng(seed)
+    levels, step = rng.integers(2, 7), rng.choice([0.5, 1, 2])
+    volume = rng.integers(0, 99, (*size, levels)).astype(kind)
+    closed = np.inf if kind == np.uint8 else 65535
+    volume[rng.random(volume.shape) < 0.2] = min(closed, 255)
+    search = Search(-1, -1 + step * (levels - 1), step, direction)
+    planes = rng.uniform(search.minimum - 1.5 * step, search.maximum + 1.5 * step, (*size, 3, 4)).astype(F)
+    other = np.where(rng.random(size) < 0.2, np.nan, rng.uniform(-1, 4, size)).astype(F)
+    costs, terms = np.empty((*size, 4), F), (F(0.5), F(60), F(30))
+    plane_costs(volume, (F(search.minimum), F(1 / step)), (F(50), F(closed)), other, F(direction), terms, planes, costs)
+    expected = naive_planes.plane_costs(volume, search.minimum, step, 50, closed, other, direction, terms, planes)
+    np.testing.assert_allclose(costs, expected, rtol=1e-4, atol=1e-2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=sizes, count=st.integers(1, 16), seed=seeds)
+def test_choice_agrees_with_twin(size, count, seed):
+    rng = np.random.default_rng(seed)
+    kept = rng.integers(1, count + 1)
+    planes = planes_like(rng, (*size, 3, count))
+    # Whole numbers are told apart by the key's bits; equal ones are taken in order.
+    costs = rng.integers(0, 9, (*size, count)).astype(F)
+    sums = 8 * costs + rng.integers(0, 5, costs.shape).astype(F)
+    found, disparity = planes.copy(), np.empty(size, F)
+    choose(found, sums, costs, F(4), kept, (F(0.8), F(0.2)), disparity)
+    expected, best = naive_planes.choose(planes, sums, costs, 4, kept, (0.8, 0.2))
+    np.testing.assert_array_equal(found[..., :kept], expected)
+    np.testing.assert_array_equal(found[..., kept:], planes[..., kept:])
+    np.testing.assert_array_equal(disparity, best)
+
+
+def sloping(shape, noise=0.0, seed=0):
+    """A plane with another one cut into it, the image that shows both, and maps of the planes at pixels."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    near = (y + x) % 31 < 11
+    value = np.where(near, 9 - 0.05 * x + 0.1 * y, 3 + 0.02 * x + 0.04 * y) + rng.normal(0, noise, shape)
+    colours = np.where(near, 200, 40).astype(np.uint8)[..., None].repeat(3, axis=2)
+    flat = np.stack([value, np.zeros(shape), np.zeros(shape)]).astype(F)
+    return near, flat, colours
+
+
+@pytest.mark.parametrize(("side", "begin"), [(9, (0, 0)), (16, (3, 15)), (40, (7, 30))])
+def test_cells_have_the_plane_of_what_is_coloured_alike(side, begin):
+    near, planes, colours = sloping((37, 50))
+    labels, keys = np.full((37, 50), -1, np.int32), (123, 456)
+    cells = -(-(37 + begin[0]) // side) * -(-(50 + begin[1]) // side)
+    found = np.empty((cells, 5), F)
+    cell_planes(planes, colours, labels, side, begin, 0.5, 25.0, keys, found)
+    drawn = naive_planes.cell_pixels(colours, side, begin, 25, keys, _NUMBERS, _POINTS, _DRAWN)
+    fitted = 0
+    for cell, (inside, pixel, alike) in enumerate(drawn):
+        assert {labels[place] for place in inside} <= {cell}
+        value, right, down, y, x = found[cell]
+        assert (y, x) == pixel
+        assert value == pytest.approx(planes[0][pixel], abs=2e-3)
+        # Enough that their triangles are not all small.
+        if len(alike) >= 12 and len(set(alike)) > side:
+            assert (right, down) == pytest.approx((-0.05, 0.1) if near[pixel] else (0.02, 0.04), abs=2e-3)
+            fitted += 1
+    assert cell == cells - 1
+    assert fitted
+
+
+def test_a_cell_with_few_pixels_alike_has_the_plane_of_one_of_them():
+    planes = np.arange(48, dtype=F).reshape(3, 4, 4)
+    colours = (np.arange(16, dtype=np.uint8) * 16).reshape(4, 4, 1)
+    found = np.empty((1, 5), F)
+    # Tolerated colours are those of the pixel itself, which is drawn about 18 times of 288; three of it lie on no plane.
+    cell_planes(planes, colours, np.empty((4, 4), np.int32), 4, (0, 0), 1.0, 1.0, (5, 6), found)
+    y, x = found[0, 3:].astype(int)
+    np.testing.assert_array_equal(found[0, :3], planes[:, y, x])
+
+
+def test_most_of_the_estimates_decide_about_a_segment():
+    _, planes, _ = sloping((20, 30))
+    y, x = np.mgrid[:20, :30]
+    planes[0] = 2 + 0.1 * x - 0.3 * y
+    planes[0, 5:9, :12] = 17
+    labels = (x > 14).astype(np.int32).reshape(-1)
+    order, begins = np.argsort(labels, kind="stable"), np.array([0, 300, 600])
+    found = np.empty((2, 5), F)
+    segment_planes(planes, order, begins, 0.7, (1, 2), found)
+    for i in range(2):
+        value, right, down, v, u = found[i]
+        assert labels.reshape(20, 30)[int(v), int(u)] == i
+        assert (right, down) == pytest.approx((0.1, -0.3), abs=2e-3)
+        assert value == pytest.approx(2 + 0.1 * u - 0.3 * v, abs=2e-3)
+
+
+def solved(scene, count=2, **parameters):
+    """The maps of both sides and their searches, at half levels."""
+    search = Search(scene.search.minimum, scene.search.maximum, 0.5, scene.search.direction)
+    back = Search(search.minimum, search.maximum, 0.5, -search.direction)
+    left, right = scene.reference, scene.match
+    costs = [ad_census(*images, q, steps=100) for images, q in (((left, right), search), ((right, left), back))]
+    none = np.full(left.shape[:2], np.nan, F), np.full(left.shape[:2], Status.OCCLUDED, np.uint8)
+    other = View(*none, back, {}, {"volume": costs[1]})
+    values = {"p1": 50, "p2": 200, "weight": 50, "hidden": 60, "hides": 30} | parameters
+    with threads(count):
+        return plane_paths(Energy(costs[0]), left, right, other, **values)
+
+
+def wrong(disparity, scene, threshold):
+    known = ~scene.mask("occluded") & np.isfinite(scene.truth)
+    return float((np.abs(disparity - scene.truth)[known] > threshold).mean())
+
+
+def test_slanted_planes_come_out_between_levels():
+    scene = load_scene("synthetic/slanted")
+    found = solved(scene)
+    levels = Search(scene.search.minimum, scene.search.maximum)
+    volume = ad_census(scene.reference, scene.match, levels, steps=100)
+    start = semi_global(Energy(volume), scene.reference, scene.match, p1=50, p2=200, penalties="edges").labels + levels.minimum
+    assert wrong(found.reference, scene, 0.25) < 0.1 < 0.3 < wrong(start, scene, 0.25)
+    assert wrong(found.reference, scene, 1) < 0.02
+
+
+def test_depends_on_the_seed_and_not_on_the_number_of_threads():
+    scene = load_scene("synthetic/occlusions")
+    one, two, other = solved(scene, 1, rounds=2), solved(scene, 2, rounds=2), solved(scene, 2, rounds=2, seed=1)
+    for a, b, c in zip(one, two, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert (a != c).any()
+        assert np.mean(np.abs(a - c) > 1) < 0.1
+
+
+def test_the_exchanged_pair_has_the_same_maps():
+    scene = load_scene("synthetic/occlusions")
+    pair = Pair(scene.reference, scene.match, scene.search)
+    method = Pipeline([step(ad_census, steps=100), step(plane_paths, rounds=1), left_right_check])
+    views = dict.fromkeys(("own", "exchanged"))
+    for name, one in (("own", pair), ("exchanged", pair.exchanged())):
+        views[name] = method(one)
+    seen = [np.where(np.isnan(v.disparity), -1, v.disparity) for v in views.values()]
+    both = solved_by_engine(method, pair)
+    np.testing.assert_array_equal(np.where(np.isnan(both[0]), -1, both[0]), seen[0])
+    np.testing.assert_array_equal(np.where(np.isnan(both[1]), -1, both[1]), seen[1])
+
+
+def solved_by_engine(method, pair):
+    [(_, outcome)] = Walk([method], pair, both=True)
+    return [match.disparity for match in outcome]
+
+
+@pytest.mark.parametrize("steps", [100, 2000])
+def test_integer_costs_give_what_the_same_costs_give_as_floats(steps):
+    scene = load_scene("synthetic/occlusions")
+    back = Search(scene.search.minimum, scene.search.maximum, scene.search.step, -scene.search.direction)
+    volume = ad_census(scene.reference, scene.match, scene.search, steps=steps)
+    behind = ad_census(scene.match, scene.reference, back, steps=steps)
+    assert volume.costs.dtype == (np.uint8 if steps == 100 else np.uint16)
+    nothing = np.full(volume.shape, np.nan, F), np.zeros(volume.shape, np.uint8)
+    found = []
+    for change in (lambda v: v, lambda v: v.floats()):
+        other = View(*nothing, back, {}, {"volume": change(behind)})
+        found.append(plane_paths(Energy(change(volume)), scene.reference, scene.match, other, rounds=1))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_closed_cells_are_never_chosen():
+    scene = load_scene("synthetic/planes")
+    low = np.full(scene.reference.shape[:2], np.nan, F)
+    low[40:80, 60:200] = 12
+    valid = np.ones(low.shape, bool)
+    valid[:20, :30] = False
+    pair = Pair(scene.reference, scene.match, scene.search, Domain(valid, None, low))
+    match = Pipeline([step(ad_census, steps=100), step(plane_paths, rounds=1)])(pair)
+    assert (match.status[:20, :30] == Status.INVALID).all()
+    with np.errstate(invalid="ignore"):
+        assert not (match.disparity[40:80, 60:200] < 11.5).any()
+    assert np.isfinite(match.disparity[100:]).all()
+
+
+def test_refuses_more_kept_than_there_is_room_for():
+    with pytest.raises(ParameterError, match=r"kept is 8, "):
+        plane_paths(kept=8)
+
+
+def test_an_optimizer_that_names_other_returns_both_views(registry):
+    @stage("optimization", source="a test")
+    def one_sided(energy, other):
+        return np.zeros(energy.volume.shape, F) + F(other.volume.search.direction)
+
+    @stage("optimization", source="a test")
+    def two_sided(energy, reference, other, *, seed: int = 0):
+        assert other.disparity is None  # of the other side only the costs are known
+        shape = energy.volume.shape
+        return Views(np.full(shape, 3, F), np.full(shape, 3 + other.volume.search.direction, F))
+
+    scene = load_scene("synthetic/planes")
+    pair = Pair(scene.reference, scene.match, scene.search)
+    with pytest.raises(Exception, match=r"float32 \(240, 320\); expected Views of both disparity maps, since it names other"):
+        Pipeline([absolute_difference, one_sided])(pair)
+    assert (Pipeline([absolute_difference, two_sided])(pair).disparity == 3).all()
+    # The other side's map is one less: within the tolerance of 1, beyond that of a half.
+    checked = Pipeline([absolute_difference, two_sided, step(left_right_check, tolerance=0.5)])(pair)
+    assert np.isnan(checked.disparity).all()
+    checked = Pipeline([absolute_difference, two_sided, left_right_check])(pair)
+    assert (checked.disparity[:, 3:] == 3).all()
+
+
+def test_works_in_small_images():
+    left = np.random.default_rng(0).integers(0, 255, (2, 3, 3)).astype(np.uint8)
+    search, back = Search(0, 1), Search(0, 1, 1, -1)
+    nothing = np.zeros((2, 3), F), np.zeros((2, 3), np.uint8)
+    other = View(*nothing, back, {}, {"volume": absolute_difference(left, left, back)})
+    with in_threads(2):
+        found = plane_paths(Energy(absolute_difference(left, left, search)), left, left, other)
+    assert np.isfinite(found.reference).all()

@@ -1,0 +1,246 @@
+"""Windows and sampled rows against slow versions, warps that come back, and pairs that stay as they are."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_inputs import filled, image_pairs
+from scipy.ndimage import map_coordinates
+
+from stereo_framework import Pipeline, Search, load_scene
+from stereo_framework.errors import ParameterError
+from stereo_framework.matching_cost import absolute_difference
+from stereo_framework.optimization import winner_take_all
+from stereo_framework.pair import Pair
+from stereo_framework.preprocessing import row_alignment
+from stereo_framework.preprocessing.row_alignment import _field, _measure, _sample
+from stereo_framework.refinement import left_right_check
+from stereo_framework.script import load
+from stereo_framework.stage import stage
+from stereo_framework.view import View
+from stereo_framework.volume import Status
+
+SYNTHETIC = ("planes", "slanted", "occlusions", "stripes", "slits")
+
+
+def values(field, x, y, columns, rows):
+    """A field at positions of an image, term by term."""
+    u, v = 2 * x / columns - 1, 2 * y / rows - 1
+    return sum(c * term for c, term in zip(field, (1, u, v, u**2, u * v, v**2), strict=True))
+
+
+def warped(image, field):
+    """The image, which shows at y what it showed at y less the field there; and how many rows lower it shows what it showed at y."""
+    rows, columns = image.shape[:2]
+    y, x = np.mgrid[:rows, :columns].astype(float)
+    at = y - values(field, x, y, columns, rows)
+    channels = [map_coordinates(channel.astype(float), (at, x), order=3, mode="nearest") for channel in np.moveaxis(image, 2, 0)]
+    lower = np.zeros((rows, columns))
+    for _ in range(30):
+        lower = values(field, x, y + lower, columns, rows)
+    return np.rint(np.clip(np.stack(channels, 2), 0, 255)).astype(np.uint8), lower
+
+
+def field_up_to(most, seed):
+    """A random field of second order."""
+    field = np.random.default_rng(seed).normal(size=6)
+    u, v = np.meshgrid(np.linspace(0, 2, 50), np.linspace(0, 2, 50))
+    return field * most / np.abs(values(field, u, v, 2, 2)).max()
+
+
+def first_look(pair):
+    match = load("first_look").only.pipeline(pair)
+    return View(match.disparity, match.status, match.search)
+
+
+def rms(values):
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def naive_shift(left, right, slopes, disparity, direction, field, cy, cx):
+    """How far a window moves down until it fits, by least squares; NaN where it does not count, None where rounding may decide that."""
+    rows, columns = left.shape
+    d = float(disparity[cy, cx])
+    if np.isnan(d):
+        return np.nan
+    before = values(field, cx - direction * d, cy, columns, rows)
+    along, lower = 0.0, before
+    window = [(y, x) for y in range(max(cy - 4, 0), min(cy + 5, rows)) for x in range(max(cx - 4, 0), min(cx + 5, columns))]
+    for _ in range(3):
+        places = [(y, x, x - direction * d + along) for y, x in window if not np.isnan(disparity[y, x])]
+        if any(min(abs(place), abs(place - columns + 1)) < 1e-6 for _, _, place in places if along):
+            return None
+        inside = [one for one in places if 0 <= one[2] <= columns - 1]
+        if len(inside) <= 0.6 * 81:
+            return np.nan
+        y, x, place = np.array(inside).T
+        y, x = y.astype(int), x.astype(int)
+        seen = map_coordinates(right.astype(float), (y + lower, place), order=1, mode="nearest")
+        e, g = left[y, x] - seen, slopes[:, y, x].T.astype(float)
+        g, e = g - g.mean(axis=0), e - e.mean()
+        covariance = g.T @ g / len(e)
+        texture = np.linalg.det(covariance) / max(np.trace(covariance), 1e-9)
+        if abs(texture - 1) < 1e-3:
+            return None
+        if texture <= 1:
+            return np.nan
+        moved = np.linalg.lstsq(g, e, rcond=None)[0]
+        along, lower = along + moved[0], lower + moved[1]
+    if min(abs(abs(lower - before) - 2), abs(abs(along) - 2)) < 1e-3:
+        return None
+    return lower - before if abs(lower - before) < 2 and abs(along) < 2 else np.nan
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    data=st.data(),
+    direction=st.sampled_from([1, -1]),
+    step=st.sampled_from([1, 3]),
+    smooth=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_windows_move_as_least_squares_say(data, direction, step, smooth, seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = 12, 14
+    y, x = np.mgrid[:rows, :columns].astype(float)
+    left = 30 * np.sin(x / 2 + y / 3) + 20 * np.cos(y / 2 - x / 5) + rng.normal(0, 0.5 if smooth else 9, (rows, columns))
+    right = map_coordinates(left, (y - 0.4, x + direction), order=1, mode="nearest") + 7
+    left, right = left.astype(np.float32), right.astype(np.float32)
+    slopes = np.stack([np.gradient(left, axis=1), np.gradient(left, axis=0)]).astype(np.float32)
+    disparity = data.draw(filled((rows, columns), np.array([1, 1, 1, 1.25, np.nan, 3]))).astype(np.float32)
+    field = field_up_to(1.0, seed)
+    shape = len(range(step // 2, rows, step)), len(range(step // 2, columns, step))
+    found = np.empty(shape, np.float32)
+    _measure(left, right, slopes, disparity, direction, step, field, 0, shape[0], found)
+    for j, i in np.ndindex(*shape):
+        expected = naive_shift(left, right, slopes, disparity, direction, field, j * step + step // 2, i * step + step // 2)
+        if expected is not None:
+            # float32 results; windows that hardly say where they moved enlarge the rounding of sums.
+            assert found[j, i] == pytest.approx(expected, abs=1e-3, nan_ok=True), (j, i)
+
+
+def naive_sample(image, field):
+    """The rows where the field says, by Keys' kernel with a = -3/4, float64."""
+
+    def share(s):
+        return 1.25 * s**3 - 2.25 * s**2 + 1 if s <= 1 else -0.75 * (s**3 - 5 * s**2 + 8 * s - 4) if s < 2 else 0.0
+
+    rows, columns = image.shape[:2]
+    found = np.zeros(image.shape)
+    for y, x in np.ndindex(rows, columns):
+        at = y + values(field, x, y, columns, rows)
+        for q in range(int(at) - 4, int(at) + 5):
+            found[y, x] += share(abs(at - q)) * image[min(max(q, 0), rows - 1), x]
+    return np.clip(found, 0, 255)
+
+
+@settings(max_examples=40, deadline=None)
+@given(images=image_pairs(), most=st.sampled_from([0.3, 2.5, 0.0]), seed=st.integers(0, 2**32 - 1))
+def test_rows_are_sampled_by_a_cubic_spline(images, most, seed):
+    image, field = images[0].reshape(*images[0].shape[:2], -1), field_up_to(most, seed)
+    found = np.full_like(image, 77)
+    half = image.shape[0] // 2
+    for start, stop in ((0, half), (half, image.shape[0])):
+        _sample(image, image.dtype == np.uint8, field, start, stop, found)
+    # Rounding adds a half.
+    np.testing.assert_allclose(found, naive_sample(image, field), rtol=0, atol=1e-4 + (0.5 if image.dtype == np.uint8 else 0))
+    if not most:
+        np.testing.assert_array_equal(found, image)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", range(4))
+def test_warps_come_back(seed):
+    scene = load_scene(f"synthetic/{SYNTHETIC[seed % 3]}")
+    field = field_up_to([2.0, 1.0][seed % 2], seed)
+    match, lower = warped(scene.match, field)
+    pair = Pair(scene.reference, match, scene.search)
+    look = first_look(pair)
+    found = _field(pair.reference, pair.match, 1, np.where(look.status == Status.MATCHED, look.disparity, np.float32(np.nan)))
+    rows, columns = lower.shape
+    y, x = np.mgrid[:rows, :columns]
+    # A twentieth of a row, of a field that is nearly of second order itself.
+    assert rms(values(found, x, y, columns, rows) - lower) < 0.05
+    reference, moved = row_alignment(pair.reference, pair.match, pair.search, {"first": look})
+    assert reference is pair.reference
+    assert moved.dtype == np.uint8
+    inner = np.s_[8:-8, 8:-8]
+    off = [rms(image[inner].astype(float) - scene.match[inner]) for image in (match, moved)]
+    # What two samplings leave of grain is left.
+    assert off[1] < 0.5 * off[0]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_rows_that_are_right_stay(name):
+    scene = load_scene(f"synthetic/{name}")
+    pair = Pair(scene.reference, scene.match, scene.search)
+    images = row_alignment(pair.reference, pair.match, pair.search, {"first": first_look(pair)})
+    assert images[0] is pair.reference
+    assert images[1] is pair.match
+
+
+@pytest.mark.compiled
+def test_the_exchanged_pair_has_the_opposite_rows():
+    scene = load_scene("synthetic/planes")
+    match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
+    pair = Pair(scene.reference, match, scene.search)
+    fields = []
+    for one in (pair, pair.exchanged()):
+        look = first_look(one)
+        known = np.where(look.status == Status.MATCHED, look.disparity, np.float32(np.nan))
+        fields.append(_field(one.reference, one.match, one.search.direction, known))
+    np.testing.assert_allclose(fields[0], [0.8, 0, 0, 0, 0, 0], atol=0.05)
+    np.testing.assert_allclose(fields[1], [-0.8, 0, 0, 0, 0, 0], atol=0.05)
+
+
+def test_both_views_get_the_same_two_images_and_people_are_warned():
+    seen = []
+
+    @stage("matching_cost", source="a test")
+    def looked_on(reference, match, search):
+        """Remember the images."""
+        seen.append((reference, match))
+        return absolute_difference(reference, match, search)
+
+    scene = load_scene("synthetic/planes")
+    match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
+    method = Pipeline([row_alignment, looked_on, winner_take_all, left_right_check], {"first": load("first_look").pipeline})
+    result = method(Pair(scene.reference, match, scene.search))
+    # A small pair of a plug-in's cost is asked for first, to see whether it keeps to the direction.
+    seen = [images for images in seen if images[0].shape == scene.reference.shape]
+    assert len(seen) == 2
+    assert seen[0][0] is seen[1][1]
+    assert seen[0][1] is seen[1][0]
+    np.testing.assert_array_equal(seen[0][0], scene.reference)
+    assert rms(seen[0][1][4:-4].astype(float) - scene.match[4:-4]) < 6 < rms(match[4:-4].astype(float) - scene.match[4:-4])
+    assert result.warnings[-1] == "rows are off by up to 0.8 px: corrected"
+    assert result.seconds["preprocessing.row_alignment"] > 0
+    assert not any("rows" in warning for warning in method(scene).warnings)
+
+
+def test_what_shows_nothing_stays():
+    image, search = np.full((40, 50, 3), 90, np.uint8), Search(0, 3)
+    look = View(np.zeros((40, 50), np.float32), np.zeros((40, 50), np.uint8), search)
+    assert row_alignment(image, image, search, {"first": look}, threshold=0.0)[1].tolist() == image.tolist()
+    look = View(look.disparity[:1, :1], look.status[:1, :1], search)
+    assert row_alignment(image[:1, :1], image[:1, :1], search, {"first": look})[1].tolist() == [[[90, 90, 90]]]
+
+
+def test_faults_are_told():
+    image, search = np.full((2, 3), 9, np.uint8), Search(0, 3)
+    views = {name: View(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.uint8), search) for name in ("fine", "first")}
+    with pytest.raises(
+        ParameterError, match=r"^row_alignment.look: names no alternative, and there are several; legal: fine, first$"
+    ):
+        row_alignment(image, image, search, views)
+    with pytest.raises(ParameterError, match=r"^row_alignment.threshold: -1.0 is not a number >= 0"):
+        row_alignment(image, image, search, views, threshold=-1.0, look="fine")
+
+
+@pytest.mark.parametrize("scheme", [{"use": "tiles", "rows": 2, "columns": 1}, {"use": "pyramid", "levels": 2}])
+def test_parts_of_a_pair_warn_of_the_whole(scheme):
+    scene = load_scene("synthetic/planes")
+    match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
+    found = load({"include": "fast", "scheme": [scheme]}).only.pipeline(Pair(scene.reference, match, scene.search))
+    assert any(warning.startswith("rows are off by up to 0.8 px") for warning in found.warnings), found.warnings
