@@ -12,10 +12,12 @@ _LINE = 1000
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+# What Python makes of bytes of a path that are not UTF-8; no file and no drawing can hold it.
+_CONTROLS |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
 
 
 def harmless(text: str) -> str:
-    r"""A text of somebody else's for a terminal: what would move its cursor or change its colours is spelt out.
+    r"""A text of somebody else's, such as a path, for a terminal or a file: what would move a cursor or change colours, or is not UTF-8, is spelt out.
 
     Examples
     --------

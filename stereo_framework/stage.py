@@ -234,7 +234,7 @@ def stage(
 _VOLUMES = frozenset({"volume", "raw"})
 NO_SMOOTHNESS = (
     "the energy has no smoothness term, so every pixel would stand alone; "
-    "give one (smoothness: potts, linear or truncated_linear) or use winner_take_all"
+    "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"
 )
 
 

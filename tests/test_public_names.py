@@ -18,7 +18,7 @@ FAMILIES = {
     "preprocessing": "binomial_blur",
     "refinement": "fill_occlusions left_right_check median parabola",
     "scheme": "pyramid",
-    "smoothness": "linear potts truncated_linear",
+    "smoothness": "linear potts truncated_linear truncated_quadratic",
     # What plug-ins import to become stages.
     "stage": "Fraction01 NonNegative NonNegativeInt Positive PositiveInt Unit stage",
 }

@@ -149,14 +149,13 @@ def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
     import yaml
 
     from stereo_framework.figures.picture_files import write_comparison
-    from stereo_framework.io import make_folder, output_folder, write_disparity, write_own
+    from stereo_framework.io import output_folder, write_bytes, write_disparity
 
     if chosen.judged.doubts:
         return
-    make_folder(folder)
-    write_own(folder / "best.yaml", yaml.safe_dump(chosen.script, sort_keys=False))
     first = [standing.name for standing in chosen.judged.standings[:4]]
     with output_folder(folder):
+        write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.script, sort_keys=False).encode())
         write_disparity(folder / "best.pfm", chosen.maps[chosen.name])
         write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in first}, scene)
 

@@ -9,6 +9,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import itertools
 import math
 import os
 import sys
@@ -174,7 +175,13 @@ class _Command(TyperCommand):
     """A verb."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the command line apart."""
+        """Take the command line apart. An empty word, as an unset variable of the shell leaves one, would stand for the current folder."""
+        for before, one in itertools.pairwise(["", *args]):
+            if one == "" or (one.startswith("--") and one.endswith("=")):
+                option = one[:-1] or (before if before.startswith("-") else "")
+                raise typer.Exit(
+                    _told(f"{option or 'an argument'}: an empty text says nothing; leave it out or write something", False, 2)
+                )
         with _shortened(ctx):
             return super().parse_args(ctx, args)
 
@@ -211,4 +218,6 @@ for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
 
 def main() -> None:
     """Entry point of the console script."""
+    # Names of files may hold what the terminal's encoding does not.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app(prog_name="stereo-framework")

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.datasets.scene_schema import TruthEntry, check
-from stereo_framework.errors import DataError, DataWarning, ParameterError
+from stereo_framework.errors import DataError, DataWarning, ParameterError, harmless
 from stereo_framework.io import (
     PathLike,
     check_file,
@@ -146,7 +146,7 @@ def pair_scene(
     left, right = Path(left), Path(right)
     masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
     # The folder tells apart pairs whose files have the same names.
-    name = "/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}")))
+    name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
     search = search or _range_beside(left)
     frames = _frame(left, 0, masks[0], search), _frame(right, 1, masks[1])
     shown = {} if mask is None else {EVALUATED: partial(read_mask, mask)}
@@ -210,4 +210,4 @@ def _truth(path: Path, **encoding: Any) -> Callable[[], Disparity]:
 def _name(path: Path) -> str:
     """A scene name that can also name a result folder: the path as given, without its root and upward steps."""
     parts = [part for part in path.parts if part not in (path.anchor, "..")]
-    return "/".join(parts) or path.resolve().name or "scene"
+    return harmless("/".join(parts) or path.resolve().name or "scene")

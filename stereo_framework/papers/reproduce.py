@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.io import make_folder, output_folder, write_bytes
+from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first
 from stereo_framework.papers.comparison import Comparison, exported
@@ -197,8 +197,6 @@ def _write(out: Path, item: Item, outcome: Outcome) -> None:
     told = failures_first(outcome.statements)
     rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
     statements = Table(("verdict", "kind", "sentence", "source", "figures", "notes"), rows, 0, f"{item.title}: sentences")
-    for folder in ("figures", "tables"):
-        make_folder(out / folder)
     for name, content in outcome.files.items():
         write_bytes(out / "figures" / name, content.encode() if isinstance(content, str) else content)
     for name, table in {item.name: exported(item.title, outcome.comparisons), f"{item.name}_statements": statements}.items():

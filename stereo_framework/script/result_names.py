@@ -27,7 +27,7 @@ _PLACES: Mapping[str, Sequence[str]] = {
 }
 """What the names of statistics end in, by what their metric is about or by its name; nothing where none stands here."""
 
-_ABOUT_RUNS = ("energy", "seconds")
+ABOUT_RUNS = ("energy", "gap", "lower_bound", "seconds")
 
 
 def key_fault(name: str) -> str | None:
@@ -89,11 +89,11 @@ def statistic_fault(name: str) -> str | None:
     >>> statistic_fault("rms_error_nonoc").endswith("did you mean 'rms_error_nonocc'?")
     True
     """
-    if name in _ABOUT_RUNS or name.partition(".")[0] == "seconds":
+    if name in ABOUT_RUNS or name.partition(".")[0] == "seconds":
         return None
     metric = metric_of(name)
     if metric is None:
-        return f"no such statistic {name!r}; {nearest(name, [*METRICS, *_ABOUT_RUNS], kind='statistics begin with')}"
+        return f"no such statistic {name!r}; {nearest(name, [*METRICS, *ABOUT_RUNS], kind='statistics begin with')}"
     stem, place = _split(name, metric.name)
     places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
     if metric.about == "confidence":

@@ -21,7 +21,7 @@ from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
-from stereo_framework.io import check_own, write_own
+from stereo_framework.io import check_own, write_bytes
 from stereo_framework.scene import Scene
 from stereo_framework.script import Run, Script, load
 from stereo_framework.sweep.crew import Crew
@@ -347,7 +347,7 @@ class Tuner:
         if self.out is None or best is None or script is None:
             return
         said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.study.finished)} trials.\n"
-        write_own(self.out / BEST, said + yaml.safe_dump(script, sort_keys=False))
+        write_bytes(self.out / BEST, (said + yaml.safe_dump(script, sort_keys=False)).encode())
 
     def tuned(self) -> Tuned:
         """What was found so far."""

@@ -26,7 +26,7 @@ from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.kept_parts import kept_match
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.reference import reference
-from stereo_framework.sweep.result import EVALUATION, MEMORY, MESSAGES
+from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES
 from stereo_framework.sweep.scenes import SentScene
 
 
@@ -112,7 +112,11 @@ def failed(error: str) -> Outcome:
 
 def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[Protocol], keep: bool) -> Outcome:
     statistics, seconds, told = [], [], list(match.warnings)
-    memory = {} if match.memory is None else {MEMORY: match.memory}
+    about = {} if match.memory is None else {MEMORY: match.memory}
+    if match.lower_bound is not None:
+        about[LOWER_BOUND] = match.lower_bound
+        if match.energy is not None and match.lower_bound > 0:
+            about[GAP] = 100 * (match.energy / match.lower_bound - 1)
     stand_in = None
     if any(protocol.without_truth for protocol in protocols):
         try:
@@ -122,7 +126,7 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
     for protocol in protocols:
         start = working_time()
         statistics.append(
-            statistics_of(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | memory
+            statistics_of(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | about
         )
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Outcome(

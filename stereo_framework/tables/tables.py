@@ -141,6 +141,8 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
         shown = list(columns) or statistics  # without truth everything that was measured is shown
     if COVERAGE in statistics and COVERAGE not in shown and any(n in statistics and better(n) == "lower" for n in shown):
         shown.append(COVERAGE)
+    if not columns and "lower_bound" in statistics:
+        shown = list(dict.fromkeys((*shown, "energy", "lower_bound", "gap")))
     return shown
 
 
@@ -219,8 +221,14 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _harmless(cell: Any) -> Any:
-    """A cell, with an apostrophe in front if it is a text that a spreadsheet would compute. Numbers and a single "-" stay as they are."""
-    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+    """A cell, with an apostrophe in front if it is a text that a spreadsheet would compute. Numbers and a single "-" stay as they are.
+
+    A carriage return, which the csv module does not quote and spreadsheets take for the end of a row, becomes the end of a line.
+    """
+    if not isinstance(cell, str):
+        return cell
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    if len(cell) < 2 or cell[0] not in "=+-@\t\n":
         return cell
     try:
         float(cell)
