@@ -224,4 +224,4 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     out = capsys.readouterr().out
     assert "our own check, in no total, DOES NOT HOLD: Our sums agree (NOT 1)" in out
     assert "judged on our runs, holds: “It stays below one.” (section 3; 0.0; Rule: below one.; Before: it was above.)" in out
-    assert "Sentences our own check, in no total: 1 of 1 do not hold" in out
+    assert "Our own checks, in no total: 1 of 1 do not hold" in out
