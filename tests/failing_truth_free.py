@@ -2,8 +2,9 @@
 
 from types import SimpleNamespace
 
+from truth_free.measured import SceneMaps
+
 from stereo_framework.evaluation.truth_free import Standing
-from stereo_framework.papers.truth_free.measured import SceneMaps
 
 
 def _scene(name, truth, distances):

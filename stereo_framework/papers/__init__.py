@@ -1,7 +1,7 @@
 """Published experiments that one command repeats, with their tables and figures beside ours.
 
-Each paper is a package in this folder. It holds the published tables (``tableN.yaml``: facts, with their source), the paper's other statements
-(``claims.yaml``), the functions that rebuild its items and judge its claims, and one `Paper` that lists them. Its parameter scripts lie in ``configs/NAME``.
+Each paper is a package in this folder. It holds the published tables (``tableN.yaml``: facts, with their source), the paper's sentences and the order of its items
+(``paper.yaml``), the functions that judge these sentences (``claims.py``) and those that build the items. Its parameter scripts lie in ``configs/NAME``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from stereo_framework.errors import ParameterError, nearest
 if TYPE_CHECKING:
     from stereo_framework.papers.paper import Paper
 
-NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015", "truth_free")
+NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015")
 """The papers that can be reproduced."""
 
 

@@ -67,7 +67,8 @@ class Reproduction:
                 f" {len(one_sided)} of those judged are limited on one side alone: {len(met)} of these are met, "
                 f"{sum(c.near for c in met)} with the same limit on the other side too."
             )
-        return [numbers, *(f"Sentences {kind}: {counts}." for kind, counts in self.counts.items())]
+        words = {kind: f"Sentences {kind}" for kind in KINDS.values()} | {KINDS["own"]: "Our own checks, in no total"}
+        return [numbers, *(f"{words[kind]}: {counts}." for kind, counts in self.counts.items())]
 
     @property
     def counts(self) -> dict[str, str]:

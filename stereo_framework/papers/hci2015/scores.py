@@ -157,8 +157,9 @@ def subset_errors(context: Context) -> Outcome:
     found = dense(results(context))
     scenes = {s.name: s for s in context.scenes(list(dict.fromkeys(r.scene for r in found)))}
     measured = [(r, _by_subset(r, scenes[r.scene])) for r in found if r.scene in scenes and r.map is not None]
-    if len(measured) < 3:
-        return Outcome([Text("No maps to measure.")], statements=[CLAIMS["subset_rankings"].unasked("no maps to measure")])
+    if len(measured) < 3 or context.quick:
+        reason = "one scene only" if measured else "no maps to measure"
+        return Outcome([Text(f"Not measured: {reason}.")], statements=[CLAIMS["subset_rankings"].unasked(reason)])
     correlations = {}
     for metric in HCI_METRICS.values():
         scores = [r.statistics[COLUMNS[metric.symbol]] for r, _ in measured]

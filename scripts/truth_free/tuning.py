@@ -10,7 +10,7 @@ import numpy as np
 from stereo_framework.page.page import Cell, PageTable
 from stereo_framework.papers.claim import Cases, Claim
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.papers.truth_free.measured import MEASURES, measured_scenes
+from truth_free.measured import MEASURES, measured_scenes
 
 _TUNED = (
     ("sgbm", "sgbm (matcher.mode=sgbm, matcher.window=3, matcher.large_change=288)", "reference"),

@@ -8,8 +8,8 @@ from stereo_framework.everyday.choosing import judge
 from stereo_framework.page.page import Cell, PageTable
 from stereo_framework.papers.claim import Claim
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.papers.truth_free.measured import correlation, kept_map, of_scene, regret
 from stereo_framework.scene import Scene
+from truth_free.measured import correlation, kept_map, of_scene, regret
 
 _SCENES = ("middlebury2001/tsukuba", "middlebury2003/cones", "middlebury-v3/trainingQ/Adirondack")
 

@@ -1,12 +1,12 @@
 """Our own study: choosing among disparity maps of a pair without ground truth."""
 
 from stereo_framework.papers.paper import Item, Paper
-from stereo_framework.papers.truth_free.better import better
-from stereo_framework.papers.truth_free.degraded import ANSWERED, DEGRADED, degraded
-from stereo_framework.papers.truth_free.ranking import CLAIMS, ranking
-from stereo_framework.papers.truth_free.tuning import TUNING, tuning
+from truth_free.better import better
+from truth_free.degraded import ANSWERED, DEGRADED, degraded
+from truth_free.ranking import CLAIMS, ranking
+from truth_free.tuning import TUNING, tuning
 
-PAPER = Paper(
+STUDY = Paper(
     "truth_free",
     "Choosing without ground truth, a study of this project",
     "which of many disparity maps of a pair is best, if nobody knows the truth?",
@@ -20,4 +20,4 @@ PAPER = Paper(
     ),
     {c.name: c for c in (*CLAIMS, TUNING, DEGRADED, ANSWERED)},
 )
-"""What ``reproduce truth_free`` runs."""
+"""What ``truth_free_study.py`` runs."""

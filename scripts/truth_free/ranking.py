@@ -14,7 +14,7 @@ from stereo_framework.figures.scatter import scatter_figure
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.papers.claim import Cases, Claim
 from stereo_framework.papers.paper import Context, Outcome, results_details, short
-from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, correlation, kept_map, measured_scenes, regret
+from truth_free.measured import MEASURES, SceneMaps, correlation, kept_map, measured_scenes, regret
 
 _KEPT = frozenset({"Motorcycle", "Piano", "PlaytableP", "Vintage", "motorcycle"})
 """Pairs that are not among the 17 on which the measure was developed."""

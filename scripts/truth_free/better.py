@@ -14,11 +14,11 @@ from stereo_framework.evaluation.truth_free import distance
 from stereo_framework.page.page import Cell, PageTable, Text
 from stereo_framework.papers.own_methods import SUBMISSIONS, submission_maps
 from stereo_framework.papers.paper import Context, Outcome, short
-from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, kept_map, measured_scenes, predicted
-from stereo_framework.papers.truth_free.rematching import lost_pixels
 from stereo_framework.scene import Disparity
 from stereo_framework.submission import measure_map
 from stereo_framework.sweep.reference import reference
+from truth_free.measured import MEASURES, SceneMaps, kept_map, measured_scenes, predicted
+from truth_free.rematching import lost_pixels
 
 _TRUTH = {"base": "taxonomy2002", "measures": ["bad_pixels"], "regions": ["nonocc"], "prediction": "none", "border": 0}
 
