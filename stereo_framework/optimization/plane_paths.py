@@ -113,13 +113,13 @@ def plane_paths(
     *,
     p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
     p2: Annotated[NonNegative, Unit("units of the matching cost")] = 80.0,
-    rounds: PositiveInt = 3,
+    rounds: PositiveInt = 5,
     candidates: Annotated[int, Ge(8), Le(LANES)] = 12,
     kept: PositiveInt = 4,
     weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
     truncation: Annotated[Positive, Unit("pixels")] = 4.0,
     edge_threshold: Annotated[NonNegative, Unit("grey levels")] = 15.0,
-    edge_factor: Fraction01 = 0.1,
+    edge_factor: Fraction01 = 0.05,
     taken_back: Fraction01 = 0.5,
     tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
     hidden: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
@@ -139,7 +139,7 @@ def plane_paths(
     domain : Domain, optional
         Which cells take part; the volumes hold what it closes as closed.
     p1, p2 : float
-        Penalties of `semi_global` with eight paths and penalties by edges, whose map over whole levels, with a parabola, is the start.
+        Penalties of `semi_global`, with eight paths and those by edges: its map over whole levels, with a parabola, is the start. In units of the matching cost.
     rounds : int
         How often candidates are made and chosen from. All but the last go along rows and columns alone.
     candidates : int
@@ -190,9 +190,13 @@ def plane_paths(
     Examples
     --------
     >>> import numpy as np
+    >>> from stereo_framework import Pipeline
     >>> from stereo_framework.matching_cost import census
-    >>> from stereo_framework.scene import load_scene
-    >>> scene = load_scene("synthetic/slanted")
+    >>> from stereo_framework.pair import Pair
+    >>> left = np.random.default_rng(0).integers(0, 256, (20, 40), np.uint8)
+    >>> match = Pipeline(census, plane_paths)(Pair(left, np.roll(left, -3, axis=1), Search(0, 5, 0.5)))
+    >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
+    True
     """
     require(plane_paths, p1=p1, p2=p2, rounds=rounds, candidates=candidates, kept=kept, weight=weight, truncation=truncation)
     require(plane_paths, edge_threshold=edge_threshold, edge_factor=edge_factor, taken_back=taken_back, tolerance=tolerance)
