@@ -20,7 +20,7 @@ planes = load_scene("synthetic/planes")
 volume = absolute_difference(planes.reference, planes.match, planes.search, truncation=20)
 print("costs", volume.costs.shape, volume.costs.dtype, "out of view", volume.outside)
 labels = winner_take_all(Energy(restore_outside(box(volume, size=9)))).labels
-by_hand = planes.search.disparities[labels]
+by_hand = planes.search.disparity_of(labels)
 
 # The pipeline does the same, slab by slab.
 method = Pipeline(Bound(absolute_difference, {"truncation": 20}), winner_take_all, aggregation=[Bound(box, {"size": 9})])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 
 _LINE = 1000
@@ -10,10 +12,12 @@ _LINE = 1000
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+# What Python makes of bytes of a path that are not UTF-8; no file and no drawing can hold it.
+_CONTROLS |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
 
 
 def harmless(text: str) -> str:
-    r"""A text of somebody else's for a terminal: what would move its cursor or change its colours is spelt out.
+    r"""A text of somebody else's, such as a path, for a terminal or a file: what would move a cursor or change colours, or is not UTF-8, is spelt out.
 
     Examples
     --------
@@ -47,6 +51,19 @@ class StereoFrameworkError(Exception):
 
 class DataWarning(UserWarning):
     """Something in a file is doubtful, and was read all the same; the command line prints it as one line."""
+
+
+class ResultWarning(DataWarning):
+    """A result is doubtful, or what it was made of: exchanged images, a range that is too small, intensities or disparities in another scale."""
+
+
+def warn(doubts: Iterable[str]) -> None:
+    """Give each doubt as a `ResultWarning` at the line that called this package; the command line prints them as lines."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(f"{__package__}."):
+        frame, level = frame.f_back, level + 1
+    for doubt in doubts:
+        warnings.warn(doubt, ResultWarning, stacklevel=level)
 
 
 class ParameterError(StereoFrameworkError):

@@ -43,6 +43,10 @@ class Pair:
     scene: Scene | None = None
 
     def __post_init__(self) -> None:
+        if any(isinstance(image, np.ma.MaskedArray) for image in (self.reference, self.match)):
+            raise DataError(
+                "a pair of masked arrays; Scene.from_images takes them, or Domain(valid=..., match_valid=...) holds their masks"
+            )
         if self.reference.shape != self.match.shape:
             raise DataError(f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}")
         if self.domain is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,26 @@ if TYPE_CHECKING:
 Image = NDArray[np.uint8] | NDArray[np.float32]
 Disparity = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+
+EVALUATED = "evaluated"
+"""The mask of a scene outside of which nothing is evaluated, whatever the protocol."""
+
+
+def unmasked(what: str, array: Any) -> Any:
+    """A masked array as a plain one: NaN in float32 where numbers are masked, False where booleans are. Anything else as it is.
+
+    Raises
+    ------
+    DataError
+        It holds neither numbers nor booleans.
+    """
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    if array.dtype == bool:
+        return array.filled(False)
+    if array.dtype.kind not in "fiu":
+        raise DataError(f"{what}: a masked array of {array.dtype}; expected numbers")
+    return np.ma.filled(array.astype(np.float32), np.nan) if np.ma.is_masked(array) else array.data
 
 
 @dataclass(frozen=True)
@@ -89,7 +109,7 @@ class Scene(Shown):
     truths : mapping of (int, int) to callable
         Ground-truth loaders by frame pair: ``truths[2, 6]`` gives the disparities of frame 2 towards frame 6 in pixels.
     masks : mapping of str to callable
-        Loaders of boolean masks of the reference frame, by name (``nonocc``).
+        Loaders of boolean masks of the reference frame, by name (``nonocc``). Outside the one called ``evaluated`` nothing is evaluated under any protocol.
     calibration : Calibration or None
     border : int
         Pixels on all four sides that are not evaluated.
@@ -247,7 +267,7 @@ class Scene(Shown):
         """Smallest and largest disparity of each pixel of a frame towards another in pixels, NaN = no limit; None where not given."""
         if (reference_index, match_index) not in self.ranges:
             return None, None
-        low, high = self.ranges[reference_index, match_index]()
+        low, high = (unmasked("range", limits) for limits in self.ranges[reference_index, match_index]())
         for name, limits in (("smallest", low), ("largest", high)):
             self._same_size(limits, f"the map of {name} disparities")
             if limits.dtype != np.float32:
@@ -263,7 +283,11 @@ class Scene(Shown):
         if index not in self._images:
             image, load = self._load(index), self.frames[index].valid
             valid = ~np.isnan(image if image.ndim == 2 else image.sum(axis=2)) if image.dtype == np.float32 else None
-            given = load() if load is not None else None
+            if isinstance(image, np.ma.MaskedArray):
+                # The intensities keep their type, as those of the other image do.
+                covered, image = np.ma.getmaskarray(image), image.data
+                valid = ~(covered if image.ndim == 2 else covered.any(axis=2)) & (True if valid is None else np.ma.getdata(valid))
+            given = unmasked("mask", load()) if load is not None else None
             if given is not None:
                 if given.shape != image.shape[:2] or given.dtype != bool:
                     said = f"{given.dtype} {given.shape}; expected bool {image.shape[:2]}"
@@ -319,9 +343,23 @@ class Scene(Shown):
         """
         if name not in self.masks:
             raise self._fault(f"no mask {name!r}; it has {', '.join(sorted(self.masks)) or 'none'}")
-        mask = self.masks[name]()
-        self._same_size(mask, f"mask {name}")
+        mask = unmasked(name, self.masks[name]())
+        what = "the mask of evaluated pixels" if name == EVALUATED else f"mask {name}"
+        self._same_size(mask, what)
+        if mask.dtype != bool:
+            raise self._fault(f"{what} is {mask.dtype}; expected bool, such as mask == 255")
         return mask
+
+    @property
+    def evaluated(self) -> Mask | None:
+        """The mask outside of which nothing is evaluated, bool ``(rows, columns)``; None: everything is."""
+        return self.mask(EVALUATED) if EVALUATED in self.masks else None
+
+    def within(self, mask: Mask) -> Scene:
+        """The same scene, of which only the pixels are evaluated where a mask, bool ``(rows, columns)``, is True, and its own mask, if it has one, too."""
+        inside, own = replace(self, masks={**self.masks, EVALUATED: lambda: mask}), self.evaluated
+        inside._images.update(self._images)
+        return inside if own is None else replace(self, masks={**self.masks, EVALUATED: lambda: inside.mask(EVALUATED) & own})
 
     def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
         """The same sequence with another frame pair. Truth goes with its own pair, masks and the stand-in only with the present one; the border stays.
@@ -355,7 +393,7 @@ class Scene(Shown):
     def _truth(self, a: int, b: int) -> Disparity | None:
         if (a, b) not in self.truths:
             return None
-        truth = self.truths[a, b]()
+        truth = unmasked(f"truth of {self.frames[a].name}", self.truths[a, b]())
         self._same_size(truth, f"truth of {self.frames[a].name}")
         if not np.isfinite(truth).any():
             raise self._fault(f"truth of {self.frames[a].name} holds no known disparity")
@@ -367,6 +405,13 @@ class Scene(Shown):
     def _same_size(self, array: NDArray, what: str) -> None:
         if array.shape != self.reference.shape[:2]:
             raise self._fault(f"{what} is {_size(array)}, its images are {_size(self.reference)}")
+
+
+def scale_doubt(image: Image) -> str:
+    """What is doubtful about the scale of an image's intensities; empty if nothing is."""
+    if image.dtype == np.float32 and 0 < (largest := float(np.nanmax(image))) <= 1:
+        return f"intensities up to {largest:.3g}, where 0 to 255 are expected: multiply the images by 255 (match --stretch spreads them); what counts in grey levels is wrong"
+    return ""
 
 
 def inside_border(shape: tuple[int, ...], border: int) -> Mask:

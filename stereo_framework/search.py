@@ -70,6 +70,35 @@ class Search:
         """The disparity of every level in pixels, float32 ``(levels,)``, ascending."""
         return (self.minimum + self.step * np.arange(self.levels)).astype(np.float32)
 
+    def disparity_of(self, levels: NDArray[np.integer]) -> NDArray[np.float32]:
+        """The disparity of each level in pixels, float32 of the same shape; NaN where the level is -1.
+
+        Raises
+        ------
+        ParameterError
+            Not whole numbers, or a level that the range does not have.
+
+        Examples
+        --------
+        >>> Search(0, 2).disparity_of(np.array([2, 0, -1])).tolist()
+        [2.0, 0.0, nan]
+        """
+        if levels.dtype.kind not in "iu":
+            raise ParameterError(f"levels: {levels.dtype}; expected whole numbers from 0 to {self.levels - 1}, -1 = none")
+        least, most = levels.min(initial=0), levels.max(initial=0)
+        if least < -1 or most >= self.levels:
+            raise ParameterError(f"levels from {least} to {most}; expected 0 to {self.levels - 1}, -1 = none")
+        # The last place is that of -1.
+        return np.append(self.disparities, np.float32(np.nan))[levels]
+
+    def beyond(self, disparity: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Where a map of disparities lies more than half a step outside the range: these were not searched, and are no estimates.
+
+        Half a step is what sub-pixel refinement adds to the outermost levels.
+        """
+        half = self.step / 2 + 1e-3 * self.step
+        return (disparity < self.minimum - half) | (disparity > self.maximum + half)
+
     @property
     def first(self) -> int:
         """Disparity of level 0 in units of ``1 / denominator`` pixels.

@@ -47,6 +47,10 @@ def check_data(stage: str, data: Mapping[str, Any]) -> None:
         kind, expected, arrays = _KINDS[name]
         check_kind(stage, name, value, kind, expected)
         for part, array in arrays(stage, name, value):
+            if isinstance(array, np.ma.MaskedArray):
+                raise DataError(
+                    f"{stage}: {part} is a masked array; give its numbers, with NaN where a map has no estimate, and masks in a Domain"
+                )
             if size is None:
                 size, first = array.shape[:2], _WORDS.get(name, name)
             elif array.shape[:2] != size:

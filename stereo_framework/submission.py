@@ -9,7 +9,8 @@ from typing import Any
 
 from stereo_framework.datasets import find_scenes, load_scene, scene_names
 from stereo_framework.errors import DataError
-from stereo_framework.evaluation import Protocol, doubts, evaluate, resolve
+from stereo_framework.evaluation import Protocol, doubts, resolve
+from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import derive, of_scene
 from stereo_framework.io import PathLike
 from stereo_framework.io.map_files import best_scenes, map_files, read_map
@@ -159,7 +160,7 @@ def measure_map(
     chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
     disparity = read_map(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
     stand_in = reference(loaded) if chosen.without_truth else None
-    statistics = evaluate(disparity, loaded, chosen, reference=stand_in)
+    statistics = statistics_of(disparity, loaded, chosen, reference=stand_in)
     return Measured(Path(path), loaded, chosen, disparity, statistics, tuple(doubts(disparity, loaded)))
 
 

@@ -308,6 +308,16 @@ class Domain:
         closed_labels(labels, *self.maps(labels.shape), _grid(search), search.levels, found)
         return found
 
+    def beside_closed(self, disparity: Disparity, search: Search) -> Mask:
+        """The pixels whose level or one of its neighbours is closed, bool ``(rows, columns)``: no curve goes through their three costs.
+
+        At either end of the range the three outermost levels count. Pixels without a disparity lie in none.
+        """
+        middle = np.clip(np.rint((disparity - search.minimum) / search.step), 1, search.levels - 2)
+        levels = np.where(np.isnan(middle), np.float32(-1), middle).astype(np.int16)
+        moved = (np.where(levels < 0, levels, levels + np.int16(side)) for side in (-1, 0, 1))
+        return np.logical_or.reduce([self.closed(some, search) for some in moved])
+
     def held(self, search: Search) -> Held | None:
         """The levels that compact volumes hold: all blocks that have an open cell. None where that is more than half of all levels, or nothing limits them."""
         if (known := self._packed(search)) is None:
@@ -370,7 +380,7 @@ class Domain:
         if self.blocks is not None:
             least, most = np.empty(shape, np.int16), np.empty(shape, np.int16)
             outer_levels(blocks, search.levels, least, most)
-            low, high = np.maximum(low, search.disparities[least]), np.minimum(high, search.disparities[most])
+            low, high = np.maximum(low, search.disparity_of(least)), np.minimum(high, search.disparity_of(most))
         return low, high
 
     def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity, NDArray[np.uint64]]:

@@ -1,20 +1,62 @@
-"""Measured data with which each claim of groups2012 must fail, by its name."""
+"""Data on each side of every rule of groups2012, by the name of the sentence: with which it must hold, and with which it must not."""
 
-from stereo_framework.papers.published import raw_table
+from stereo_framework.papers.groups2012 import tables
+from stereo_framework.papers.published import published_table, raw_table
 
 _TABLE1, _TABLE2 = (raw_table("groups2012", name) for name in ("table1", "table2"))
-_TABLE6 = raw_table("groups2012", "table6")["rows"]
+_RANKS, _SIXTH = ({name: pair[i] for name, pair in raw_table("groups2012", "table6")["rows"].items()} for i in (0, 1))
+_THREE, _FOUR = (published_table("groups2012", name).rows for name in ("table3", "table4"))
+_PRINTED = tables._printed_groups()
+_COMPUTED = {"GC+SegmBorder": 1, "DP": 6}
 
-FAILING = {
-    "seven_groups": ({"a": 1, "b": 2, "c": 6},),
-    "top_ranked": ({name: (rank, 1 if rank <= 5 else group) for name, (rank, group) in _TABLE6.items()},),
-    # SymBP+occ would be better by both measures near discontinuities.
-    "contradict": (
-        {"SZE": _TABLE1["rows"]["SZE"], "BMP": {"SymBP+occ": [0.966, 1.755, 5.047], "EnhancedBP": [0.945, 1.736, 5.048]}},
+
+def _wrong(rows, name, column, value):
+    return {**rows, name: {**rows[name], column: value}}
+
+
+def _contradicting(bmp, sze):
+    """Two methods a and b with BMP of 1 and SZE of 10 for the better one."""
+    return {"BMP": {"a": [1.0] * 3, "b": [1 + bmp] * 3}, "SZE": {"a": [10 * (1 + sze)] * 3, "b": [10.0] * 3}}
+
+
+def _venus(factor):
+    """Five methods, of which PatchMatch has 100 in each region of venus, three have more by this factor and one less."""
+    values = {"PatchMatch": 100, "a": 100 * factor, "b": 100 * factor, "c": 100 * factor, "d": 50}
+    return {name: {f"venus_{region}": v for region in ("nonocc", "all", "disc")} for name, v in values.items()}
+
+
+SIDES = {
+    "seven_groups": ([({str(i): i for i in range(1, 8)},)], [({"a": 1, "b": 2, "c": 6},), ({str(i): i for i in range(1, 9)},)]),
+    "top_ranked": (
+        [(_RANKS, _SIXTH), ({"a": 1, "b": 2, "c": 3}, {"a": 2, "b": 1, "c": 1})],
+        # Only the first third counts: the fifth of fifteen does, the sixth does not.
+        [(_RANKS, {name: 1 if rank <= 5 else 7 for name, rank in _RANKS.items()})],
     ),
-    "printed_groups": ({"DP": 5, "DoubleBP": 1}, {"DP": 6, "DoubleBP": 1}),
-    "sizes": (_TABLE2, {1: 9, 2: 47, 3: 19, 4: 19, 5: 6, 6: 8, 7: 4}),
-    "percentages": ({"groups": {**_TABLE2["groups"], 5: (6, 5.5)}, "total": 112},),
-    "table_6": (_TABLE6, dict.fromkeys(_TABLE6, 2)),
-    "global_first": ({"gc": 2, "bp": 3, "gco": 2, "window": 1, "ssd": 4},),
+    "contradict": (
+        [(_TABLE1["rows"],), (_contradicting(0.02, 0.03),)],
+        [(_contradicting(0.03, 0.02),), (_contradicting(-0.02, 0.03),)],
+    ),
+    "segm_border": ([(_THREE,)], [(_wrong(_THREE, "MI-nonpara", "cones_disc", 24.2),)]),
+    "local_beside_global": (
+        [(_FOUR, ("DistinctSM", "PatchMatch"))],
+        [(["a", "b"], ("a", "b")), (["a", "b"], ("c",))],
+    ),
+    "patch_match_teddy": (
+        [(_FOUR,), ({name: {"teddy_nonocc": i} for i, name in enumerate(("a", "PatchMatch", "c", "d", "e"))},)],
+        [({name: {"teddy_nonocc": i} for i, name in enumerate(("a", "PatchMatch", "c", "d", "e", "f"))},)],
+    ),
+    "patch_match_venus": ([(_FOUR,), (_venus(1.1001),)], [(_venus(1.0999),)]),
+    "ranks_are_distant": ([([4, 11, 13],), ([1, 3],)], [([1, 3, 4],), ([5],)]),
+    "most_in_group_two": ([(list(_SIXTH.values()),), ([2, 2, 1],)], [([2, 2, 1, 3],)]),
+    "no_single_winner": ([({"a": 1, "b": 1, "c": 2},)], [({"a": 1, "b": 2, "c": 2},)]),
+    "tables_agree": (
+        [(_TABLE2, _PRINTED, _SIXTH, _COMPUTED)],
+        [
+            ({**_TABLE2, "groups": {**_TABLE2["groups"], 5: (7, 5.3)}}, _PRINTED, _SIXTH, _COMPUTED),
+            ({**_TABLE2, "groups": {**_TABLE2["groups"], 5: (6, 5.5)}}, _PRINTED, _SIXTH, _COMPUTED),
+            ({**_TABLE2, "total": 113}, _PRINTED, _SIXTH, _COMPUTED),
+            (_TABLE2, _PRINTED, {**_SIXTH, "DoubleBP": 2}, _COMPUTED),
+            (_TABLE2, _PRINTED, _SIXTH, {**_COMPUTED, "DP": 5}),
+        ],
+    ),
 }

@@ -1,11 +1,12 @@
-"""Measured data with which each claim of hci2015 must fail, by its name."""
+"""Data on each side of every rule of hci2015, by the name of the sentence: with which it must hold, and with which it must not."""
 
-from dataclasses import replace
+import itertools
 
 import made_results
 
-from stereo_framework.papers.hci2015.runs import COLUMNS, FOLDER, GEOMETRIC
-from stereo_framework.papers.published import published_table
+from stereo_framework.papers.hci2015.claims import COLUMNS, GEOMETRIC
+from stereo_framework.papers.hci2015.runs import FOLDER
+from stereo_framework.papers.published import published_table, raw_table
 
 
 def made(scene, method, **values):
@@ -15,55 +16,112 @@ def made(scene, method, **values):
     return made_results.result(FOLDER + scene, {}, statistics, method=method)
 
 
-def on_all(method, **values):
-    return [made(scene, method, **values) for scene in ("Adirondack", "Pipes", "Jadeplant", "PlaytableP")]
-
-
-def printed_r2():
-    """The published r^2, and the same as ours."""
-    table = published_table("hci2015", "figure11")
-    printed = {(row, column): value for row, values in table.rows.items() for column, value in values.items()}
-    return printed, printed | {(b, a): value for (a, b), value in printed.items()}
-
-
-def _r2(*pairs):
-    printed, ours = printed_r2()
-    return printed, ours | dict.fromkeys(pairs, 0.99)
-
-
 def ranks_as(*orders):
-    """The same ranks of methods by every measure; those of RMS are the first order's, those of the metrics the last one's."""
+    """The same ranks of methods by every measure; those of the existing measures are the first order's, those of the metrics the last one's."""
     by = [{name: i + 1 for i, name in enumerate(order)} for order in orders]
     return {c: by[-1] if c in GEOMETRIC else by[0] for c in COLUMNS}
 
 
-# One method is worse than the other in every measure: no pair is opposed.
-_ALIKE = [
-    r
-    for i, method in enumerate(("window", "ssd", "bayesian", "dp", "so", "bp", "gc", "gco"))
-    for r in on_all(method, **{c.replace(".", ""): 0.5 + 0.25 * i for c in COLUMNS})
-]
-_FIGURE5 = published_table("hci2015", "figure5")
+def _first_in(count):
+    """Method a is first by RMS, and in so many of the nine metrics."""
+    return {"RMS": {"a": 1, "b": 2}} | {c: {"a": 1, "b": 2} if i < count else {"a": 2, "b": 1} for i, c in enumerate(GEOMETRIC)}
 
-FAILING = {
-    "D_thin_against_D_fuz": (_ALIKE,),
-    "P_bump_against_P_orient": (_ALIKE,),
-    "F_por_against_F_fat": (_ALIKE,),
-    "RMS_against_F_por": (_ALIKE,),
-    # Windows come first there, and so are best.
-    "windows_fatten": (_ALIKE,),
-    "rows_are_fuzzy": (_ALIKE,),
-    "large_windows_lose_structures": ([*on_all("ssd", F_por=0.4), *on_all("window", F_por=0.5)],),
-    "flat_pieces": ([*on_all("window", P_bump=2.0, P_orient=20.0), *on_all("gc", P_bump=1.5, P_orient=10.0)],),
-    "fractions": ([*on_all("window"), *on_all("window_subpixel", P_bump=0.4, P_off=0.4, P_orient=0.4, D_fat=0.52)],),
-    "fuzziness_in_bands": (on_all("sgbm", D_fuz=7 * 0.72 + 0.4),),
-    "rms_is_limited": (ranks_as("abc", "abc"),),
-    "rankings_reveal": (ranks_as("abcdef", "bacdef"),),
-    "rms_and_fuzziness": _r2(("RMS", "D_fat")),
-    "rms_tells_little": _r2(("RMS", "D_fat")),
-    "fattening_of_both_kinds": _r2(("D_fat", "D_thin")),
-    "porosity_and_fragmentation": _r2(("F_por", "P_off")),
-    "planes_go_together": _r2(("P_bump", "F_fat")),
-    "bad_pixels_tell_little": _r2(("Bad4.0", "P_bump")),
-    "lowest_rms_in_print": (replace(_FIGURE5, rows={**_FIGURE5.rows, "F_fat": {**_FIGURE5.rows["F_fat"], "BSM": 0.0}}),),
+
+def _three(last):
+    """SGBM, graph cuts and windows have one order in eight metrics, and another one perhaps in the last."""
+    order = dict(zip(("sgbm", "gc", "window"), (1, 2, 3), strict=True))
+    return dict.fromkeys(COLUMNS, order) | {GEOMETRIC[-1]: dict(zip(order, last, strict=True))}
+
+
+def _pairs(*values):
+    """Two measures of methods."""
+    first, second = zip(*values, strict=True)
+    return ({"F": {f"m{i}": v for i, v in enumerate(first)}, "G": {f"m{i}": v for i, v in enumerate(second)}},)
+
+
+_OPPOSED = (
+    # Of four pairs that both tell apart one is opposed, which is enough; of six one is not, nor where they are apart by less than a tenth.
+    [
+        _pairs((1, 1), (1, 3), (2, 2), (2, 4)),
+        _pairs((0.1, 0.2), (0.2, 0.3), (0.3, 0.1), (0.4, 0.4)),
+        _pairs((0.1, 0.3), (0.2, 0.2)),
+        _pairs((0.0, 0.3), (0.2, 0.0)),
+    ],
+    [_pairs((0.1, 0.1), (0.2, 0.3), (0.3, 0.2), (0.4, 0.4)), _pairs((0.1, 0.2), (0.2, 0.3), (0.185, 0.4))],
+)
+_TEXT = raw_table("hci2015", "text_values")
+_FIVE = published_table("hci2015", "figure5").rows
+
+
+def r2(value, **pairs):
+    """r² of every two measures, other ones where they are named, ``RMS_F_por``."""
+    found = dict.fromkeys(itertools.permutations(COLUMNS, 2), value)
+    for a, b in itertools.permutations(COLUMNS, 2):
+        for name in (f"{a}_{b}", f"{b}_{a}"):
+            if name.replace(".", "") in pairs:
+                found[a, b] = pairs[name.replace(".", "")]
+    return found
+
+
+def _low(count, value=0.19):
+    """r² of which so many of the 36 pairs of the nine metrics are this low."""
+    low = list(itertools.combinations(GEOMETRIC, 2))[:count]
+    return r2(0.9) | dict.fromkeys(low, value)
+
+
+def _rms(count):
+    """RMS has .49 with so many of the nine metrics and .51 with the others."""
+    return r2(0.9) | {("RMS", name): 0.49 if i < count else 0.51 for i, name in enumerate(GEOMETRIC)}
+
+
+def _similar(rms, porosity):
+    return ({"RMS": {"a": 100.0, "b": 100.0 * (1 - rms), "c": 300.0}, "F_por": {"a": 1.0, "b": 1 - porosity, "c": 1.0}},)
+
+
+def _weighted(fine):
+    """Method a is better than b by .3 in six metrics, and worse by this much in the three of fine structures."""
+    return ({c: {"a": 0.7, "b": 1.0} if c[0] != "F" else {"a": 1.0, "b": 1 - fine} for c in GEOMETRIC},)
+
+
+_TABLE = [("RMS", "D_fat"), ("RMS", "F_por"), ("Bad1.0", "Bad4.0")]
+
+SIDES = {
+    "rms_is_limited": ([(_first_in(4),)], [(_first_in(5),), (ranks_as("abc", "abc"),)]),
+    # Three places from the nearest of RMS, Bad1.0 and Bad4.0.
+    "rankings_reveal": (
+        [(ranks_as("abcd", "dabc"),)],
+        [
+            (ranks_as("abcd", "adbc"),),
+            (ranks_as("abcd", "dabc") | {"Bad4.0": {"d": 2, "a": 1, "b": 3, "c": 4}},),
+            (ranks_as("abcd", "dabc") | {"P_off": {"a": 1, "b": 2, "c": 3, "d": 4}},),
+        ],
+    ),
+    "rank_differently": ([(_three((2, 1, 3)),)], [(_three((1, 2, 3)),)]),
+    "planes_apart": (
+        [({"P_orient": _TEXT["Playtable_P_orient_deg"], "P_bump": _TEXT["Playtable_P_bump"]},), *_OPPOSED[0]],
+        _OPPOSED[1],
+    ),
+    "order_changes": ([({"D_thin": _TEXT["Adirondack_D_thin"], "D_fuz": _TEXT["Adirondack_D_fuz"]},), *_OPPOSED[0]], _OPPOSED[1]),
+    "similar_rms": ([(_FIVE,), _similar(0.049, 0.251)], [_similar(0.051, 0.251), _similar(0.049, 0.249)]),
+    # Six times .3 against three times three times .2 or less: only with the higher weight the order changes.
+    "weights_change_ranks": ([_weighted(0.21)], [_weighted(0.19), _weighted(0.61)]),
+    "more_with_badpix": (
+        [(r2(0.3, RMS_Bad10=0.31, RMS_Bad40=0.31),)],
+        [(r2(0.3, RMS_Bad10=0.29, RMS_Bad40=0.9),), (r2(0.3, RMS_Bad10=0.9, RMS_Bad40=0.29),)],
+    ),
+    "little_with_rms": ([(_rms(5),)], [(_rms(4),)]),
+    "very_low": (
+        [(r2(0.19), _TABLE), (r2(0.19, RMS_D_fat=0.9), _TABLE)],
+        [(r2(0.21), _TABLE), (r2(0.19, RMS_D_fat=0.9, Bad10_Bad40=0.9), _TABLE)],
+    ),
+    "uncorrelated": ([(_low(19),)], [(_low(18),), (_low(36, 0.2),)]),
+    "correlated_pairs": (
+        [(r2(0.0, Bad10_Bad40=0.5, D_fat_F_fat=0.5),)],
+        [(r2(0.0, Bad10_Bad40=0.49, D_fat_F_fat=0.9),), (r2(0.9, D_fat_F_fat=0.49),)],
+    ),
+    "subset_rankings": (
+        # In the mean, not in most.
+        [({"a": (0.5, 0.9), "b": (0.6, 0.5)},), ({"a": (0.5, 0.9), "b": (0.6, 0.5), "c": (0.6, 0.5)},)],
+        [({"a": (0.5, 0.4)},), ({"a": (0.5, 1.0), "b": (0.5, 0.9)},)],
+    ),
 }

@@ -1,22 +1,74 @@
-"""Measured data with which each claim of sigma_z2011 must fail, by its name."""
-
-from dataclasses import replace
+"""Data on each side of every rule of sigma_z2011, by the name of the sentence: with which it must hold, and with which it must not."""
 
 from stereo_framework.papers.published import published_table
 
-
-def wrong(name, row, column, value):
-    """A published table with another number in one place."""
-    table = published_table("sigma_z2011", name)
-    return replace(table, rows={**table.rows, row: {**table.rows[row], column: value}})
+_ROWS = {i: published_table("sigma_z2011", f"table{i}").rows for i in range(1, 6)}
 
 
-FAILING = {
-    "one_pixel_off": (published_table("sigma_z2011", "table1"), {("venus", "BMP_all"): 0.0, ("venus", "MSE_all"): 1.001}),
-    "psnr": (wrong("table1", "cones", "PSNR_rendered", 25.477),),
-    "truth_against_itself": (published_table("sigma_z2011", "table2"), {("ground-truth", "SZE_all"): 0.001}),
-    "printed_ranks": (wrong("table5", "RDP", "SZE_rank", 13),),
-    # CoopRegion would have the lowest MSE, DoubleBP has the lowest SZE.
-    "agrees_with_averages": (wrong("table4", "CoopRegion", "MSE", 0.474),),
-    "different_ranks": ({"SZE": {"a": 1, "b": 2}, "BMP": {"a": 1, "b": 2}},),
+def _wrong(number, row, column, value):
+    """A printed table with another number in one place."""
+    return {**_ROWS[number], row: {**_ROWS[number][row], column: value}}
+
+
+def _off(**changes):
+    return {"venus": {"BMP_all": 0.0, "MSE_all": 1.0, "MAPE_all": 4.0} | changes}
+
+
+_ORDER, _BEST = list(range(1, 11)), [True] * 2 + [False] * 8
+# Ranks that are positively correlated with a probability of .049 by chance, and of 0.054.
+_JUST, _HARDLY = [1, 5, 4, 6, 2, 9, 10, 3, 7, 8], [8, 1, 2, 5, 6, 3, 4, 9, 7, 10]
+
+
+SIDES = {
+    "perfect_but_wrong": ([(_off(),)], [(_off(BMP_all=0.001),), (_off(MSE_all=0.0),), (_off(MAPE_all=0.0),)]),
+    "bmp_against_views": (
+        [(_ROWS[2],)],
+        [
+            (_wrong(2, "artefacts", "BMP_disc", 0.001),),
+            (_wrong(2, "inaccurate", "PSNR", 29.95),),
+            (_wrong(2, "artefacts", "MSSIM", 0.904),),
+        ],
+    ),
+    # 9 % of BMP against 8 % of one of the others.
+    "bmp_alike": (
+        [(_ROWS[3],)],
+        [
+            ({name: {**row, "MAPE": value} for (name, row), value in zip(_ROWS[3].items(), (2.0, 2.1, 2.16), strict=True)},),
+            ({name: {**row, "SZE": value} for (name, row), value in zip(_ROWS[3].items(), (500, 510, 540), strict=True)},),
+        ],
+    ),
+    "consistent": (
+        [(_ROWS[4],)],
+        [
+            # CoopRegion would have the lowest MSE, DoubleBP has the lowest SZE.
+            (_wrong(4, "CoopRegion", "MSE", 0.474),),
+            (_wrong(4, "CoopRegion", "MAE", 0.222),),
+            (_wrong(4, "OutlierConf", "MAPE", 4.559),),
+            ({name: {**row, "BMP": i} for i, (name, row) in enumerate(_ROWS[4].items())},),
+        ],
+    ),
+    "views_alike": ([(_ROWS[4],)], [(_wrong(4, "OutlierConf", "MSSIM", 1.06),)]),
+    "ranks_differ": (
+        [({"SZE": _ORDER, "BMP": ranks}, {"SZE": _BEST, "BMP": _BEST[::-1]}) for ranks in (_ORDER[::-1], _HARDLY)],
+        [
+            ({"SZE": _ORDER, "BMP": _JUST}, {"SZE": _BEST, "BMP": _BEST[::-1]}),
+            ({"SZE": _ORDER, "BMP": _ORDER[::-1]}, {"SZE": _BEST, "BMP": _BEST}),
+        ],
+    ),
+    "smaller_astar": (
+        [({"SZE": [True, False, False], "BMP": [True, True, False]},)],
+        [({"SZE": [True, False], "BMP": [False, True]},)],
+    ),
+    "identities": (
+        [(_ROWS[1], {("venus", "MSE_all"): 1.0004})],
+        [(_ROWS[1], {("venus", "BMP_all"): 0.0, ("venus", "MSE_all"): 1.0006}), (_ROWS[2], {("ground-truth", "SZE_all"): 0.001})],
+    ),
+    "printed_agree": (
+        [(_ROWS[1], _ROWS[5])],
+        [
+            (_wrong(1, "cones", "PSNR_rendered", 25.477), _ROWS[5]),
+            (_ROWS[1], _wrong(5, "RDP", "SZE_rank", 13)),
+            (_ROWS[1], _wrong(5, "RDP", "BMP_avg_rank", 7.24)),
+        ],
+    ),
 }

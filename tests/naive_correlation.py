@@ -57,10 +57,10 @@ def normalized_cross_correlation(reference, match, search, *, size=5, form="mora
     before, after = (size - 1) // 2, size // 2
     lines, own = [], whole_numbers(reference)
     for y in range(rows):
-        # The outermost pixels repeat before the row is sampled.
-        wide = np.pad(pixels[y], ((before, after), (0, 0)), mode="edge")
-        channels = [fine_row(wide[:, c], n, interpolation == "cubic", False) for c in range(pixels.shape[2])]
-        lines.append([[rounded(v) for v in sample] for sample in zip(*channels, strict=True)])
+        channels = [fine_row(pixels[y][:, c], n, interpolation == "cubic", False) for c in range(pixels.shape[2])]
+        samples = [[rounded(v) for v in sample] for sample in zip(*channels, strict=True)]
+        # The row is sampled as every cost samples it; then its outermost pixels repeat.
+        lines.append([samples[0]] * (before * n) + samples + [samples[-1]] * (after * n))
     for y, x, k in np.ndindex(costs.shape):
         position = x * n - search.direction * (search.first + k * search.stride)
         if not 0 <= position <= (columns - 1) * n:

@@ -11,6 +11,8 @@ from stereo_framework.volume import restore_outside
 
 local = {"source": "a test", "halo": lambda: 0}
 not_local = {"source": "a test"}
+MIRRORED = 24, 40
+"""Size of the pair by which the engine sees that a plug-in's cost obeys the direction."""
 
 
 def make_scene(reference, match, search=None, **others):
@@ -49,7 +51,7 @@ def by_hand(method, reference, match, search):
         volume = bound({"volume": volume})
     if method.aggregation:
         volume = restore_outside(volume)
-    disparity = search.disparities[winner_take_all(Energy(volume)).labels]
+    disparity = search.disparity_of(winner_take_all(Energy(volume)).labels)
     for bound in method.refinement:
-        disparity = bound({"disparity": disparity, "volume": volume})
+        disparity = bound({"disparity": disparity, "volume": volume, "domain": None})
     return disparity, volume

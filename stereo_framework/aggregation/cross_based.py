@@ -25,6 +25,8 @@ Views = Literal["both", "reference"]
 
 _BLOCK = 128
 """Rows that are summed up at a time."""
+_HONEST, _FAR_OFF = 256, 4096
+"""An `outside` up to the first takes no precision from costs in view; a larger one that is so many times their largest says nothing of their size."""
 _PART = 1024
 """Cells of a row that are summed up at a time along columns: the sums of a block and its arms are to stay in the second cache."""
 
@@ -126,7 +128,8 @@ def cross_based(
     Zhang, Lu & Lafruit 2009 (IEEE TCSVT 19) for arms and their use in both images; Mei et al. 2011, section 3.2, for the two thresholds and lengths and
     for the iterations, which alternate. Departures: no arm is made a pixel long where colours differ, and colours are not smoothed by a median
     beforehand. Between two pixels of the match image the shorter one of their arms counts. Sums are exact, so that rows may be computed
-    in any pieces: costs are rounded to 2^-30 of the power of two above `outside`.
+    in any pieces: costs are rounded to 2^-30 of the power of two above `outside` or,
+    where that is thousands of times larger than all costs in view, above the largest of these.
 
     Examples
     --------
@@ -160,8 +163,12 @@ def cross_based(
     if domain is not None:
         once = np.ones(shape, np.uint16)
         domain.close(CostVolume(once, search, 0.0), 0)
-    # A number of this size rounds what is added to it to 2^-30 of the power of two above `outside`.
-    rounder = math.ldexp(1.5, 52 - 30 + math.frexp(volume.outside)[1])
+    # A number of this size rounds what is added to it to 2^-30 of the power of two above `largest`, so that rows computed in pieces are rounded alike.
+    largest = abs(volume.outside)
+    if largest > _HONEST:
+        in_view = float(max(volume.costs.max(where=seen, initial=0), -volume.costs.min(where=seen, initial=0)))
+        largest = in_view if largest > _FAR_OFF * in_view else largest
+    rounder = math.ldexp(1.5, 52 - 30 + math.frexp(largest)[1])
     costs, result = volume.costs, np.empty_like(volume.costs)
     sums, counts = np.empty_like(costs), np.empty(shape, np.uint16)
 

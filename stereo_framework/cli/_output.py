@@ -122,7 +122,7 @@ def print_results(
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
         say(said_protocol(text, protocol))
     warned: dict[tuple[str, str], list[str]] = {}
-    for result in printed:
+    for result in [*printed, *means]:
         for warning in result.warnings:
             warned.setdefault((result.scene, warning.removeprefix(f"{result.scene}: ")), []).append(setting_name(result))
         if result.error and errors:

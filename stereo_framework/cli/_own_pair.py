@@ -27,7 +27,9 @@ DisparityRange = Annotated[
 ]
 Truth = Annotated[Path | None, typer.Option("--truth", help="Your own pair: true disparities (PFM, PNG, PGM, npy).")]
 TruthScale = Annotated[float | None, typer.Option("--truth-scale", help="Grey levels per pixel in an 8-bit --truth.")]
-PairMask = Annotated[Path | None, typer.Option("--mask", help="Your own pair: white where the left image is not occluded.")]
+PairMask = Annotated[
+    Path | None, typer.Option("--mask", help="Your own pair: only where this picture is white is anything measured.")
+]
 
 
 def own_pair(

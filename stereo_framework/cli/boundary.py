@@ -71,10 +71,11 @@ def boundary(
     if answer is not None and out is not None:
         import yaml
 
-        from stereo_framework.io import write_own
+        from stereo_framework.io import output_folder, write_bytes
 
         script = out / "answer.yaml"
-        write_own(script, yaml.safe_dump(script_of(answer, results), sort_keys=False))
+        with output_folder(out):
+            write_bytes(script, yaml.safe_dump(script_of(answer, results), sort_keys=False).encode())
     if json:
         boundaries = {scene: found.feasible(scene) for scene in found.points}
         record = {"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": boundaries}
@@ -136,11 +137,11 @@ def _setting(point: Point, others: list[Point]) -> str:
 def _plots(found: Boundary, out: Path) -> None:
     from stereo_framework.figures.roc_plot import roc_figure
     from stereo_framework.figures.saving import save_figure
-    from stereo_framework.io import output_folder
+    from stereo_framework.io import file_stem, output_folder
 
     with output_folder(out):
         for scene, methods in found.points.items():
             figure = roc_figure(methods, boundary=found.feasible(scene), title=scene)
-            save_figure(figure, out / f"roc_{scene.replace('/', '-')}", "")
+            save_figure(figure, out / f"roc_{file_stem(scene)}", "")
         figure = roc_figure(found.mean, boundary=found.cases()["mean"], title=f"mean of {len(found.points)} scenes")
         save_figure(figure, out / "roc_mean", "")

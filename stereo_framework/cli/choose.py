@@ -134,12 +134,12 @@ def _with_third(scene: Scene, text: str) -> Scene:
 
 def _further(chosen: Chosen, scene: Scene) -> dict[str, dict[str, str]]:
     """Prediction errors of the other frames by statistic and map."""
-    from stereo_framework.evaluation import evaluate
+    from stereo_framework.evaluation.evaluate import statistics_of
     from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 
     found: dict[str, dict[str, str]] = {}
     for name, disparity in chosen.maps.items():
-        for statistic, value in evaluate(disparity, scene, WITHOUT_TRUTH).items():
+        for statistic, value in statistics_of(disparity, scene, WITHOUT_TRUTH).items():
             if statistic.startswith("predict_err") and not statistic.endswith("_match"):
                 found.setdefault(statistic, {})[name] = f"{value:.2f}"
     return found
@@ -149,14 +149,13 @@ def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
     import yaml
 
     from stereo_framework.figures.picture_files import write_comparison
-    from stereo_framework.io import make_folder, output_folder, write_disparity, write_own
+    from stereo_framework.io import output_folder, write_bytes, write_disparity
 
     if chosen.judged.doubts:
         return
-    make_folder(folder)
-    write_own(folder / "best.yaml", yaml.safe_dump(chosen.script, sort_keys=False))
     first = [standing.name for standing in chosen.judged.standings[:4]]
     with output_folder(folder):
+        write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.script, sort_keys=False).encode())
         write_disparity(folder / "best.pfm", chosen.maps[chosen.name])
         write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in first}, scene)
 

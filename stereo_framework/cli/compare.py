@@ -180,7 +180,7 @@ def _compared(
 def _with_consistency(measured: Measured, other: Any, threshold: float) -> Measured:
     from stereo_framework.evaluation.consistency import inconsistent_pixels
 
-    share = inconsistent_pixels(measured.disparity, other, measured.scene.direction, threshold)
+    share = inconsistent_pixels(measured.disparity, other, measured.scene.direction, threshold, mask=measured.scene.evaluated)
     return replace(measured, statistics={**measured.statistics, "inconsistent_pixels": share})
 
 
@@ -190,6 +190,8 @@ def _with_difference(measured: Measured, first: Measured, threshold: float) -> M
     from stereo_framework.evaluation.disparity_error import bad_pixels, mean_absolute_error
 
     both = np.isfinite(first.disparity) & np.isfinite(measured.disparity)
+    if measured.scene.evaluated is not None:
+        both &= measured.scene.evaluated
     differing = bad_pixels(measured.disparity, first.disparity, both, threshold)
     mean = mean_absolute_error(measured.disparity, first.disparity, both)
     return replace(measured, statistics={**measured.statistics, "differing_pixels": differing, "mean_difference": mean})

@@ -11,7 +11,7 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
 from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.errors import DataError, ParameterError, harmless
 
 if TYPE_CHECKING:
     from stereo_framework.submission import Measured
@@ -147,7 +147,7 @@ def map_result(measured: Measured, method: str) -> Result:
 def map_names(maps: list[Path]) -> dict[Path, str]:
     """Each map's file name without its ending, with as many of its folders as it takes to tell all maps apart."""
     for depth in range(1, max((len(p.parts) for p in maps), default=0) + 1):
-        names = {p: "-".join(p.with_suffix("").parts[-depth:]) for p in maps}
+        names = {p: harmless("-".join(p.with_suffix("").parts[-depth:])) for p in maps}
         if len(set(names.values())) == len(names):
             return names
     return {p: p.name for p in maps}

@@ -27,7 +27,7 @@ def import_(
     import yaml
 
     from stereo_framework import limits
-    from stereo_framework.io import file_stem, write_own
+    from stereo_framework.io import file_stem, output_folder, write_bytes
     from stereo_framework.script.legacy_file import convert
 
     told = itertools.count(1)
@@ -47,8 +47,8 @@ def import_(
         if out is None:
             print(text, end="")
         else:
-            out.mkdir(parents=True, exist_ok=True)
             path = out / f"{file_stem(scene)}.yaml"
-            write_own(path, text)
+            with output_folder(out):
+                write_bytes(path, text.encode())
             print(f"{path}: {len(script['methods'])} methods")
     return 0

@@ -9,6 +9,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import itertools
 import math
 import os
 import sys
@@ -46,7 +47,7 @@ from stereo_framework.cli.schema import schema
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
 from stereo_framework.docstrings import parameter_texts
-from stereo_framework.errors import DataWarning, ParameterError, StereoFrameworkError, short
+from stereo_framework.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
 
 app = typer.Typer(
     name="stereo-framework",
@@ -122,7 +123,7 @@ def _check_numbers(options: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """What was doubtful in files is told as a line, without the place in the code; other warnings as ever."""
+    """What is doubtful in files and results is told as a line, without the place in the code; other warnings as ever."""
     usual = warnings.showwarning
 
     def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
@@ -131,11 +132,11 @@ def _warnings_in_one_line() -> Iterator[None]:
         else:
             usual(message, category, *place, **more)
 
-    warnings.showwarning = show
-    try:
+    with warnings.catch_warnings():
+        # One pair may be as doubtful as the next.
+        warnings.simplefilter("always", ResultWarning)
+        warnings.showwarning = show
         yield
-    finally:
-        warnings.showwarning = usual
 
 
 def _documented(verb: Callable[..., Any]) -> inspect.Signature:
@@ -174,7 +175,13 @@ class _Command(TyperCommand):
     """A verb."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the command line apart."""
+        """Take the command line apart. An empty word, as an unset variable of the shell leaves one, would stand for the current folder."""
+        for before, one in itertools.pairwise(["", *args]):
+            if one == "" or (one.startswith("--") and one.endswith("=")):
+                option = one[:-1] or (before if before.startswith("-") else "")
+                raise typer.Exit(
+                    _told(f"{option or 'an argument'}: an empty text says nothing; leave it out or write something", False, 2)
+                )
         with _shortened(ctx):
             return super().parse_args(ctx, args)
 
@@ -211,4 +218,6 @@ for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
 
 def main() -> None:
     """Entry point of the console script."""
+    # Names of files may hold what the terminal's encoding does not.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app(prog_name="stereo-framework")

@@ -96,6 +96,7 @@ def match(
         raise ParameterError(f"a known scene brings its own images; leave out {left or beside[0]}")
     if known is None and (left is None or right is None):
         raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
+    from stereo_framework.everyday.matched import check_folder
     from stereo_framework.everyday.matching import DEFAULT, single
     from stereo_framework.everyday.matching import match as match_pair
     from stereo_framework.everyday.pairs import pairs
@@ -116,6 +117,7 @@ def match(
     for i, (stem, files) in enumerate(found.items()):
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
         try:
+            check_folder(folder)
             with Progress(1) as progress:
                 if files is None:
                     matched = _known(str(known), name, plugin or [], data, progress.watch)
@@ -134,8 +136,6 @@ def match(
         records.append(record := _record(stem, matched, folder, written))
         if not json:
             _print(matched, record)
-        for warning in matched.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
     if json:
         _output.print_json(records)
     return 1 if failed else 0

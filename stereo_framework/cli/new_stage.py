@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import os
 import re
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def new_stage(
     """
     from stereo_framework import stage
     from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
+    from stereo_framework.io import write_bytes
 
     if slot not in stage.SLOTS:
         raise ParameterError(f"new-stage: no slot {slot!r}; {nearest(slot, stage.SLOTS, kind='slots')}")
@@ -41,13 +43,9 @@ def new_stage(
     if name in {known.name for known in stage.stages(slot)}:
         raise ParameterError(f"new-stage: there is a stage {name!r} of {slot} already; choose another name")
     path = out or Path(f"{name}.py")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(example(slot, name))
-    except FileExistsError:
-        raise DataError(f"{path}: is there already; choose another name or --out FILE") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+    if os.path.lexists(path):
+        raise DataError(f"{path}: is there already; choose another name or --out FILE")
+    write_bytes(path, example(slot, name).encode())
     entry = name if not stage.SLOTS[slot].many else f"[{name}]"
     print(f"{path}: a stage of {slot} that works; in a script: plugins: [{path}] and {slot}: {entry}")
     return 0

@@ -21,9 +21,9 @@ def reproduce(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Run a paper's experiments again: its numbers beside ours, its statements, and checks of our own, which are in no total.
+    """Run a paper's experiments again: its numbers beside ours, its sentences with a verdict each, and checks of our own, which are in no total.
 
-    The exit status is 1 if a published number lies outside its tolerance or a statement of the paper does not hold, 3 if only checks of our own fail.
+    The exit status is 1 if a published number lies outside its tolerance or a sentence of the paper does not hold, 3 if only checks of our own fail.
 
     Example: stereo-framework reproduce taxonomy2002/table5 --quick
 
@@ -41,7 +41,7 @@ def reproduce(
     import dataclasses
 
     from stereo_framework.papers import find_paper
-    from stereo_framework.papers.claim import failures_first, verdict_word
+    from stereo_framework.papers.claim import failures_first
     from stereo_framework.papers.comparison import HEADER
     from stereo_framework.papers.reproduce import reproduce as run_paper
 
@@ -52,7 +52,6 @@ def reproduce(
         done = run_paper(
             find_paper(name), folder, item=item or None, data=data, workers=workers, quick=quick, single_file=single_file
         )
-    kinds = {"statement": done.statements, "own check": done.checks}
     if json:
         numbers = [
             {"kind": "published number"}
@@ -60,7 +59,7 @@ def reproduce(
             | {"difference": c.difference, "judged": c.judged, "outside": c.outside}
             for c in done.comparisons
         ]
-        _output.print_json(numbers + [{"kind": kind} | dataclasses.asdict(s) for kind, claims in kinds.items() for s in claims])
+        _output.print_json(numbers + [{"kind": "sentence"} | dataclasses.asdict(s) for s in done.statements])
         return done.status
     for title, outcome in done.outcomes.items():
         rows = [
@@ -75,10 +74,9 @@ def reproduce(
         ]
         if rows:
             _output.print_table([*HEADER[:-1], ""], rows, title=title)
-    for kind, claims in kinds.items():
-        for s in failures_first(claims):
-            verdict = "DOES NOT HOLD" if s.holds is False else verdict_word(s.holds)
-            _output.say(f"{kind} {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, s.why)))})")
+    for s in failures_first(done.statements):
+        verdict = "DOES NOT HOLD" if s.holds is False else s.verdict
+        _output.say(f"{s.asked}, {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, *s.notes)))})")
     for scene, reason in done.missing.items():
         print(f"missing: {scene}: {reason}")
     for line in done.totals:

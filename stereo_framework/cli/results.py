@@ -212,12 +212,12 @@ def _target(output: Path | None) -> Iterator[None]:
     if output is None:
         yield
         return
-    from stereo_framework.tables.formats import write_text
+    from stereo_framework.io import write_bytes
 
     buffer = io.StringIO()
     with contextlib.redirect_stdout(buffer):
         yield
-    write_text(output, buffer.getvalue())
+    write_bytes(output, buffer.getvalue().encode())
 
 
 def print_all(

@@ -24,7 +24,7 @@ from stereo_framework import limits
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile, find
 from stereo_framework.datasets.registry import data_roots
 from stereo_framework.errors import DataError, MissingExtraError, brings
-from stereo_framework.io import PathLike
+from stereo_framework.io import PathLike, write_bytes
 
 Progress = Callable[[str, int, int | None], None]
 """Called with a file's name, the number of bytes that have arrived, and the whole size if known."""
@@ -129,7 +129,7 @@ def _fetch(file: RemoteFile, public_set: PublicSet, root: Path, progress: Progre
             made = {file.target: sha256}
             _place(download, root / file.target)
         fetched = Fetched(file.name, file.url, sha256, size, made, _checked(file, sha256))
-        record.write_text(json.dumps(asdict(fetched), indent=1), encoding="utf-8")
+        write_bytes(record, json.dumps(asdict(fetched), indent=1).encode())
     except OSError as error:
         hint = f"; the disk of {root} is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise DataError(f"{error.filename or download}: cannot be read or written: {error.strerror}{hint}") from None

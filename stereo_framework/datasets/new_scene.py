@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 from stereo_framework.datasets import scene_file
-from stereo_framework.errors import DataError
+from stereo_framework.errors import DataError, harmless
+from stereo_framework.io import write_bytes
 from stereo_framework.io.images import ENDINGS
 from stereo_framework.scene import Scene, Search
 
@@ -65,7 +67,7 @@ def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
     file = folder / scene_file.FILE_NAME
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
-    if file.exists():
+    if os.path.lexists(file):
         raise DataError(f"{file}: exists already; delete it to have a new one written")
     left, right = _pair(folder)
     pair = scene_file.pair_scene(left, right, None)
@@ -80,14 +82,14 @@ def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
     grey = truth is not None and truth.endswith(".png")
     entry = f"{{file: {truth}, scale: 256, unknown: 0}}   # CHECK: grey levels per pixel;" if grey else f"{truth}   #"
     text = _TEXT.format(
-        folder=folder,
+        folder=harmless(str(folder)),
         left=_quoted(left.name),
         right=_quoted(right.name),
         search=search,
         truth=f"truth: {entry} {said}" if truth else f"# truth: truth.pfm   # {said}",
         mask=f"masks: {{nonocc: {mask}}}   # white counts" if mask else _NO_MASK,
     )
-    file.write_text(text, encoding="utf-8")
+    write_bytes(file, text.encode())
     try:
         _ = scene_file.load(folder).match
     except DataError:

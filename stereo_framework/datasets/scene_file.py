@@ -8,7 +8,7 @@ A ``scene.yaml``; only ``frames`` is needed, file names are relative to its fold
     search: {minimum: 0, maximum: 64}   # pixels, both ends included; and step; low and high: maps as truth's; without it 0 to
                                         # ndisp - 1 of a Middlebury calib.txt that lies beside the reference image
     truth: {file: truth.png, scale: 4, unknown: 0}  # or only a file name; match_truth likewise
-    masks: {nonocc: nonocc.png}         # white counts
+    masks: {nonocc: nonocc.png}         # white counts; outside of one called evaluated nothing does
     calibration: {focal_length: 994.978, baseline: 193.001, doffs: 31.086}
     border: 0                           # pixels that are not evaluated
 
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.datasets.scene_schema import TruthEntry, check
-from stereo_framework.errors import DataError, DataWarning, ParameterError
+from stereo_framework.errors import DataError, DataWarning, ParameterError, harmless
 from stereo_framework.io import (
     PathLike,
     check_file,
@@ -37,7 +37,7 @@ from stereo_framework.io import (
 )
 from stereo_framework.io.images import map_image
 from stereo_framework.io.yaml_text import read_yaml
-from stereo_framework.scene import Disparity, Frame, Image, Mask, Scene, Search
+from stereo_framework.scene import EVALUATED, Disparity, Frame, Image, Mask, Scene, Search
 
 FILE_NAME = "scene.yaml"
 
@@ -133,7 +133,7 @@ def pair_scene(
     low, high : path-like, optional
         Maps of the smallest and largest disparity of each pixel of the left image, see `read_disparity`; unknown = no limit.
     mask : path-like, optional
-        Picture that is white where the right image shows what the left one shows, which evaluation uses for ``nonocc``.
+        Picture that is white where the left image is evaluated, under every protocol.
 
     Raises
     ------
@@ -146,10 +146,10 @@ def pair_scene(
     left, right = Path(left), Path(right)
     masks = [None if mask is None else Path(mask) for mask in (left_mask, right_mask)]
     # The folder tells apart pairs whose files have the same names.
-    name = "/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}")))
+    name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
     search = search or _range_beside(left)
     frames = _frame(left, 0, masks[0], search), _frame(right, 1, masks[1])
-    shown = {} if mask is None else {"nonocc": partial(read_mask, mask)}
+    shown = {} if mask is None else {EVALUATED: partial(read_mask, mask)}
     if mask is not None:
         check_file(mask)
     return Scene(name, frames, search=search, truths=truths, ranges=ranges, masks=shown)
@@ -210,4 +210,4 @@ def _truth(path: Path, **encoding: Any) -> Callable[[], Disparity]:
 def _name(path: Path) -> str:
     """A scene name that can also name a result folder: the path as given, without its root and upward steps."""
     parts = [part for part in path.parts if part not in (path.anchor, "..")]
-    return "/".join(parts) or path.resolve().name or "scene"
+    return harmless("/".join(parts) or path.resolve().name or "scene")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +15,8 @@ import numpy as np
 from stereo_framework.call_reports import CallReport, report_call
 from stereo_framework.engine.links import Link
 from stereo_framework.engine.match import Match
+from stereo_framework.errors import DataError
+from stereo_framework.io import inside, write_bytes
 from stereo_framework.pair import Pair
 
 _ARRAYS = ("disparity", "status", "labels")
@@ -59,7 +61,7 @@ def kept_match(method: Method, pair: Pair, folder: Path) -> Match:
         report_call(CallReport())
         return match
     match = method(pair)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, DataError):
         _write(path, match)
     return match
 
@@ -87,11 +89,11 @@ def _write(path: Path, match: Match) -> None:
     # Another machine may not have the folder of the results, which lies around those of the code and of the method.
     if not path.parents[3].is_dir():
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}")
-    with part.open("wb") as file:
-        np.savez(file, text=np.array(text), **arrays)
-    part.replace(path)
+    # What could not be read is damaged.
+    inside(path.parents[3], path).unlink(missing_ok=True)
+    buffer = io.BytesIO()
+    np.savez(buffer, text=np.array(text), **arrays)
+    write_bytes(path, buffer.getvalue())
 
 
 def _read(path: Path, pair: Pair) -> Match:

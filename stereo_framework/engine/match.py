@@ -93,13 +93,13 @@ class Match(Shown):
         return figure
 
 
-def warnings(labels: Labels | None, disparity: Disparity, search: Search) -> tuple[str, ...]:
-    """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range."""
+def warnings(labels: Labels | None, disparity: Disparity, search: Search, scale: str = "") -> tuple[str, ...]:
+    """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range, and the `scale_doubt` of its images."""
     known = disparity[~np.isnan(disparity)]
     if not known.size:
         return ("the result holds no estimate at all",)
     levels = np.rint((known - search.minimum) / search.step) if labels is None else labels[labels >= 0]
-    found = []
+    found = [scale] if scale else []
     for level, end in ((0, "lower"), (search.levels - 1, "upper")):
         share = np.count_nonzero(levels == level) / max(1, levels.size)
         if share > _PILE + 1 / search.levels:

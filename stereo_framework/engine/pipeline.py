@@ -17,10 +17,11 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, holds_volume, peak_memory
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
-from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, warn
 from stereo_framework.notebooks import Shown
 from stereo_framework.pair import Pair
 from stereo_framework.parameters import check_kind
+from stereo_framework.per_image import kept_here
 from stereo_framework.progress import Progress, in_notebook
 from stereo_framework.scene import Scene, Search
 from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage, find
@@ -246,7 +247,27 @@ class Pipeline(Shown):
             Neither a scene nor a pair.
         StereoFrameworkError
             A stage refuses its input, or the volume would not fit into memory.
+
+        Warns
+        -----
+        ResultWarning
+            What the match says in its warnings.
         """
+        found = self.matched(scene, search, keep_volume=keep_volume, notify=notify)
+        # A method that a scheme calls tells nobody but the scheme.
+        if kept_here() is None:
+            warn(found.warnings)
+        return found
+
+    def matched(
+        self,
+        scene: Scene | Pair,
+        search: Search | None = None,
+        *,
+        keep_volume: bool = False,
+        notify: Callable[[Step], None] | None = None,
+    ) -> Match:
+        """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves."""
         check_kind("Pipeline", "scene", scene, (Scene, Pair), "a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
         check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)

@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereo_framework.engine.blame import WrongReturn
-from stereo_framework.stage import Stage
+from stereo_framework.engine.match import Match
+from stereo_framework.scene import Search
+from stereo_framework.stage import Bound, Stage
 from stereo_framework.view import Views
 from stereo_framework.volume import INTEGERS, CostVolume, Labeling, Smoothness, Status
 
@@ -32,15 +35,54 @@ def check_returned(stage: Stage, result: Any, state: Mapping[str, Any]) -> None:
     """
     shape = state["reference"].shape[:2]
     # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
-    plugin = not str(stage.function.__module__).startswith("stereo_framework.")
-    if wrong := _CHECKS[stage.slot](result, shape, state, plugin):
+    if wrong := _CHECKS[stage.slot](result, shape, state, _from_outside(stage)):
         raise WrongReturn(stage, wrong)
+
+
+def _from_outside(stage: Stage) -> bool:
+    return not str(stage.function.__module__).startswith("stereo_framework.")
+
+
+def check_direction(bound: Bound, image: NDArray) -> None:
+    """Refuse a matching cost from outside that looks to the same side whatever ``search.direction`` says: its other view would be wrong all over.
+
+    A texture of the image's type, moved by two pixels, must be found at 2 from either side. A cost that does not find it from the usual side either is not judged: it may
+    need larger images or more than them.
+
+    Raises
+    ------
+    WrongReturn
+        It finds the texture from the left image and not from the right one.
+    """
+    if not _from_outside(bound.stage):
+        return
+    texture = np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)
+    left, right = (np.ascontiguousarray(texture[:, start : start + 40]) for start in (0, 2))
+    shares = []
+    for reference, match, direction in ((left, right, 1), (right, left, -1)):
+        data = {"reference": reference, "match": match, "search": Search(0, 5, direction=direction)}
+        data |= dict.fromkeys(set(bound.stage.data) - data.keys())
+        try:
+            levels = bound(data).costs[6:-6, 12:-12].argmin(axis=2)
+        except Exception:  # too small an image for it, or it takes what is missing here
+            return
+        shares.append(float(np.mean(levels == 2)))
+    if shares[0] > _FOUND and shares[1] < _CHANCE:
+        raise WrongReturn(
+            bound.stage,
+            f"costs that do not obey search.direction: a texture moved by 2 pixels is found at 2 by {shares[0]:.0%} of the pixels of the left image and by "
+            f"{shares[1]:.0%} of those of the right one; a pixel meets x - search.direction * d",
+        )
+
+
+_FOUND, _CHANCE = 0.8, 0.5
+"""Share of the pixels of a texture that a cost must find from one side to be judged, and below which it does not find it from the other: by chance a sixth."""
 
 
 def spelled(value: Any) -> str:
     """A returned value in short: its type or, of an array, dtype and shape."""
     if isinstance(value, np.ndarray):
-        return f"{value.dtype} {value.shape}"
+        return f"{'a masked array of ' * isinstance(value, np.ma.MaskedArray)}{value.dtype} {value.shape}"
     if isinstance(value, CostVolume):
         return f"a CostVolume of {spelled(value.costs)}"
     if isinstance(value, tuple):
@@ -49,7 +91,7 @@ def spelled(value: Any) -> str:
 
 
 def _map(value: Any, shape: Shape, dtype: Any = np.float32, *, nan: bool = True) -> str | None:
-    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != dtype:
+    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray) or value.shape != shape or value.dtype != dtype:
         return f"{spelled(value)}; expected {np.dtype(dtype)} {shape}"
     if value.dtype == np.float32 and (np.isinf(value).any() or (not nan and np.isnan(value).any())):
         return f"values that are not finite; expected finite numbers{', NaN = no estimate' if nan else ''}"
@@ -107,13 +149,19 @@ def _labeling(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool)
         return next(filter(None, (_map(one, shape) for one in result)), None)
     if not isinstance(result, Labeling):
         return f"{spelled(result)}; expected a Labeling"
-    if wrong := _map(result.labels, shape, np.int16):
-        return f"labels: {wrong}"
-    if result.labels.min() < -1 or result.labels.max() >= (levels := state["search"].levels):
-        return f"labels from {result.labels.min()} to {result.labels.max()}; expected -1 to {levels - 1}"
+    if wrong := _levels(result.labels, shape, state["search"]):
+        return wrong
     if wrong := _map(result.costs, shape, nan=False):
         return f"costs: {wrong}"
     return None if result.volume is None else _volume(result.volume, shape, state, plugin)
+
+
+def _levels(labels: Any, shape: Shape, search: Search) -> str | None:
+    if wrong := _map(labels, shape, np.int16):
+        return f"labels: {wrong}"
+    if labels.min() < -1 or labels.max() >= search.levels:
+        return f"labels from {labels.min()} to {labels.max()}; expected -1 to {search.levels - 1}"
+    return None
 
 
 def _matched(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
@@ -137,6 +185,21 @@ def _disparities(result: Any, shape: Shape, kinds: str, most: int) -> str | None
     return f"as confidence {wrong}" if len(parts) > 2 and (wrong := _map(parts[2], shape, nan=False)) else None
 
 
+def _match(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
+    """Whole: what a scheme puts together goes to people and tables as it is."""
+    search = state["search"]
+    if not isinstance(result, Match):
+        return f"{spelled(result)}; expected a Match of {shape}"
+    if result.search != search:
+        return f"a Match of {result.search!r}; expected {search!r}, as of the pair"
+    if wrong := _disparities((result.disparity, result.status), shape, "a Match", 2):
+        return wrong
+    if result.labels is not None and (wrong := _levels(result.labels, shape, search)):
+        return wrong
+    wrongs = ((name, _map(values, shape, nan=False)) for name, values in result.confidence.items())
+    return next((f"confidence {name}: {wrong}" for name, wrong in wrongs if wrong), None)
+
+
 _CHECKS: Mapping[str, Callable[[Any, Shape, Mapping[str, Any], bool], str | None]] = {
     "preprocessing": _image,
     "matcher": _matched,
@@ -145,5 +208,6 @@ _CHECKS: Mapping[str, Callable[[Any, Shape, Mapping[str, Any], bool], str | None
     "smoothness": _smoothness,
     "optimization": _labeling,
     "confidence": lambda result, shape, state, plugin: _map(result, shape, nan=False),
+    "scheme": _match,
     "refinement": lambda result, shape, state, plugin: _disparities(result, shape, "disparities or (disparities, status)", 2),
 }

@@ -16,7 +16,7 @@ import numpy as np
 from stereo_framework.call_reports import CallReport, collecting_reports
 from stereo_framework.engine.costs import CostSum
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, RESTORE, VOLUMES, Link
-from stereo_framework.engine.returned import check_returned
+from stereo_framework.engine.returned import check_direction, check_returned
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.per_image import keeping
 from stereo_framework.scene import Image, Scene, Search, read_only
@@ -141,6 +141,7 @@ def exchanged(state: State) -> State:
         "scene": state["scene"] and _other_view(state["scene"], search),
         "alternatives": {name: view[::-1] for name, view in state["alternatives"].items()},
         "parts": state["parts"],
+        "scale": state["scale"],
         "protected": (),
     }
     return found | open_cells(found["domain"], found["search"], found["reference"].shape[:2])
@@ -236,6 +237,9 @@ def _smoothness(bound: Bound, state: State) -> None:
 
 
 def _cost(bound: Bound | CostSum, compact: bool, state: State) -> None:
+    if state["search"].direction < 0:
+        for one in [part.bound for part in bound.parts] if isinstance(bound, CostSum) else [bound]:
+            check_direction(one, state["reference"])
     held: Held | None = state["held"] if compact else None
     volume: CostVolume = _returned(bound, _corrected(state) | {"held": held})
     if state["domain"] is not None and (held is None or held.closes):
@@ -295,8 +299,7 @@ def _optimize(bound: Bound, state: State) -> None:
     filled = fill_labels(labels)
     state["data_costs"] = labeling.costs if filled is labeling.labels else volume.chosen(filled)
     state["labels"] = labels
-    # The last place is that of -1.
-    disparity = np.append(state["search"].disparities, np.float32(np.nan))[labels]
+    disparity = state["search"].disparity_of(labels)
     status = np.where(labels < 0, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
     state["volume"] = labeling.volume or volume
     state["labelings"] = [replace(labeling, volume=None)]

@@ -17,17 +17,16 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.call_reports import CallReport, is_stopped
-from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.engine.kept_parts import Method, kept_match
 from stereo_framework.engine.links import BOTH, MATCH, REFERENCE, Link, Name
 from stereo_framework.engine.match import DENSE, PASSED_ON, Match, warnings
-from stereo_framework.engine.returned import spelled
+from stereo_framework.engine.returned import check_returned
 from stereo_framework.engine.slabs import advance, needed_before
 from stereo_framework.engine.steps import Clock, OutOfMemory, State, Step, confidences, frozen, make_step, open_cells, view_of
 from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.pair import Pair
 from stereo_framework.per_image import kept_here
-from stereo_framework.scene import Scene, Search
+from stereo_framework.scene import Scene, Search, scale_doubt
 from stereo_framework.stage import Bound
 from stereo_framework.view import View
 from stereo_framework.volume import CostVolume, Labeling, Status, fill_labels
@@ -240,7 +239,7 @@ class Tree:
         if "match of a scheme" in state:
             found: Match = state["match of a scheme"]
             told = (line for line in found.warnings if line.startswith(PASSED_ON))
-            doubts = warnings(found.labels, found.disparity, found.search)
+            doubts = warnings(found.labels, found.disparity, found.search, state["scale"])
             return replace(found, seconds=seconds, warnings=(*doubts, *told, *_warned(reports)))
         labels: Any = state.get("labels")
         labelings: list[Labeling] = state.get("labelings", [])
@@ -261,7 +260,11 @@ class Tree:
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
-            warnings=(*warnings(labels, disparity, state["search"]), *_held_densely(path, state), *_warned(reports)),
+            warnings=(
+                *warnings(labels, disparity, state["search"], state["scale"]),
+                *_held_densely(path, state),
+                *_warned(reports),
+            ),
             volume=state.get("volume") if self.keep_volume else None,
             confidence={name: _told_sure(value, state) for name, value in confidences(state).items()},
             memory=max((one.memory for one in reports if one.memory is not None), default=None),
@@ -296,6 +299,7 @@ def _start(pair: Pair) -> State:
         "domain": pair.domain,
         **open_cells(pair.domain, pair.search, pair.shape),
         "scene": pair.scene,
+        "scale": scale_doubt(pair.reference),
         "alternatives": {},
         "protected": (),
     }
@@ -332,9 +336,7 @@ def _run_scheme(work: tuple[Bound, Method], view: int, views: list[State | None]
         pair = Pair(state["reference"], state["match"], state["search"], state["domain"])
         across = functools.partial(_unless_stopped, functools.partial(_views, method)) if _looks_across(method) else None
         match = scheme({"solve": functools.partial(_unless_stopped, solve), "pair": pair, "views": across})
-        if not isinstance(match, Match) or match.disparity.shape != pair.shape:
-            found = f"a Match of {match.disparity.shape}" if isinstance(match, Match) else spelled(match)
-            raise WrongReturn(scheme.stage, f"{found}; expected a Match of {pair.shape}")
+        check_returned(scheme.stage, match, state)
         state["match of a scheme"] = match
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.errors import warn
 from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
@@ -23,9 +24,10 @@ from stereo_framework.evaluation.preparation import prepare
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.evaluation.roc import kept_table, map_errors
+from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.evaluation.sparsification import Sparsification
 from stereo_framework.parameters import check_kind
-from stereo_framework.scene import Disparity, Mask, Scene
+from stereo_framework.scene import Disparity, Mask, Scene, unmasked
 
 
 def evaluate(
@@ -35,6 +37,7 @@ def evaluate(
     *,
     confidence: Mapping[str, NDArray[np.float32]] | None = None,
     reference: Disparity | None = None,
+    mask: Mask | None = None,
 ) -> dict[str, float]:
     """Measure a disparity map, wherever it comes from.
 
@@ -52,21 +55,31 @@ def evaluate(
         ``auc_optimal`` for comparison, all at the main threshold.
     reference : ndarray, float32, (rows, columns), optional
         A map that stands in for the truth in measures that do without it (`sweep.reference` makes one): pixels, NaN = not reliable.
+    mask : ndarray, bool, (rows, columns), optional
+        Only pixels where it is True are evaluated: under every protocol each region, subset and matching table is what it would be without the mask, less
+        the other pixels. Prediction errors, which are measured in other frames, are those of the whole map.
 
     Returns
     -------
     dict of str to float
         One statistic for each measure of the protocol and each region (``rms_error_nonocc``), each predicted frame (``predict_err_near``) or the
         whole map (``fraction_matched``); `metrics.METRICS` lists the units. ``bad_pixels_REGION`` is a percentage at the main threshold; with
-        several thresholds there are also ``bad0.5_REGION``, ``bad2_REGION`` and so on. An empty region gives NaN. A statistic is absent if the
+        several thresholds there are also ``bad0.5_REGION``, ``bad2_REGION`` and so on. ``fraction_matched`` is there under every protocol: no error says
+        anything without the share of pixels that have an estimate. An empty region gives NaN. A statistic is absent if the
         scene lacks the truth, mask or frame that it needs.
 
     Raises
     ------
     DataError
-        The map has another size than the scene or does not hold floats; a measure of confidence has another size than the map.
+        The map or the mask has another size than the scene, or the map does not hold floats; the mask leaves no pixel; a measure of confidence has
+        another size than the map.
     ParameterError
         What is given is no array or no scene, there is no such protocol, or a derived protocol has faults.
+
+    Warns
+    -----
+    ResultWarning
+        What `doubts` says of the map: wrong scale, sign or view, a mark for missing estimates that is taken for a disparity.
 
     Notes
     -----
@@ -84,6 +97,20 @@ def evaluate(
     """
     check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
     check_kind("evaluate", "scene", scene, Scene, "a Scene, such as load_scene(NAME) gives")
+    scene = scene if mask is None else scene.within(mask)
+    found = statistics_of(disparity, scene, protocol, confidence, reference)
+    warn(doubts(unmasked("the map", disparity), scene))
+    return found
+
+
+def statistics_of(
+    disparity: Disparity,
+    scene: Scene,
+    protocol: str | Mapping[str, Any] | Protocol | None,
+    confidence: Mapping[str, NDArray[np.float32]] | None = None,
+    reference: Disparity | None = None,
+) -> dict[str, float]:
+    """What `evaluate` returns, without its warnings: for callers that tell of `doubts` themselves."""
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     prepared, given = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)
@@ -107,9 +134,7 @@ def evaluate(
     statistics: dict[str, float] = {}
     for metric in metrics:
         statistics |= metric.statistics(seen.get(metric.about, {}), protocol)
-    if not whole:
-        statistics["fraction_matched"] = fraction_matched(given, masks["all"])
-    return statistics
+    return statistics | {"fraction_matched": fraction_matched(given, masks["all"])}
 
 
 def predictions(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stereo_framework.errors import DataError
 from stereo_framework.evaluation._protocol import Protocol
 from stereo_framework.kernels.filling import fill_rows
-from stereo_framework.scene import Disparity, Scene
+from stereo_framework.scene import Disparity, Scene, unmasked
 
 
 def prepare(disparity: NDArray, scene: Scene, protocol: Protocol) -> tuple[Disparity, Disparity]:
@@ -82,7 +82,7 @@ def interpolated(disparity: Disparity) -> Disparity:
 
 
 def _checked(disparity: NDArray, scene: Scene, protocol: Protocol) -> Disparity:
-    disparity = np.asarray(disparity)
+    disparity = np.asarray(unmasked("the map", disparity))
     rows, columns = scene.reference.shape[:2]
     if disparity.ndim != 2:
         raise DataError(

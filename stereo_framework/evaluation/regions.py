@@ -9,6 +9,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import cv2
@@ -54,7 +55,8 @@ def region_masks(scene: Scene, protocol: Protocol) -> Mapping[str, Mask]:
     Returns
     -------
     mapping of str to ndarray, bool, (rows, columns), read-only
-        Every mask is restricted to evaluated pixels: those within the border whose truth is known. Without truth there is only ``all``, which holds
+        Every mask is restricted to evaluated pixels: those within the border whose truth is known and, where the scene has a mask ``evaluated``,
+        inside that. Without truth there is only ``all``, which holds
         all pixels within the border. Of the computed regions, ``textured``, ``textureless`` and ``discont`` hold non-occluded pixels only. Of the
         scene's own masks there are those that it has; ``nonocc`` is always there, computed by `visible` where no file gives it.
 
@@ -86,6 +88,10 @@ def kept(scene: Scene, key: tuple[Any, ...], make: Callable[[], _T]) -> _T:
 
 def _masks(scene: Scene, border: int, protocol: Protocol) -> Mapping[str, Mask]:
     evaluated = inside_border(scene.reference.shape, border)
+    if scene.evaluated is not None:
+        evaluated &= scene.evaluated
+        if not evaluated.any():
+            raise DataError(f"scene {scene.name}: the mask leaves no pixel to evaluate; white (255, True) counts")
     masks = {"all": evaluated}
     if scene.truth is not None:
         evaluated &= np.isfinite(scene.truth)
@@ -141,7 +147,8 @@ def _subsets(scene: Scene, parameters: Parameters) -> Subsets:
     if scene.truth is None:
         raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
     nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
-    return extract_subsets(scene.truth, nonocc, parameters=parameters)
+    found = extract_subsets(scene.truth, nonocc, parameters=parameters)
+    return replace(found, evaluated=found.evaluated & scene.evaluated) if scene.evaluated is not None else found
 
 
 def visible(scene: Scene, *, gap: float = 2.0) -> Mask:

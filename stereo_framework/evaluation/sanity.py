@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.scene import Disparity, Scene
+from stereo_framework.scene import Disparity, Scene, scale_doubt
 
 _FACTORS = (2, 4, 8, 16, 256)
 """Scales of disparity files, in grey levels per pixel: those of the Middlebury sets and that of 16-bit PNG files."""
@@ -35,7 +35,7 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
     -------
     list of str
         One line each. A map is doubted if most of its estimates would lie within a pixel of the truth after a change of sign, of the view, or of scale by
-        2, 4, 8, 16 or 256 (up or down), and far fewer do as it is. Without truth it is doubted if its estimates would then point to much more similar
+        2, 4, 8, 16 or 256 (up or down), and far fewer do as it is. So are images with intensities from 0 to 1. Without truth it is doubted if its estimates would then point to much more similar
         intensities in the match frame. A map that passes is doubted too if several percent of it hold one value outside the scene's search range, which is what some
         programs write for "no estimate".
     """
@@ -45,7 +45,8 @@ def doubts(disparity: Disparity, scene: Scene) -> list[str]:
     if disparity.shape != scene.reference.shape[:2]:
         return []
     found = _by_images(disparity, scene) if scene.truth is None else _by_truth(disparity, scene, scene.truth)
-    return found or _by_range(disparity, scene)
+    dark = scale_doubt(scene.reference)
+    return [*(found or _by_range(disparity, scene)), *([f"{scene.name}: {dark}"] if dark else [])]
 
 
 def _by_range(disparity: Disparity, scene: Scene) -> list[str]:

@@ -249,7 +249,7 @@ def choose(
         if watch is not None:
             watch(name)
         try:
-            match = run.pipeline(scene, own_search(run, search))
+            match = run.pipeline.matched(scene, own_search(run, search))
         except StereoFrameworkError as error:
             failed[name] = str(error)
             continue

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from stereo_framework.scene import Image, Scene
+from stereo_framework.scene import Image, Scene, scale_doubt
 
 _CUT = 0.5
 """Percent of the pixels that a stretch may clip at either end."""
@@ -23,6 +23,8 @@ def intensity_doubt(scene: Scene) -> str | None:
     low, high = min(float(image.min()) for image in images), max(float(image.max()) for image in images)
     if low < -1 or high > 256:
         return f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"
+    if doubt := scale_doubt(scene.reference):
+        return doubt
     if high < _DARK and low < high:
         return f"the images are dark: of intensities up to 255 they reach {high:.3g}, as where files of 16 bits hold fewer; --stretch spreads them"
     return None

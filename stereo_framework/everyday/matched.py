@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,12 +12,13 @@ from numpy.typing import NDArray
 
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.engine.match import Match
-from stereo_framework.errors import DataError
+from stereo_framework.errors import DataError, harmless
 from stereo_framework.everyday.match_picture import picture
 from stereo_framework.figures.colours import rgb
 from stereo_framework.io import (
+    check_own,
     geo_tags,
-    make_folder,
+    output_folder,
     write_disparity,
     write_image,
     write_opencv_calibration,
@@ -49,23 +49,19 @@ class PointCloud(NamedTuple):
     colour: NDArray[np.uint8]
 
 
-_ALWAYS = ("disparity.pfm", "picture.png", "confidence.pfm", "status.png")
 _RECTIFIED = ("left_rectified", "right_rectified")
-_SOMETIMES = (
-    *("disparity.png", "disparity.tiff", "depth.tiff", "points.ply", "rectified.yml"),
+_FILES = (
+    *("disparity.pfm", "disparity.png", "disparity.tiff", "picture.png", "confidence.pfm", "status.png"),
+    *("depth.tiff", "points.ply", "rectified.yml"),
     *(f"{name}{suffix}" for name in _RECTIFIED for suffix in (".png", ".tiff")),
 )
-"""Files of a match: those that every match writes, and those that only some write. A folder that holds only a part of the first was not written by a match."""
 
 
-def _check_replaced(folder: Path, images: Sequence[str]) -> None:
-    """Refuse to replace files of the user: the images that were matched, and files that no earlier match wrote."""
-    there = [folder / name for name in (*_ALWAYS, *_SOMETIMES) if (folder / name).exists()]
-    inputs = [path for path in there for image in images if Path(image).is_file() and path.samefile(image)]
-    if inputs:
-        raise DataError(f"{inputs[0]}: is one of the images, and would be replaced; choose another folder")
-    if there and not all((folder / name).is_file() for name in _ALWAYS):
-        raise DataError(f"{there[0]}: was not written by a match, and is not overwritten; choose another folder")
+def check_folder(folder: Path) -> None:
+    """Raise DataError if a folder holds a file of the user with a name under which a match may write one, such as an image that is matched."""
+    with output_folder(folder):
+        for name in _FILES:
+            check_own(folder / name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +107,7 @@ class Matched:
     @property
     def name(self) -> str:
         """The name of the pair, which is that of its reference image."""
-        return Path(self.scene.frames[self.scene.reference_index].name).stem
+        return harmless(Path(self.scene.frames[self.scene.reference_index].name).stem)
 
     @property
     def disparity(self) -> Disparity:
@@ -230,9 +226,12 @@ class Matched:
             The folder cannot be written, or holds files with these names that were not written by a match.
         """
         folder = Path(folder)
-        _check_replaced(folder, [frame.name for frame in self.scene.frames])
+        check_folder(folder)
+        with output_folder(folder):
+            return self._written(folder, tiff=tiff)
+
+    def _written(self, folder: Path, *, tiff: bool) -> list[str]:
         tags = self._tags
-        make_folder(folder)
         write_disparity(folder / "disparity.pfm", self.disparity)
         names = ["disparity.pfm"]
         # Smoothing may take disparities a little below the range; they are moved to its end.

@@ -13,7 +13,7 @@ import numpy as np
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.datasets import pair_scene
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.errors import ParameterError
+from stereo_framework.errors import ParameterError, warn
 from stereo_framework.everyday.intensities import intensity_doubt, stretched
 from stereo_framework.everyday.matched import CONFIDENCE, Matched
 from stereo_framework.everyday.rectify import rectified
@@ -81,6 +81,11 @@ def match(
         A file is missing or damaged, or the images differ in size.
     ParameterError
         A file and an array were given together, a calibration is incomplete, or the method has several settings.
+
+    Warns
+    -----
+    ResultWarning
+        Reasons to doubt the map, each with the cure, as in `Matched.warnings`.
 
     Examples
     --------
@@ -153,12 +158,13 @@ def match_scene(
     if estimated:
         origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
     search = own_search(run, search)
-    result = _with_confidence(run.pipeline)(
+    result = _with_confidence(run.pipeline).matched(
         scene, search, notify=lambda step: tell(step.bound.stage.name if step.bound else step.link.address)
     )
     dark = intensity_doubt(scene)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=was_rectified)
     warnings = dict.fromkeys([*([dark] if dark else []), *found, *result.warnings])
+    warn(warnings)
     return Matched(scene, run.method, result, origin, tuple(warnings), sparse.vertical_offset, was_rectified)
 
 

@@ -17,7 +17,7 @@ from stereo_framework.figures.disparity_figures import bad_pixel_picture, dispar
 from stereo_framework.figures.prediction_strip import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.figures.side_by_side import side_by_side_figure
-from stereo_framework.io import make_folder, write_image
+from stereo_framework.io import write_image
 from stereo_framework.kernels.ranks import rank_shares
 from stereo_framework.scene import Disparity, Image, Scene
 
@@ -47,7 +47,6 @@ def write_pictures(
         Confidence by measure, higher = surer. It is written to ``STEM_confidence_NAME.png`` as `confidence_greys` makes it.
     """
     protocol = protocol or of_scene(scene)
-    make_folder(stem.parent)
     border = scene.border if protocol.border is None else protocol.border
     shown = shown_range(disparity, scene)
 
@@ -82,7 +81,6 @@ def write_comparison(path: Path, maps: Mapping[str, Disparity], scene: Scene) ->
         Pixels, NaN = no estimate, by the names that are written above the maps.
     scene : Scene
     """
-    make_folder(path.parent)
     shown = shown_range(next(iter(maps.values())), scene)
     save_picture(path, side_by_side_figure(scene.reference, maps, shown, scene.truth, scene.name))
 
@@ -105,7 +103,6 @@ def write_disagreement(path: Path, first: Disparity, second: Disparity, image: I
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The reference image.
     """
-    make_folder(path.parent)
     known = np.isfinite(first) & np.isfinite(second)
     apart = (np.isfinite(first) != np.isfinite(second)) | (known & (np.abs(first - second) > 1))
     write_image(path, np.where(apart[..., None], np.array([220, 50, 32], np.uint8), rgb(image)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.errors import DataError
-from stereo_framework.io import PathLike, make_folder, write_bytes, write_image
+from stereo_framework.io import PathLike, write_bytes, write_image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,7 +85,6 @@ def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:
         A file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{ending}") for ending in (".svg", ".png")]
-    make_folder(stem.parent)
     for path in paths:
         write_figure(path, figure, description)
     return paths

@@ -1,4 +1,14 @@
-"""Reading and writing whole files, with one-line errors that help to find the right one."""
+"""Reading and writing whole files, with one-line errors that help to find the right one.
+
+A file is written beside its place, under a name that nobody can foresee, and then renamed. So half a file never stands under its name, and whatever ends the
+program, the same command does its work again.
+
+An output folder may hold files of the user, and somebody else may have made it. Two rules follow:
+
+- What is written to it stays in it: a path that leads out, by a link or by ``..``, is refused, and a link is never written through.
+- A file is replaced only if nothing is lost with it: it holds what this program wrote there, of which `RECORD` keeps the digests, or no more than the
+  beginning of what takes its place, as a file does that was cut off. A list of names would not do: who edits a plot or a script keeps its name.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +16,11 @@ import contextlib
 import hashlib
 import os
 import re
+import secrets
+import shutil
 import stat
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from stereo_framework import limits
@@ -31,21 +44,22 @@ def name_fault(name: str) -> str | None:
     >>> name_fault("../evil").partition(";")[0]
     "'../evil' cannot be the name of a file"
     """
-    if re.match(FILE_NAME, name) and not name.endswith((".", " ", "\n")) and not _DEVICES.fullmatch(name):
+    whole = re.match(FILE_NAME, name) and len(name.encode(errors="replace")) <= 100
+    if whole and not name.endswith((".", " ", "\n")) and not _DEVICES.fullmatch(name):
         return None
     said = f"{name[:40]!r}{'...' * (len(name) > 40)} cannot be the name of a file"
-    return f'{said}; legal: a letter or digit, then up to 99 characters other than / \\ : * ? " < > |'
+    return f'{said}; legal: a letter or digit, then up to 99 characters other than / \\ : * ? " < > |, 100 bytes in UTF-8'
 
 
 def file_stem(text: str) -> str:
-    """A text as part of a file name: its last 80 characters, with everything replaced but letters, digits, ``_``, ``.`` and ``-``.
+    """A text as part of a file name: its last 80 bytes in UTF-8, with everything replaced but letters, digits, ``_``, ``.`` and ``-``.
 
     Examples
     --------
     >>> file_stem("middlebury2001/tsukuba"), file_stem("../a b?")
     ('middlebury2001-tsukuba', 'a-b')
     """
-    return re.sub(r"[^\w.-]+", "-", text)[-80:].strip("-.") or "scene"
+    return re.sub(r"[^\w.-]+", "-", text).encode()[-80:].decode(errors="ignore").strip("-.") or "scene"
 
 
 def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) -> bytes:
@@ -145,165 +159,130 @@ def _near(name: str, folder: Path) -> str:
     return f"; did you mean {str(folder / close[0])!r}?" if close else ""
 
 
-def write_bytes(path: PathLike, data: bytes) -> None:
-    """Write a file. Within an `output_folder`, a file that this program did not write is not replaced; elsewhere every file is.
-
-    Raises
-    ------
-    DataError
-        The folder is missing or cannot be written to, or the file is not to be replaced.
-    """
-    try:
-        _check_claim(path)
-        Path(path).write_bytes(data)
-        _claim(path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: cannot be written: there is no folder {Path(path).parent}") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
-def make_folder(folder: PathLike) -> None:
-    """Make a folder and its parents, as far as they are missing.
-
-    Raises
-    ------
-    DataError
-        The folder cannot be made.
-    """
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
-
-
 RECORD = ".written-by-stereo-framework"
-"""The file of an output folder that lists, one on each line, the names of the files that this program wrote there."""
+"""The file of an output folder that holds a digest of each file that this program wrote there, of its name and its content, one on each line."""
 
-_outputs: list[tuple[Path, set[str]]] = []
-"""The folders that are being written to, with the names in their records."""
+_PART = ".stereo-framework-part"
+"""How the names of files end that are being written."""
+
+_outputs: list[Path] = []
+"""The folders that are being written to."""
 
 
 @contextlib.contextmanager
 def output_folder(folder: PathLike) -> Iterator[None]:
-    """A context in which `write_bytes` replaces only those files below a folder that this program wrote, and notes in the folder's `RECORD` what it writes.
-
-    A folder of results that has no record yet, because an earlier version wrote it, gets one that lists the files that such versions write.
+    """A context in which `write_bytes` leaves a folder in no way, and replaces only files in it that hold nothing of others.
 
     Raises
     ------
     DataError
-        The folder cannot be written to.
+        The folder lies in another one that is being written to, and a link leads out of that.
     """
-    folder = Path(os.path.abspath(folder))
-    if (folder / RECORD).is_file():
-        one = folder, _recorded(folder)
-    else:
-        one = folder, _of_earlier_versions(folder)
-        # From now on a file that is not in the record belongs to somebody else.
-        try:
-            if folder.is_dir():
-                _note(folder, sorted(one[1]))
-        except OSError as error:
-            raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
-    _outputs.append(one)
+    root = Path(folder).absolute()
+    if (outer := _root_of(root)) is not None:
+        inside(outer, root / RECORD)
+    _outputs.append(root)
     try:
         yield
     finally:
-        _outputs[:] = [other for other in _outputs if other is not one]
+        _outputs.remove(root)
 
 
-def is_own(path: PathLike) -> bool:
-    """Whether a file lies below an `output_folder` and was written by this program."""
-    found = _output_entry(path)
-    return found is not None and found[2] in found[1]
-
-
-def _check_claim(path: PathLike) -> None:
-    """Raise DataError if a file that is about to be written exists and belongs to somebody else."""
-    found = _output_entry(path)
-    if found is None or found[2] in found[1] or not os.path.lexists(path):
-        return
-    folder, names, name = found
-    # Another process of this program may have written it.
-    names |= _recorded(folder)
-    if name not in names:
-        raise DataError(f"{path}: was not written by this program, and is not overwritten; move it or choose another folder")
-
-
-def _claim(path: PathLike) -> None:
-    """Note in the record that a file was written."""
-    found = _output_entry(path)
-    if found is not None and found[2] not in found[1]:
-        folder, names, name = found
-        names.add(name)
-        _note(folder, [name])
-
-
-def _note(folder: Path, names: Sequence[str]) -> None:
-    with (folder / RECORD).open("a", encoding="utf-8") as file:
-        file.writelines(f"{name}\n" for name in names)
-
-
-def _output_entry(path: PathLike) -> tuple[Path, set[str], str] | None:
-    """The innermost output folder around a file, the names in its record, and the name of the file within it."""
-    path = Path(os.path.abspath(path))
-    around = [one for one in _outputs if one[0] in path.parents]
-    if not around:
-        return None
-    folder, names = max(around, key=lambda one: len(one[0].parts))
-    return folder, names, path.relative_to(folder).as_posix()
-
-
-def _recorded(folder: Path) -> set[str]:
-    record = folder / RECORD
-    return set(record.read_text(encoding="utf-8", errors="replace").splitlines()) if record.is_file() else set()
-
-
-def _of_earlier_versions(folder: Path) -> set[str]:
-    """The files in a folder of results, or of a reproduction, that have names under which versions without records wrote."""
-    if not any(True for sign in ("results.sqlite", "runs/*/results.sqlite") for _ in folder.glob(sign)):
-        return set()
-    usual = ("maps", "pictures", "plots", "tables", "charts", "scenes", "figures", "assets", "submissions")
-    files = [*folder.glob("*.html"), *(path for name in usual for path in (folder / name).rglob("*") if path.is_file())]
-    return {path.relative_to(folder).as_posix() for path in files}
-
-
-_OWN = re.compile(rb"# Written by stereo-framework \((\w{16})\)[^\n]*\n")
-
-
-def write_own(path: PathLike, text: str) -> None:
-    """Write a YAML file of this program's own. Its first line holds a digest of the rest, by which the file is recognised later.
+def write_bytes(path: PathLike, data: bytes) -> None:
+    """Write a file as a whole or not at all. Its folder is made. A file that is there is replaced, in an `output_folder` only if it `is_own`.
 
     Raises
     ------
     DataError
-        There is a file that this program did not write or that was changed since, or the folder cannot be written to.
+        The file cannot be written or is not to be replaced, or its path leads out of the output folder.
     """
-    path, body = Path(path), text.encode()
-    check_own(path)
-    head = f"# Written by stereo-framework ({_digest(body)}), which replaces it unless it was changed: copy it to change it.\n"
-    # Written under another name first, so that a reader never finds half a file.
-    part = path.with_name(f".{path.name}.part")
+    root, part = _root_of(path), None
     try:
-        part.write_bytes(head.encode() + body)
-        os.replace(part, path)
+        if root is None and is_pipe(path):
+            Path(path).write_bytes(data)
+            return
+        check_own(path, data)
+        target = Path(os.path.realpath(path)) if root is None else inside(root, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f".{secrets.token_hex(8)}{_PART}")
+        with part.open("xb") as file:
+            file.write(data)
+        if target.exists():
+            # What must not be written to is not replaced either.
+            target.open("r+b").close()
+            shutil.copymode(target, part)
+        if root is not None:
+            _note(root, _digest(root, path, data), new=not target.exists())
+        os.replace(part, target)
+    except FileExistsError:
+        raise DataError(f"{path}: cannot be written: {Path(path).parent} is no folder") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}; the same command continues") from error
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
 
 
-def check_own(path: PathLike) -> None:
-    """Raise DataError if there is a file that `write_own` would not replace."""
-    path = Path(path)
-    if not path.exists() and not path.is_symlink():
-        return
-    old = read_bytes(path, limits.WRITTEN) if path.is_file() and path.stat().st_size else b""
-    mark = _OWN.match(old)
-    if mark is None or _digest(old[mark.end() :]) != mark[1].decode():
+def check_own(path: PathLike, data: bytes = b"") -> None:
+    """Raise DataError if a path of an `output_folder` leads out of it, or names something that `data` must not replace."""
+    if (root := _root_of(path)) is not None and os.path.lexists(inside(root, path)) and not is_own(path, data):
         raise DataError(
             f"{path}: was not written by this program, or was changed since, and is not overwritten; move it or choose another folder"
         )
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
+def is_own(path: PathLike, data: bytes = b"") -> bool:
+    """Whether nothing is lost if `data` replaces a file of an `output_folder`: this program wrote its content there, or `data` begin with it."""
+    root = _root_of(path)
+    if root is None or not stat.S_ISREG(os.lstat(inside(root, path)).st_mode):
+        return False
+    old = Path(path).read_bytes()
+    return data.startswith(old) or _digest(root, path, old) in _recorded(root)
+
+
+def inside(root: PathLike, path: PathLike) -> Path:
+    """A path that begins with a folder, the links on its way followed; a DataError if it leads out."""
+    folder, name = os.path.split(Path(path).absolute())
+    found = Path(os.path.realpath(folder))
+    if name == ".." or Path(os.path.realpath(root)) not in (found, *found.parents):
+        raise DataError(f"{path}: leads out of the folder {root}, and is not written")
+    return found / name
+
+
+def check_plain(path: PathLike) -> None:
+    """Raise DataError if a path that is written to in place is a link, or a file that has another name too, perhaps elsewhere."""
+    if os.path.lexists(path) and (not stat.S_ISREG((about := os.lstat(path)).st_mode) or about.st_nlink > 1):
+        raise DataError(f"{path}: is a link or has a second name, and is not written to; copy it, or choose another folder")
+
+
+def remove_parts(folder: PathLike) -> None:
+    """Remove what was left in a folder by processes that were killed while they wrote; what is younger than an hour may be somebody's."""
+    for below, _, names in os.walk(folder):
+        for part in (Path(below, name) for name in names if name.endswith(_PART)):
+            with contextlib.suppress(OSError):
+                if time.time() - part.lstat().st_mtime > 3600:
+                    part.unlink()
+
+
+def _root_of(path: PathLike) -> Path | None:
+    """The innermost output folder that a path begins with."""
+    around = set(Path(path).absolute().parents)
+    return max((root for root in _outputs if root in around), key=lambda root: len(root.parts), default=None)
+
+
+def _recorded(root: Path) -> set[str]:
+    return set((root / RECORD).read_text("ascii", errors="replace").split()) if (root / RECORD).is_file() else set()
+
+
+def _note(root: Path, digest: str, *, new: bool) -> None:
+    """Add a digest to the record, on a line of its own even if a full disk cut the last one off. For each of thousands of `new` files the record is not read."""
+    check_plain(root / RECORD)
+    if new or digest not in _recorded(root):
+        with (root / RECORD).open("a", encoding="utf-8") as file:
+            file.write(f"\n{digest}\n")
+
+
+def _digest(root: Path, path: PathLike, data: bytes) -> str:
+    """Of a file's name in an output folder and its content."""
+    name = Path(path).absolute().relative_to(root).as_posix()
+    return hashlib.sha256(os.fsencode(name) + b"\0" + data).hexdigest()[:32]

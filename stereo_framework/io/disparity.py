@@ -22,7 +22,7 @@ from stereo_framework.io.images import Samples, read_float_tiff, read_grey, writ
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.io.tiff import GeoTags, is_tiff, read_valid, write_float_tiff
-from stereo_framework.scene import Disparity
+from stereo_framework.scene import Disparity, unmasked
 
 KITTI_SCALE = 256.0
 """Grey levels per pixel of disparity in 16-bit maps, the convention of KITTI."""
@@ -134,7 +134,7 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
     In pictures grey 0 means unknown, so a known disparity that rounds to 0 becomes 1, as in KITTI's own program.
     """
     suffix = Path(path).suffix.lower()
-    disparity = np.asarray(disparity)
+    disparity = np.asarray(unmasked(str(path), disparity))
     if disparity.ndim != 2:
         raise DataError(f"{path}: an array of shape {disparity.shape} is not a disparity map; expected (rows, columns)")
     known = np.isfinite(disparity)

@@ -291,7 +291,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     Raises
     ------
     DataError
-        The ending is unknown, the array is not an image or contains NaN, or the folder does not exist.
+        The ending is unknown, the array is not an image or contains NaN, or the file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     array = np.asarray(array)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 
 import numpy as np
@@ -64,6 +65,14 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     return np.ascontiguousarray(values.reshape(rows, columns, *(3,) * (channels == 3))[::-1])
 
 
+def is_whole(path: PathLike) -> bool:
+    """Whether a file that `write_pfm` wrote has all of its bytes; only the first of them are read."""
+    with open(path, "rb") as file:
+        header = _HEADER.match(file.read(100))
+        size = file.seek(0, os.SEEK_END)
+    return header is not None and size == header.end() + 1 + 4 * int(header[2]) * int(header[3]) * (3 if header[1] == b"F" else 1)
+
+
 def write_pfm(path: PathLike, array: NDArray) -> None:
     """Write a PFM file, little-endian with scale -1.
 
@@ -76,7 +85,7 @@ def write_pfm(path: PathLike, array: NDArray) -> None:
     Raises
     ------
     DataError
-        The array has another shape, or the folder does not exist.
+        The array has another shape, or the file cannot be written.
     """
     array = np.asarray(array)
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:

@@ -81,7 +81,7 @@ def compute(
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Sixteenths of pixels, NaN = no estimate.
+        Sixteenths of pixels, NaN = no estimate, or one outside the range (`Search.beyond`).
     """
     images = [np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in (reference, match)]
     if grey and reference.ndim == 3:
@@ -93,5 +93,7 @@ def compute(
     before, after = max(least + levels, 0) + margin, max(-least, window // 2 + 1 - columns, 0) + margin
     left, right = (cv2.copyMakeBorder(image, margin, margin, before, after, cv2.BORDER_REPLICATE) for image in images)
     found = make(least, levels).compute(left, right)[margin : margin + rows, before : before + columns].astype(np.float32)
-    disparity = np.where(found < SIXTEENTHS * least, np.float32(np.nan), found / np.float32(SIXTEENTHS))
+    disparity = found / np.float32(SIXTEENTHS)
+    # It marks what it does not match by a disparity below its range, and searches up to 15 disparities more than it was asked for.
+    disparity[search.beyond(disparity)] = np.nan
     return disparity[:, ::-1].copy() if search.direction < 0 else disparity

@@ -11,7 +11,7 @@ import numpy as np
 
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.parameters import Located
-from stereo_framework.scene import Disparity, Image, Search
+from stereo_framework.scene import Disparity, Image, Search, unmasked
 
 
 def _from(path: str, folder: Path) -> str:
@@ -55,7 +55,7 @@ def taken(who: str, found: Any, reference: Image, search: Search, *, scale: floa
     who : str
         The name of what computed it, for messages.
     found : object
-        Disparities of the left image as of `left_and_right`; values that are not finite mean no estimate.
+        Disparities of the left image as of `left_and_right`; values that are not finite or that are masked mean no estimate.
     reference : ndarray, (rows, columns) or (rows, columns, 3)
     search : Search
     scale : float
@@ -66,7 +66,7 @@ def taken(who: str, found: Any, reference: Image, search: Search, *, scale: floa
     StereoFrameworkError
         It is not a map of numbers, or not of the image's size.
     """
-    values = np.asarray(found)
+    values = np.asarray(unmasked(who, found))
     rows, columns = reference.shape[:2]
     if values.dtype.kind not in "fiu" or values.ndim != 2:
         kind = f"{values.dtype} {values.shape}" if isinstance(found, np.ndarray) else type(found).__name__

@@ -42,7 +42,8 @@ def opencv_bm(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; fractions are rounded, and colours are matched as grey.
     search : Search
-        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16. The step is not used.
+        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
+        the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside.
     window : int
         Side in pixels of the windows that are matched; odd, 5 to 255.
     filter : str

@@ -43,7 +43,8 @@ def opencv_sgbm(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; fractions are rounded.
     search : Search
-        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16. The step is not used.
+        Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
+        the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside.
     mode : str
         The paths along which costs are summed up. "sgbm": five, in one pass over the image; "hh": eight, in two passes; "3way": three, in one pass, the
         fastest; "hh4": four, in two passes.

@@ -84,7 +84,7 @@ def normalized_cross_correlation(
     require(normalized_cross_correlation, size=size)
     rows, columns = reference.shape[:2]
     left = extended(reference, size)
-    phases = _phases(extended(match, size), search.denominator, interpolation == "cubic")
+    phases = _phases(match, size, search.denominator, interpolation == "cubic")
     left_sums, left_spread = window_sums(left, size), window_spread(left, size)
     sums, spread = (np.stack([of(phase, size) for phase in phases]) for of in (window_sums, window_spread))
     planes, images = (np.ascontiguousarray(np.moveaxis(a, -1, 0)) for a in (left, np.stack(phases)))
@@ -110,16 +110,21 @@ def normalized_cross_correlation(
     return CostVolume(costs, search, _WORST)
 
 
-def _phases(image: Floats, denominator: int, cubic: bool) -> list[Floats]:
-    """The image sampled at its pixels, 1/N to the right of them, 2/N ...; the last column of all but the first stands for nothing."""
+def _phases(image: Image, size: int, denominator: int, cubic: bool) -> list[Floats]:
+    """The image sampled at its pixels, 1/N to the right of them, 2/N ..., each with the columns and rows more that windows need."""
     if denominator == 1:
-        return [image]
-    rows, columns, channels = image.shape
-    fine = np.zeros((rows, columns * denominator, channels), np.float32)
-    line = np.empty((columns - 1) * denominator + 1, np.float32)
+        return [extended(image, size)]
+    pixels = rounded(image.reshape(*image.shape[:2], -1))
+    rows, columns, channels = pixels.shape
+    fine = np.empty((rows, (columns - 1) * denominator + 1, channels), np.float32)
+    line = np.empty(fine.shape[1], np.float32)
     for y, c in np.ndindex(rows, channels):
-        upsample(image[y, :, c], Sampling(denominator, cubic, whole=False), line)
-        fine[y, : line.size, c] = line
+        upsample(pixels[y, :, c], Sampling(denominator, cubic, whole=False), line)
+        fine[y, :, c] = line
+    # The outermost pixels repeat, not the bend that a spline would make towards copies of them.
+    before, after = (size - 1) // 2, size // 2
+    aside = before * denominator, after * denominator + denominator - 1
+    fine = np.pad(fine, ((before, after), aside, (0, 0)), mode="edge")
     return [rounded(fine[:, i::denominator]) for i in range(denominator)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,25 +44,33 @@ def held_winners(
         begin, end = np.uint64(starts[i] * size), np.uint64(starts[i + 1] * size)
         least = all_sums[begin]
         for cell in range(begin + np.uint64(1), end):
-            least = all_sums[cell] if all_sums[cell] < least else least
+            # NaN loses wherever it stands; only NaN differs from itself.
+            least = all_sums[cell] if all_sums[cell] < least or least != least else least
         winner = begin
-        while all_sums[winner] != least:
+        while all_sums[winner] != least and winner < end - np.uint64(1):
             winner += np.uint64(1)
         labels[i] = firsts[winner // np.uint64(size)] + winner % np.uint64(size)
         chosen[i] = all_costs[winner]
+
+
+@kernel(inline="always")
+def _key(bits: Any) -> Any:
+    """The bits of a float32 as an integer of the same order; every NaN, whatever its sign, comes after infinity."""
+    # Below -inf there is nothing but NaN: moved down by this much, it wraps around to the upper end.
+    return np.int32(ordered(bits) - np.int32(0x00800000))
 
 
 @kernel
 def _float_winners(bits: NDArray[np.int32], labels: NDArray[np.int16]) -> None:
     columns, levels = bits.shape
     for x in range(columns):
-        least = ordered(bits[x, 0])
+        least = _key(bits[x, 0])
         for k in range(1, levels):
-            key = ordered(bits[x, k])
+            key = _key(bits[x, k])
             least = key if key < least else least
         winner = np.int32(levels)
         for k in range(levels):
-            level = np.int32(k) if ordered(bits[x, k]) == least else np.int32(levels)
+            level = np.int32(k) if _key(bits[x, k]) == least else np.int32(levels)
             winner = level if level < winner else winner
         labels[x] = winner
 

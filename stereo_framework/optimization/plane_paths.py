@@ -77,8 +77,6 @@ _FEWEST, _SHARE, _TRIALS = 20, 0.5, 60
 """Segments by whose planes holes of a map are filled, and what `plane_values` is told."""
 _ALIKE = (0.1, 0.02)
 """Planes are the same whose values (pixels) and slopes differ by less than this."""
-_BEYOND = 0.5
-"""How far beyond the ends of the search a plane may lie, in pixels."""
 
 
 class _Settings(NamedTuple):
@@ -168,7 +166,7 @@ def plane_paths(
     Returns
     -------
     Views
-        The disparities of both views, float32 (rows, columns), pixels, an estimate everywhere; up to half a pixel beyond the search.
+        The disparities of both views, float32 (rows, columns), pixels, an estimate everywhere; up to half a step beyond the search.
 
     Raises
     ------
@@ -294,7 +292,7 @@ class _Side:
         shifts = np.array([(0, *shift) for shift in _SHIFTS[: settings.candidates - kept - len(regions)]]).reshape(-1, 3)
         if not n:
             shifts[-1] = 1, 0, 0
-        low, high = np.float32(search.minimum - _BEYOND), np.float32(search.maximum + _BEYOND)
+        low, high = np.float32(search.minimum - search.step / 2), np.float32(search.maximum + search.step / 2)
         write_candidates(kept, sources, shifts, *self._regions(regions, sources[0]), low, high, self.planes)
         levels = np.float32(search.minimum), np.float32(1 / search.step)
         limits = np.float32(self.volume.outside), np.float32(self.closed)

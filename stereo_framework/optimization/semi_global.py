@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from stereo_framework.optimization._semi_global_compact import compact_path_sums
-from stereo_framework.optimization._semi_global_paths import CLOSED, largest_open, path_sums
+from stereo_framework.optimization._semi_global_paths import CLOSED, CLOSED_FLOAT, largest_open, path_sums
 from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
 from stereo_framework.parameters import require
 from stereo_framework.scene import Image
@@ -81,7 +81,7 @@ def semi_global(
 
     Whole numbers give the same result in either type. The largest sum that open cells can have is known before the paths are walked, from the
     penalties and the largest cost, so that nothing wraps. Cells that a domain closes, which hold 65535 or 1000000, stay closed in the sums: 65535, or at
-    least 1000000; no path to another cell comes through them as long as `p2` and the costs are smaller. Through pixels without an open cell, which cost
+    least 1000000; no path to another cell comes through them as long as `p2` and the costs are smaller. NaN costs count as closed. Through pixels without an open cell, which cost
     nothing, paths pass unchanged but for penalties.
 
     A compact volume gives what it would give with all levels and those closed that it does not hold, except that nothing but penalties
@@ -109,6 +109,8 @@ def semi_global(
     else:
         found = by_edges(reference, match, steps, p1, p2, edge_threshold)
     costs = np.ascontiguousarray(volume.costs)
+    if np.isnan(costs.min()):  # it would spread along all paths
+        costs = np.where(np.isnan(costs), CLOSED_FLOAT, costs)
     kind = np.uint16 if _fits(costs, found, paths) else np.float32
     if volume.held is None:
         sums, labels, chosen = path_sums(costs, volume.search, found, kind)

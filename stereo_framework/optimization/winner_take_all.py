@@ -19,7 +19,8 @@ def winner_take_all(energy: Energy) -> Labeling:
     Parameters
     ----------
     energy : Energy
-        Its volume, float32, uint8 or uint16 (rows, columns, levels), compact or not, is searched; its smoothness term is not used.
+        Its volume, float32, uint8 or uint16 (rows, columns, levels), compact or not, is searched; NaN loses to
+        every number. Its smoothness term is not used.
 
     Returns
     -------

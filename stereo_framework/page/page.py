@@ -21,9 +21,8 @@ from markupsafe import Markup, escape
 
 from stereo_framework import __version__
 from stereo_framework.figures.colours import LARGEST_ERROR, colour_table
-from stereo_framework.io import PathLike, is_own, make_folder, output_folder, write_bytes
+from stereo_framework.io import PathLike, is_own, output_folder, write_bytes
 from stereo_framework.page.stored_pictures import Scenes, data_uri
-from stereo_framework.tables.formats import write_text
 
 if TYPE_CHECKING:
     import jinja2
@@ -136,27 +135,35 @@ class Charts:
 
 @dataclass(frozen=True)
 class Statement:
-    """A claim that was checked.
+    """A sentence with its verdict.
 
     Parameters
     ----------
     text : str
     holds : bool or None
-        None = could not be checked.
+        None = no verdict.
     figures : str
-        The numbers that decide.
+        The numbers that decide; without a verdict, the reason.
     source : str
-        Where it is said; empty for a check of our own.
-    why : str
-        What is known of why it does not hold.
+        Where it is said.
+    asked : str
+        Of what it was asked, such as "judged on our runs".
+    notes : tuple of str
+        The rule, what our own numbers say, an earlier rule and its verdict, why it does not hold.
     """
 
     text: str
     holds: bool | None
     figures: str
     source: str = ""
-    why: str = ""
+    asked: str = ""
+    notes: tuple[str, ...] = ()
     kind: ClassVar[str] = "statement"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+        return "no verdict" if self.holds is None else "holds" if self.holds else "does not hold"
 
 
 @dataclass(frozen=True)
@@ -231,16 +238,15 @@ class Page:
         text = self._rendered(pictures)
         folder = path.parent / _ASSETS
         with output_folder(path.parent):
-            write_text(path, text)
-            if isinstance(pictures, _Inside):
-                return
-            for old in [*folder.iterdir()] if folder.is_dir() else []:
-                if re.fullmatch(re.escape(path.stem) + r"-\d+\.(js|png|svg)", old.name) and is_own(old):
-                    old.unlink()
-            if pictures.files:
-                make_folder(folder)
-            for name, content in pictures.files.items():
+            # The pictures first, so that a page always has all of its own.
+            files = {} if isinstance(pictures, _Inside) else pictures.files
+            for name, content in files.items():
                 write_bytes(folder / name, content)
+            # A folder may have a name that is not UTF-8.
+            write_bytes(path, text.encode(errors="backslashreplace"))
+            for old in [*folder.iterdir()] if folder.is_dir() and not single_file else []:
+                if re.fullmatch(re.escape(path.stem) + r"-\d+\.(js|png|svg)", old.name) and old.name not in files and is_own(old):
+                    old.unlink()
 
     def _rendered(self, pictures: _Inside | _Beside) -> str:
         template = _environment().get_template("page.html")

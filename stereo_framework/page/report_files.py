@@ -10,10 +10,10 @@ from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.figures.charts import CHART_FIGURES
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure
-from stereo_framework.io import output_folder
+from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.script.report import Chart, PivotTable, Plot, read_report
 from stereo_framework.sweep import Result
-from stereo_framework.tables.formats import to_text, write_text
+from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.results import of_each_protocol
 from stereo_framework.tables.standings import standings
 from stereo_framework.tables.summaries import pivot
@@ -76,7 +76,7 @@ def _write_table(table: PivotTable, results: list[Result], folder: Path, ending:
     found = pivot(results, table.rows, table.columns, table.value)
     paths = {form: folder / f"{table.name}{ending}.{suffix}" for form, suffix in (("csv", "csv"), ("markdown", "md"))}
     for form, path in paths.items():
-        write_text(path, to_text(found, form))
+        write_bytes(path, to_text(found, form).encode())
     return list(paths.values())
 
 

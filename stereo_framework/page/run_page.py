@@ -76,7 +76,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     order: list[str] = []
     summary: list[Block] = []
     for same in protocols:
-        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same))
+        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same), data)
         summary += found
         order = order or best_first
     if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
@@ -127,7 +127,7 @@ def _drawing(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Block], list[str]]:
+def _summary(results: Sequence[Result], names: Sequence[str], data: PathLike | None) -> tuple[list[Block], list[str]]:
     """Tables of methods by scenes for each measure, and the methods' names, the best first."""
     protocol = results[0].protocol
     measures = [name for name in shown_statistics(results) if better(name) and any(is_scored(r, name) for r in results)]
@@ -137,8 +137,11 @@ def _summary(results: Sequence[Result], names: Sequence[str]) -> tuple[list[Bloc
         found = standings(results, measures, names)
         seconds = _means(results, names, lambda r: r.matching_seconds)
         dense = _means(results, names, lambda r: density(r.statistics))
-        beside = {"density %": dense, "seconds": seconds} if min(dense.values(), default=100.0) < 100 else {"seconds": seconds}
-        tables = [_by_scene(found, k, beside) for k in range(len(measures))]
+        beside = {"density %": dense, "seconds": seconds} if dense else {"seconds": seconds}
+        # One mean for pages and tables: that of the protocol, with its weights; where it knows none, the plain one.
+        named = {setting_name(r): name for r, name in zip(results, names, strict=True)}
+        averages = {named[setting_name(r)]: r for r in average_rows(results, data)}
+        tables = [_by_scene(found, k, beside, averages) for k in range(len(measures))]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, order), *others = tables
@@ -160,11 +163,20 @@ def _means(results: Sequence[Result], names: Sequence[str], of: Callable[[Result
     return {name: fmean(numbers) for name, numbers in found.items()}
 
 
-def _by_scene(found: Standings, k: int, beside: Mapping[str, Mapping[str, float]]) -> tuple[PageTable, list[str]]:
-    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first; further columns `beside`, by method."""
+def _by_scene(
+    found: Standings, k: int, beside: Mapping[str, Mapping[str, float]], averages: Mapping[str, Result]
+) -> tuple[PageTable, list[str]]:
+    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first.
+
+    `beside` holds further columns by method, `averages` the protocol's averages of methods, which stand in place of plain means.
+    """
     measure, direction = found.measures[k], better(found.measures[k])
     sign = -1 if direction == "higher" else 1
     mean, rank = found.means[:, k].tolist(), found.ranks[:, k].tolist()
+    for i, method in enumerate(found.methods):
+        # A method that lacks a score has no mean beside those of others, which cover more.
+        if method in averages and math.isfinite(mean[i]):
+            mean[i] = averages[method].statistics.get(measure, mean[i])
     several = len(found.scenes) > 1
     order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
     kept = order[:_MOST_METHODS]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stereo_framework.page.page import Cell, PageTable
+from stereo_framework.papers.published import PublishedTable
 from stereo_framework.tables.tables import Table
 
 
@@ -106,3 +107,25 @@ def exported(title: str, comparisons: Sequence[Comparison]) -> Table:
     """The same for CSV, Markdown and LaTeX files."""
     rows = tuple((c.row, c.column, c.published, c.ours, c.difference, c.tolerance, c.reason) for c in comparisons)
     return Table(HEADER, rows, 2, title)
+
+
+def unjudged(
+    published: PublishedTable,
+    reason: str,
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    found: Mapping[str, Mapping[str, float]] | None = None,
+) -> list[Comparison]:
+    """Printed numbers without a verdict, beside ours where there are any; default: the whole table."""
+    return [
+        Comparison(row, column, value, (found or {}).get(row, {}).get(column), None, None, reason)
+        for row in rows or published.rows
+        for column, value in published.rows[row].items()
+        if not columns or column in columns
+    ]
+
+
+def as_printed(caption: str, published: PublishedTable, form: str = "g", note: str = "") -> PageTable:
+    """A printed table as it is."""
+    rows = [[Cell(row), *(Cell.number(values.get(c), form) for c in published.columns)] for row, values in published.rows.items()]
+    return PageTable(caption, ["", *published.columns], rows, note)

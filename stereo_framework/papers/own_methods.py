@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from stereo_framework.datasets import data_roots
 from stereo_framework.papers.paper import Context, short
 from stereo_framework.submission import find_maps, measure_map
+from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
 
 REGIONS = ("nonocc", "all", "disc")
 
@@ -42,6 +45,15 @@ def scores(context: Context, measure: str) -> dict[str, dict[str, float]]:
     columns = list(dict.fromkeys(c for row in ours.values() for c in row))
     theirs = {name: submission_scores(context, folder, measure) for folder, name in SUBMISSIONS.items()} if ours else {}
     return {name: {c: row[c] for c in columns} for name, row in {**ours, **theirs}.items() if all(c in row for c in columns)}
+
+
+def ranked(rows: Mapping[str, Mapping[str, float]]) -> tuple[dict[str, float], dict[str, int], dict[str, bool]]:
+    """By method, as the benchmark and A* do it: the average rank over the columns, the rank of that, and whether no method dominates it."""
+    values = np.array([list(row.values()) for row in rows.values()])
+    average = average_ranks(values)
+    found = (average.tolist(), competition_ranks(average).tolist(), (astar_groups(values) == 1).tolist())
+    means, places, best = (dict(zip(rows, column, strict=True)) for column in found)
+    return means, places, best
 
 
 def _columns(scene: str, measure: str, statistics: Mapping[str, float]) -> dict[str, float]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
@@ -13,6 +14,7 @@ from stereo_framework.page.page import Block, Details, Picture, Statement
 from stereo_framework.page.report_files import write_report
 from stereo_framework.papers.claim import Claim
 from stereo_framework.papers.comparison import Comparison
+from stereo_framework.papers.published import raw_table
 from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.script.report import read_report
@@ -64,13 +66,41 @@ class Item:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its name, its reference, a short description, its items in the paper's order, and all claims that they may make."""
+    """A paper.
+
+    Parameters
+    ----------
+    name, reference : str
+    repeated : str
+        A sentence: what of it is repeated here.
+    why : str
+        A sentence: the known reasons for what does not agree.
+    cannot : str
+        A sentence: what cannot be judged.
+    items : tuple of Item
+        In the paper's order.
+    claims : mapping of str to Claim
+        All that its items may judge, by name.
+    gone : mapping of str to str
+        What earlier versions judged although the paper does not say it: the sentence, and its last verdict.
+    """
 
     name: str
     reference: str
-    description: str
+    repeated: str
+    why: str
+    cannot: str
     items: tuple[Item, ...]
-    claims: tuple[Claim, ...] = ()
+    claims: Mapping[str, Claim]
+    gone: Mapping[str, str] = field(default_factory=dict)
+
+
+def paper(name: str, claims: Mapping[str, Claim], *modules: ModuleType) -> Paper:
+    """A paper whose texts and items stand in ``papers/NAME/paper.yaml``; the functions of these modules build the items of their names."""
+    texts = {key: text for key, text in raw_table(name, "paper").items() if key != "claims"}
+    builders = {key: value for module in modules for key, value in vars(module).items()}
+    items = tuple(Item(item, build=builders[item], **own) for item, own in texts.pop("items").items())
+    return Paper(name, items=items, claims=claims, **texts)
 
 
 @dataclass

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.io import make_folder, output_folder, write_bytes
+from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Section, Statement, Text
-from stereo_framework.papers.claim import claims_table, failures_first
+from stereo_framework.papers.claim import KINDS, failures_first
 from stereo_framework.papers.comparison import Comparison, exported
 from stereo_framework.papers.paper import Context, Item, Outcome, Paper
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.formats import to_text
+from stereo_framework.tables.tables import Table
 
 
 @dataclass(frozen=True)
@@ -42,28 +42,18 @@ class Reproduction:
 
     @property
     def statements(self) -> list[Statement]:
-        """The statements of the paper, from all items."""
-        return [s for s in self._claims if s.source]
-
-    @property
-    def checks(self) -> list[Statement]:
-        """Our own checks, from all items; they are not part of any total."""
-        return [s for s in self._claims if not s.source]
-
-    @property
-    def _claims(self) -> list[Statement]:
+        """The sentences of all items, of every kind."""
         return [s for outcome in self.outcomes.values() for s in outcome.statements]
 
     @property
     def status(self) -> int:
-        """Exit status: 1 if a published number lies outside its tolerance or a statement does not hold, 3 if only checks of our own fail, 0 otherwise."""
-        if any(c.outside for c in self.comparisons) or any(s.holds is False for s in self.statements):
-            return 1
-        return 3 if any(s.holds is False for s in self.checks) else 0
+        """Exit status: 1 if a published number lies outside its tolerance or a sentence does not hold, 3 if only checks of our own fail, 0 otherwise."""
+        fails = {s.asked == KINDS["own"] for s in self.statements if s.holds is False}
+        return 1 if any(c.outside for c in self.comparisons) or False in fails else 3 if fails else 0
 
     @property
     def totals(self) -> list[str]:
-        """The counts as text, with a line for each of the three kinds."""
+        """The counts as text: published numbers, then sentences by kind."""
         judged, outside = [c for c in self.comparisons if c.judged], sum(c.outside for c in self.comparisons)
         absent = sum(c.ours is None for c in self.comparisons)
         unjudged = len(self.comparisons) - len(judged) - absent
@@ -77,16 +67,20 @@ class Reproduction:
                 f" {len(one_sided)} of those judged are limited on one side alone: {len(met)} of these are met, "
                 f"{sum(c.near for c in met)} with the same limit on the other side too."
             )
-        return [
-            numbers,
-            f"The paper's statements: {_counts(self.statements)}.",
-            f"Our own checks, in no total: {_counts(self.checks)}.",
-        ]
+        return [numbers, *(f"Sentences {kind}: {counts}." for kind, counts in self.counts.items())]
 
-
-def _counts(statements: Sequence[Statement]) -> str:
-    count = {holds: sum(s.holds is holds for s in statements) for holds in (False, True, None)}
-    return f"{count[False]} of {len(statements)} do not hold, {count[True]} hold, {count[None]} were not checked"
+    @property
+    def counts(self) -> dict[str, str]:
+        """By kind, how many sentences hold."""
+        found = {}
+        for kind in KINDS.values():
+            verdicts = [s.holds for s in self.statements if s.asked == kind]
+            if verdicts and kind == KINDS["not judged"]:
+                found[kind] = f"{len(verdicts)}"
+            elif verdicts:
+                lacking = f", {verdicts.count(None)} were not asked" if None in verdicts else ""
+                found[kind] = f"{verdicts.count(False)} of {len(verdicts)} do not hold, {verdicts.count(True)} hold{lacking}"
+        return found
 
 
 def reproduce(
@@ -134,42 +128,49 @@ def reproduce(
     with output_folder(out):
         for one in chosen:
             outcomes[one.name] = outcome = one.build(context)
-            # The paper's statements come before our own checks, failures first.
-            told = sorted(failures_first(outcome.statements), key=lambda s: not s.source)
-            sections.append(Section(one.title, [*outcome.blocks, *told]))
+            sections.append(Section(one.title, [*outcome.blocks, *failures_first(outcome.statements)]))
             _write(out, one, outcome)
     done = Reproduction(out / f"{paper.name}.html", outcomes, context.missing)
-    lead = f"{paper.reference}. {paper.description}"
-    summary = _summary(done, {i.name: i.title for i in chosen}, time.perf_counter() - start, quick)
-    Page(f"{paper.name}: published and ours", lead, [summary, *sections]).write(done.page, single_file=single_file)
+    if paper.gone and item is None:
+        rows = [[Cell(text), Cell(told)] for text, told in paper.gone.items()]
+        sections.append(
+            Section(
+                "No longer asked", [PageTable("What earlier versions judged", ["statement", "verdict, and why it is gone"], rows)]
+            )
+        )
+    summary = _summary(done, time.perf_counter() - start, quick)
+    Page(f"{paper.name}: published and ours", " ".join(opening(paper, done)), [summary, *sections]).write(
+        done.page, single_file=single_file
+    )
     return done
 
 
-def by_item(outcomes: Mapping[str, Outcome], titles: Mapping[str, str]) -> PageTable:
-    """A row for each item: how many published numbers were judged and how many lie outside their tolerance, and how many statements and checks hold."""
-    header = ["item", "numbers judged", "outside", "statements: hold", "do not", "own checks: hold", "fail"]
-    rows = []
-    for name, outcome in outcomes.items():
-        numbers = [(sum(c.judged for c in outcome.comparisons), ""), (sum(c.outside for c in outcome.comparisons), "outside")]
-        for said, wrong in ((True, "the paper’s statement does not hold"), (False, "our own check fails")):
-            verdicts = [s.holds for s in outcome.statements if bool(s.source) is said]
-            numbers += [(verdicts.count(True), ""), (verdicts.count(False), wrong)]
-        # Zeros are left empty, so that the other counts stand out.
-        rows.append([Cell(titles[name]), *(Cell(str(n), n, wrong) if n else Cell("", n) for n, wrong in numbers)])
-    return PageTable("What each item came to", header, rows)
+def opening(paper: Paper, done: Reproduction) -> list[str]:
+    """Five sentences: what was repeated, what agrees, what does not, why, and what cannot be judged."""
+    judged = [c for c in done.comparisons if c.judged]
+    counts = {"printed numbers that can be judged": [not c.outside for c in judged]}
+    for kind in ("runs", "printed"):
+        counts[f"sentences {KINDS[kind]}"] = [s.holds for s in done.statements if s.asked == KINDS[kind] and s.holds is not None]
+    told = {words: own for words, own in counts.items() if own}
+    agree = ", ".join(f"{sum(own)} of {len(own)} {words}" for words, own in told.items()) or "nothing was judged"
+    not_so = ", ".join(f"{len(own) - sum(own)} {words}" for words, own in told.items() if not all(own))
+    return [
+        f"{paper.reference}: {paper.repeated}.",
+        f"What agrees: {agree}.",
+        f"What does not: {(not_so and f'{not_so}, listed first below') or 'nothing that was judged'}.",
+        paper.why,
+        paper.cannot,
+    ]
 
 
-def _summary(done: Reproduction, titles: Mapping[str, str], seconds: float, quick: bool) -> Section:
+def _summary(done: Reproduction, seconds: float, quick: bool) -> Section:
     blocks: list[Block] = []
     for c in done.comparisons:
         if c.outside:
             numbers = f"{c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})"
             blocks.append(Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}."))
-    blocks += [s for s in done.statements if s.holds is False]
-    blocks += [s for s in done.checks if s.holds is False]
+    blocks += failures_first(s for s in done.statements if s.holds is False)
     blocks += map(Text, done.totals)
-    if len(done.outcomes) > 1:
-        blocks.append(by_item(done.outcomes, titles))
     blocks.append(Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s{' (quick: one scene)' if quick else ''}."))
     if done.missing:
         rows = [[Cell(name), Cell(reason), Cell(_fetch(name))] for name, reason in done.missing.items()]
@@ -193,17 +194,12 @@ def _fetch(scene: str) -> str:
 
 
 def _write(out: Path, item: Item, outcome: Outcome) -> None:
-    statements, checks = ([s for s in outcome.statements if bool(s.source) is said] for said in (True, False))
-    tables = {
-        item.name: exported(item.title, outcome.comparisons),
-        f"{item.name}_statements": claims_table(f"{item.title}: the paper's statements", statements),
-        f"{item.name}_checks": claims_table(f"{item.title}: our own checks, in no total", checks),
-    }
-    for folder in ("figures", "tables"):
-        make_folder(out / folder)
+    told = failures_first(outcome.statements)
+    rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in told)
+    statements = Table(("verdict", "kind", "sentence", "source", "figures", "notes"), rows, 0, f"{item.title}: sentences")
     for name, content in outcome.files.items():
         write_bytes(out / "figures" / name, content.encode() if isinstance(content, str) else content)
-    for name, table in tables.items():
+    for name, table in {item.name: exported(item.title, outcome.comparisons), f"{item.name}_statements": statements}.items():
         for ending, form in (("csv", "csv"), ("md", "markdown"), ("tex", "latex")):
             if table.rows:
                 write_bytes(out / "tables" / f"{name}.{ending}", to_text(table, form).encode())

@@ -9,11 +9,11 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import stage
-from stereo_framework.volume import CostVolume
+from stereo_framework.volume import CostVolume, Domain
 
 
 @stage("refinement", source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001", halo=lambda: 0, integer=True)
-def equiangular(disparity: Disparity, volume: CostVolume) -> Disparity:
+def equiangular(disparity: Disparity, volume: CostVolume, domain: Domain | None = None) -> Disparity:
     """Move each disparity to the intersection of two lines of opposite slope through its cost and the costs of its two neighbouring levels.
 
     Parameters
@@ -22,6 +22,8 @@ def equiangular(disparity: Disparity, volume: CostVolume) -> Disparity:
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
         Costs that the disparities were chosen from, float32, uint8 or uint16.
+    domain : Domain, optional
+        Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
 
     Returns
     -------
@@ -51,7 +53,7 @@ def equiangular(disparity: Disparity, volume: CostVolume) -> Disparity:
         _kernel(disparity[start:stop], volume.costs[start:stop], minimum, step, refined[start:stop])
 
     over_rows(run, disparity.shape[0], 20 * disparity.size)
-    return refined
+    return refined if domain is None else np.where(domain.beside_closed(disparity, volume.search), disparity, refined)
 
 
 @kernel

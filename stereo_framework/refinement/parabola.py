@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
+
 from stereo_framework.kernels.parabola import parabola_kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import Positive, Unit, stage
-from stereo_framework.volume import CostVolume
+from stereo_framework.volume import CostVolume, Domain
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True, compact=True)
-def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Positive, Unit("levels")] = 0.5) -> Disparity:
+def parabola(
+    disparity: Disparity,
+    volume: CostVolume,
+    domain: Domain | None = None,
+    *,
+    limit: Annotated[Positive, Unit("levels")] = 0.5,
+) -> Disparity:
     """Move each disparity to the vertex of the parabola through its cost and those of its two neighbouring levels.
 
     Parameters
@@ -21,6 +29,8 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
         Costs that the disparities were chosen from, float32, uint8 or uint16. Where a compact volume does not hold all three costs, the disparity is left as it is.
+    domain : Domain, optional
+        Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
     limit : float
         Farthest accepted vertex, in levels from the middle one of the three. The paper says half a step (0.5); the original
         program accepts one (1.0). A vertex further away, or no minimum at all, leaves the disparity as it is.
@@ -64,4 +74,4 @@ def parabola(disparity: Disparity, volume: CostVolume, *, limit: Annotated[Posit
         parabola_kernel(disparity[start:stop], some, starts, firsts, size, levels, minimum, step, limit, refined[start:stop])
 
     over_rows(run, disparity.shape[0], 20 * disparity.size)
-    return refined
+    return refined if domain is None else np.where(domain.beside_closed(disparity, volume.search), disparity, refined)

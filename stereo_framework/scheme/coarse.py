@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.pair import Pair
 from stereo_framework.parameters import require
 from stereo_framework.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.volume import Status
 
 
 @stage("scheme", source="Quam 1987")
@@ -34,7 +35,8 @@ def coarse(
     Returns
     -------
     Match
-        Each pixel has `factor` times the disparity of its block, and its status and confidence; there are no labels.
+        Each pixel has `factor` times the disparity of its block, and its status and confidence; there are no labels. Where that disparity lies more than
+        half a step outside the range (`Search.beyond`) there is no estimate, and the pixel is mismatched.
 
     Raises
     ------
@@ -67,10 +69,14 @@ def coarse(
     def enlarged(array: NDArray) -> NDArray:
         return array.repeat(factor, axis=0).repeat(factor, axis=1)[:rows, :columns]
 
+    disparity, status = enlarged(small.disparity * np.float32(factor)), enlarged(small.status)
+    # The smaller pair's range is rounded outwards.
+    beyond = pair.search.beyond(disparity)
+    disparity[beyond], status[beyond] = np.nan, Status.MISMATCHED
     return replace(
         small,
-        disparity=enlarged(small.disparity * np.float32(factor)),
-        status=enlarged(small.status),
+        disparity=disparity,
+        status=status,
         confidence={name: enlarged(values) for name, values in small.confidence.items()},
         search=pair.search,
         trace=(),

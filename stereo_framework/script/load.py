@@ -168,6 +168,11 @@ def _checked(
     name = root.name or (
         (path.name.removesuffix(RESOLVED) if path.name.endswith(RESOLVED) else path.stem) if path is not None else "script"
     )
+    if not root.name and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
+        faults.add(
+            root.place,
+            "the name of the file is too long for that of the resolved script; shorten it, or give a name: to the script",
+        )
     found = methods(root, name, faults)
     for assignment in waiting:
         meant = [method for method in found if assignment.method in (None, method.name)]

@@ -86,7 +86,9 @@ def methods(root: Document, name: str, faults: Faults) -> list[Method]:
     """
     if not root.methods:
         homes = {"": root.place, **root.alternatives}
-        return [Method(name, homes, dict(root.slots), root.seed or 0, root.search, [], _groups(root.grid, root.zip), root.without)]
+        return [
+            Method(name, homes, dict(root.slots), root.seed or 0, root.search, [], _groups(root.grid, root.zip), root.without)
+        ]
     found = []
     lacked_by_all: set[str] = {*root.grid, *root.zip}
     for key, own in root.methods.items():

@@ -276,7 +276,7 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
     for name, one in node.entries.items():
         if not re.fullmatch(FILE_NAME, name) or name_fault(name):
             said = f"{short(name, 80)!r} cannot be the name of a file"
-            faults.add(node.keys[name], f"{said}; legal: up to 100 letters, digits and _ . -")
+            faults.add(node.keys[name], f"{said}; legal: up to 100 letters, digits and _ . -, 100 bytes in UTF-8")
         yield name, one
 
 

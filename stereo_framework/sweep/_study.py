@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.io import check_plain
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.reading import is_number
@@ -258,6 +259,8 @@ class Study:
     @quiet()
     def __init__(self, name: str, better: Literal["lower", "higher"], folder: Path | None, space: Space, seed: int):
         self.space, self.where = space, "the study" if folder is None else str(folder / FILE)
+        if folder is not None:
+            check_plain(folder / FILE)
         try:
             self._storage = InMemoryStorage() if folder is None else _storage(folder / FILE)
             self._study = optuna.create_study(

@@ -9,7 +9,7 @@ from typing import Any
 
 from stereo_framework.evaluation import Protocol
 from stereo_framework.evaluation.protocols import PRESETS
-from stereo_framework.io import make_folder, write_disparity
+from stereo_framework.io import file_stem, write_disparity
 from stereo_framework.submission import Measured
 from stereo_framework.sweep.identity import environment, files_digest, run_id, scene_digest
 from stereo_framework.sweep.plan import result_key
@@ -52,8 +52,7 @@ def add_maps(
             content = parameters | {"matcher.files": files_digest([one.path])}
             # Nothing was computed: other code makes it no other map. What measures it may have changed, and so it is measured anew whenever it is added.
             identity = run_id(scene_digest(one.scene), "", content, "")
-            path = folder / "maps" / f"{one.scene.name.replace('/', '-')}_{method}_{identity[:8]}.pfm"
-            make_folder(path.parent)
+            path = folder / "maps" / f"{file_stem(one.scene.name)}_{file_stem(method)}_{identity[:8]}.pfm"
             write_disparity(path, one.disparity)
             maps = {"place": str(place.resolve()), **(reading or {})}
             found[result_key(identity, method, one.protocol)] = Result(

@@ -10,10 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stereo_framework.errors import DataError
+from stereo_framework.io import check_plain
 
 
 def connected(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
-    """Open a file for transactions that are begun by hand; its own views and triggers may do no harm."""
+    """Open a file for transactions that are begun by hand; its own views and triggers may do no harm.
+
+    Raises
+    ------
+    DataError
+        It, or one of the files that SQLite keeps beside it, is a link.
+    """
+    for ending in ("", "-wal", "-shm", "-journal"):
+        check_plain(f"{path}{ending}")
     address = f"{path.absolute().as_uri()}?immutable=1" if immutable else path
     db = sqlite3.connect(address, uri=immutable, isolation_level=None, timeout=30)
     db.execute("PRAGMA trusted_schema=OFF")
@@ -28,6 +37,8 @@ def opened_to_read(path: Path, *, copy: bool = False) -> Iterator[sqlite3.Connec
     that cannot be written to a copy is read.
     """
     log = path.with_name(f"{path.name}-wal")
+    # SQLite may write to a file that it reads: not to one that lies elsewhere.
+    copy = copy or path.is_symlink() or path.stat().st_nlink > 1
     with contextlib.ExitStack() as stack:
         if copy:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -64,6 +75,7 @@ def _extend(path: Path) -> None:
 def locked(path: Path) -> sqlite3.Connection:
     """Keep others from writing. The system itself ends the lock together with the process, however that ends."""
     # Somebody who asks whether a sweep is running holds it for a moment.
+    check_plain(path)
     lock = sqlite3.connect(path, isolation_level=None, timeout=0.5, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")

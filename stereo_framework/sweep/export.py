@@ -11,7 +11,7 @@ import numpy as np
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.errors import DataError
-from stereo_framework.io import PathLike, make_folder, write_bytes, write_disparity
+from stereo_framework.io import PathLike, write_bytes, write_disparity
 from stereo_framework.io.map_files import read_map
 from stereo_framework.scene import Disparity
 from stereo_framework.submission import find_maps
@@ -107,14 +107,13 @@ def export_maps(results: Sequence[Result], form: str, method: str, folder: Path,
             told.append(f"{method}: the map of {scene}, {result.map}, is gone")
             continue
         short = scene.removeprefix(f"{wanted.folder}/")
-        path = folder / wanted.map(short, name, bool(np.isnan(disparity).any()))
-        make_folder(path.parent)
-        write_disparity(path, disparity)
+        # A store of somebody else may name any scenes: joined as texts, an absolute one stays below the folder, and what leads out is not written.
+        write_disparity(f"{folder}/{wanted.map(short, name, bool(np.isnan(disparity).any()))}", disparity)
         written[scene] = disparity
         if wanted.time is not None and result.matching_seconds is None:
             told.append(f"{method}: nobody knows what {scene} took; the benchmark wants it in {wanted.time(short, name)}")
         elif wanted.time is not None:
-            write_bytes(folder / wanted.time(short, name), wanted.seconds.format(result.matching_seconds).encode())
+            write_bytes(f"{folder}/{wanted.time(short, name)}", wanted.seconds.format(result.matching_seconds).encode())
     _check(folder, written, wanted, data)
     return told
 

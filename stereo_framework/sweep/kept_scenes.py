@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from stereo_framework.datasets import load_scene, scene_names
-from stereo_framework.io import PathLike, make_folder, write_bytes, write_disparity, write_image
+from stereo_framework.io import PathLike, file_stem, write_bytes, write_disparity, write_image
 from stereo_framework.scene import Scene
 from stereo_framework.sweep.identity import scene_digest
 
@@ -39,10 +39,9 @@ def keep_scene(out: Path, scene: Scene, data: str | None = None) -> None:
     """
     if scene.name in scene_names(data) and _outline(load_scene(scene.name, data=data)) == _outline(scene):
         return
-    folder = out / FOLDER / f"{_file_name(scene.name)}-{scene_digest(scene)[:8]}"
+    folder = out / FOLDER / f"{file_stem(scene.name)}-{scene_digest(scene)[:8]}"
     if (folder / "scene.yaml").is_file():
         return
-    make_folder(folder)
     # Written last: a folder with it is whole.
     write_bytes(folder / "scene.yaml", yaml.safe_dump(_written(folder, scene), sort_keys=False).encode())
 
@@ -55,7 +54,7 @@ def kept_scene(out: Path, name: str) -> Scene | None:
     DataError
         It is damaged.
     """
-    pattern = re.compile(re.escape(_file_name(name)) + "-[0-9a-f]{8}")
+    pattern = re.compile(re.escape(file_stem(name)) + "-[0-9a-f]{8}")
     copies = [path.parent for path in (out / FOLDER).glob("*/scene.yaml") if pattern.fullmatch(path.parent.name)]
     return replace(load_scene(copies[0] / "scene.yaml"), name=name) if len(copies) == 1 else None
 
@@ -77,10 +76,6 @@ def _outline(scene: Scene) -> tuple[Any, ...]:
     loaded = ("frames", "stand_in", "truths", "masks", "ranges")
     plain = [getattr(scene, f.name) for f in fields(scene) if f.name not in loaded]
     return frames, plain, *(set(getattr(scene, name)) for name in loaded[2:])
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name)
 
 
 def _written(folder: Path, scene: Scene) -> dict[str, Any]:
@@ -109,6 +104,6 @@ def _written(folder: Path, scene: Scene) -> dict[str, Any]:
             write_disparity(folder / f"{name}.pfm", truth)
             entry[name] = f"{name}.pfm"
     for name in scene.masks:
-        write_image(folder / f"mask_{_file_name(name)}.png", scene.mask(name))
-        entry.setdefault("masks", {})[name] = f"mask_{_file_name(name)}.png"
+        write_image(folder / f"mask_{file_stem(name)}.png", scene.mask(name))
+        entry.setdefault("masks", {})[name] = f"mask_{file_stem(name)}.png"
     return entry

@@ -118,4 +118,4 @@ def _own(scene: Scene, search: Search | None) -> Reference:
 
 def _map(script: str, scene: Scene, search: Search | None, smoothed: bool) -> Disparity:
     [run] = load(script, overrides=_NOISE if smoothed else []).runs
-    return run.pipeline(scene, search).disparity
+    return run.pipeline.matched(scene, search).disparity

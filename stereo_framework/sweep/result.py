@@ -21,13 +21,13 @@ MEMORY, MESSAGES = "peak_memory", "messages"
 """What the memory of programs from outside is called among the statistics of a result, in MiB, and what they wrote for people in its environment."""
 
 
-_CONFIDENCE = "_confidence_"
+CONFIDENCE = "_confidence_"
 """Stands between the name of a map and that of a measure in the name of a file of confidence."""
 
 
 def confidence_file(map_file: Path, measure: str) -> Path:
     """Where the confidence of a map lies."""
-    return map_file.with_name(f"{map_file.stem}{_CONFIDENCE}{measure}.pfm")
+    return map_file.with_name(f"{map_file.stem}{CONFIDENCE}{measure}.pfm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Result(Shown):
         if not self._confidence and self.map is not None:
             from stereo_framework.io import read_pfm
 
-            start = f"{self.map.stem}{_CONFIDENCE}"
+            start = f"{self.map.stem}{CONFIDENCE}"
             files = sorted(path for path in self.map.parent.glob("*.pfm") if path.stem.startswith(start))
             return {path.stem.removeprefix(start): read_pfm(path) for path in files}
         return self._confidence

@@ -18,7 +18,8 @@ from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.kept_parts import parts_of
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
-from stereo_framework.io import make_folder, read_bytes, write_disparity, write_own, write_pfm
+from stereo_framework.io import inside, read_bytes, write_bytes, write_disparity, write_pfm
+from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.progress import in_notebook
 from stereo_framework.scene import Scene
@@ -30,7 +31,7 @@ from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
-from stereo_framework.sweep.result import Result, ResultList, confidence_file
+from stereo_framework.sweep.result import CONFIDENCE, Result, ResultList, confidence_file
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.work import Outcome
 
@@ -167,7 +168,7 @@ def execute(
     keep = (out is None or not any(task.run.axes for task in tasks)) if maps is None else maps
     # Parts of one version of the code and of all plug-ins are no other's.
     plugins = tuple(dict.fromkeys(plugin for script in scripts for plugin in script.plugins))
-    parts = None if out is None else out.resolve() / "parts" / code_digest(plugins + installed_plugins(), typed_stages())
+    parts = None if out is None else out.absolute() / "parts" / code_digest(plugins + installed_plugins(), typed_stages())
     crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch, parts=parts), executor, dask)
     with contextlib.ExitStack() as stack:
         stack.enter_context(crew)
@@ -185,7 +186,7 @@ def execute(
 
 def _forget_parts(pipeline: Pipeline, parts: Path) -> None:
     """Remove the tiles of a run whose result is stored."""
-    shutil.rmtree(parts_of(replace(pipeline, scheme=pipeline.scheme[1:]), parts), ignore_errors=True)
+    shutil.rmtree(inside(parts.parents[1], parts_of(replace(pipeline, scheme=pipeline.scheme[1:]), parts)), ignore_errors=True)
     # Those of other runs and of other versions may be there.
     with contextlib.suppress(OSError):
         parts.rmdir()
@@ -210,7 +211,7 @@ def write_script(folder: Path, script: Script) -> None:
     DataError
         A file of that name is the user's, or was changed; or the disk is full.
     """
-    write_own(folder / f"{script.name}{RESOLVED}", yaml.safe_dump(script.resolved, sort_keys=False))
+    write_bytes(folder / f"{script.name}{RESOLVED}", yaml.safe_dump(script.resolved, sort_keys=False).encode())
 
 
 def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
@@ -264,6 +265,8 @@ def stored_or_computed(
     copied: set[Scene] = set()
     with contextlib.closing(crew.compute(todo)) as computed:
         for i, measured in computed:
+            if store is not None:
+                store.check_there()
             if store is not None and measured.disparity is not None and tasks[i].scene not in copied:
                 keep_scene(store.folder, tasks[i].scene, crew.options.data)
                 copied.add(tasks[i].scene)
@@ -302,10 +305,17 @@ def _all_have(stage: str, tasks: Sequence[Task]) -> bool:
 def _stored_already(store: Store, tasks: Sequence[Task], keep: bool) -> set[int]:
     """The tasks that need not be computed again."""
     complete = store.complete()
-    maps = {path for path in complete.values() if path is not None and path.is_file()} if keep else set()
+    maps = _whole_maps(store.folder) if keep else set()
     return {
         i for i, task in enumerate(tasks) if all(key in complete and (not keep or complete[key] in maps) for key in task.keys)
     }
+
+
+def _whole_maps(folder: Path) -> set[Path]:
+    """The maps in an output folder that were not cut off, nor was their confidence."""
+    files = list((folder / "maps").glob("*.pfm"))
+    cut = {file.stem.partition(CONFIDENCE)[0] for file in files if not is_whole(file)}
+    return {file for file in files if file.stem not in cut}
 
 
 def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result]:
@@ -313,7 +323,6 @@ def _results(task: Task, measured: Outcome, out: Path | None) -> Iterator[Result
     path = None
     if out is not None and measured.disparity is not None:
         path = out / "maps" / f"{task.stem}.pfm"
-        make_folder(path.parent)
         write_disparity(path, measured.disparity)
         for name, confidence in measured.confidence.items():
             write_pfm(confidence_file(path, name), confidence)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import itertools
 import json
 import math
 import os
+import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stereo_framework.errors import DataError, StereoFrameworkError
-from stereo_framework.io import output_folder
+from stereo_framework.io import output_folder, remove_parts
 from stereo_framework.sweep.database import connected, locked, opened_to_read
 from stereo_framework.sweep.result import Result
 
@@ -77,10 +79,10 @@ class Store(contextlib.ExitStack):
             undo.callback(self.close)
             try:
                 if create:
-                    folder.mkdir(parents=True, exist_ok=True)
-                    # Before there is a results file, by which folders of earlier versions are known.
                     self.enter_context(output_folder(folder))
+                    folder.mkdir(parents=True, exist_ok=True)
                     self.enter_context(contextlib.closing(locked(folder / LOCK)))
+                    remove_parts(folder)
                     self._db = self.enter_context(contextlib.closing(connected(self._path)))
                     self._db.execute("PRAGMA journal_mode=WAL")
                     self._db.execute("PRAGMA synchronous=NORMAL")
@@ -163,6 +165,13 @@ class Store(contextlib.ExitStack):
         except (sqlite3.Error, ValueError, RecursionError) as error:
             raise DataError(f"{self._path}: cannot be read: {error}{_save_it(self.folder)}") from error
 
+    def check_there(self) -> None:
+        """Raise a DataError if the store is no longer in its folder: SQLite would go on writing to a file that nobody finds."""
+        if not self._path.exists():
+            raise DataError(
+                f"{self.folder}: was removed or moved during the run; the results in it went with it, and those computed since are lost; the same command begins again"
+            )
+
     def plan(self, keys: Sequence[str], script: Any, *, grow: bool = False) -> None:
         """Make `keys`, in this order, the results that the folder is about; the same plan twice is one, and can `grow`."""
         text = json.dumps(script, sort_keys=True, default=str)
@@ -223,6 +232,7 @@ class Store(contextlib.ExitStack):
                 with contextlib.suppress(ValueError, RecursionError):
                     self._result([*(row[name] for name in _WITH_KEY), row.get("sum")])
                     _mappings(row[name] for name in _UNREAD)
+                    _numbers(row["seconds"])
                     self._insert(row)
                     kept.append(row["key"])
         return kept
@@ -286,7 +296,7 @@ class Store(contextlib.ExitStack):
         values |= zip(_MAPPINGS, _mappings(values[name] for name in _MAPPINGS), strict=True)
         # Many results have the same ones.
         values["warnings"], values["environment"] = _texts(values["warnings"]), _shared_mapping(values["environment"])
-        values |= {name: _Unread(values[name], self._path) for name in _UNREAD}
+        values |= {name: _Unread(values[name], self._path, _numbers if name == "seconds" else _mapping) for name in _UNREAD}
         kinds = set(map(type, values["statistics"].values()))
         if type(None) in kinds:
             # JSON has no NaN; an undefined statistic is stored as null.
@@ -325,15 +335,15 @@ _JSON = ("parameters", "axes", "statistics", "seconds", "warnings", "script", "e
 class _Unread(Mapping[str, Any]):
     """A stored mapping that is read when it is first asked for: of thousands of results hardly one is asked for its script."""
 
-    __slots__ = ("_path", "_text")
+    __slots__ = ("_path", "_reader", "_text")
 
-    def __init__(self, text: Any, path: Path):
-        self._text, self._path = text, path
+    def __init__(self, text: Any, path: Path, reader: Callable[[Any], dict[str, Any]]):
+        self._text, self._path, self._reader = text, path, reader
 
     def _read(self) -> dict[str, Any]:
         if not isinstance(self._text, dict):
             try:
-                self._text = _mapping(self._text)
+                self._text = self._reader(self._text)
             except (ValueError, RecursionError) as error:
                 raise DataError(f"{self._path}: a result cannot be read: {error}{_save_it(self._path.parent)}") from error
         return self._text
@@ -351,18 +361,38 @@ class _Unread(Mapping[str, Any]):
         return repr(self._read())
 
 
+def _loaded(text: str) -> Any:
+    """What a stored text of JSON holds; a ValueError for what no result holds and other code could not bear: endless digits, values deep in others."""
+    strings_out = _STRING.sub("", text) if text.count("[") + text.count("{") > _DEEP else ""
+    depths = itertools.accumulate(1 if sign in "[{" else -1 for sign in strings_out if sign in "[]{}")
+    if _ENDLESS.search(text) or max(depths, default=0) > _DEEP:
+        raise ValueError(f"{text[:40]!r}... is no result's")
+    return json.loads(text)
+
+
+_DEEP, _ENDLESS, _STRING = 50, re.compile(r"\d{300}"), re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
 def _mapping(text: Any) -> dict[str, Any]:
     """A stored mapping; a ValueError for anything else."""
-    found = json.loads(text) if isinstance(text, str) else text
+    found = _loaded(text) if isinstance(text, str) else text
     if not isinstance(found, dict):
         raise ValueError(f"{str(found)[:40]!r} is no mapping")
+    return found
+
+
+def _numbers(text: Any) -> dict[str, float]:
+    """A stored mapping of numbers."""
+    found = _mapping(text)
+    if not all(isinstance(value, int | float) for value in found.values()):
+        raise ValueError(f"{str(found)[:40]!r} are no numbers")
     return found
 
 
 def _mappings(texts: Iterable[Any]) -> list[dict[str, Any]]:
     """Several at once, which takes half the time."""
     texts = list(texts)
-    found = json.loads(f"[{','.join(map(str, texts))}]")
+    found = _loaded(f"[{','.join(map(str, texts))}]")
     if len(found) != len(texts) or not all(isinstance(one, dict) for one in found):
         raise ValueError(f"{str(found)[:40]!r} are not {len(texts)} mappings")
     return found
@@ -378,7 +408,7 @@ _shared_mapping = functools.lru_cache(64)(_mapping)
 
 @functools.lru_cache(256)
 def _texts(text: Any) -> tuple[str, ...]:
-    found = json.loads(text) if isinstance(text, str) else text
+    found = _loaded(text) if isinstance(text, str) else text
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise ValueError(f"{str(found)[:40]!r} is no list of texts")
     return tuple(found)

@@ -17,11 +17,11 @@ import numpy as np
 import yaml
 
 from stereo_framework.errors import MissingExtraError, ParameterError, brings, close_names, nearest
-from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
-from stereo_framework.io import check_own, write_own
+from stereo_framework.io import check_own, write_bytes
 from stereo_framework.scene import Scene
 from stereo_framework.script import Run, Script, load
 from stereo_framework.sweep.crew import Crew
@@ -347,7 +347,7 @@ class Tuner:
         if self.out is None or best is None or script is None:
             return
         said = f"# {self.statistic} {best.value:.6g} on average over the scenes: the best of {len(self.study.finished)} trials.\n"
-        write_own(self.out / BEST, said + yaml.safe_dump(script, sort_keys=False))
+        write_bytes(self.out / BEST, (said + yaml.safe_dump(script, sort_keys=False)).encode())
 
     def tuned(self) -> Tuned:
         """What was found so far."""
@@ -382,7 +382,7 @@ def _better(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> Lite
     """Which values of a statistic are better; refuses what no scene or not every scene has."""
     # What is measured of any map tells the names.
     zeros = [np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes]
-    blank = [evaluate(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
+    blank = [statistics_of(zero, scene, protocol, reference=zero) for scene, zero in zip(scenes, zeros, strict=True)]
     names = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in names:
         close = close_names(statistic, names, 5)

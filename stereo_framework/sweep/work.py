@@ -13,7 +13,7 @@ from stereo_framework.engine.match import Match
 from stereo_framework.engine.steps import Step
 from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError, StereoFrameworkError, short
-from stereo_framework.evaluation import evaluate
+from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.kernels.compiling import working_time
@@ -115,7 +115,9 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
             told.append(f"no distances to a reference map: {error}")
     for protocol in protocols:
         start = working_time()
-        statistics.append(evaluate(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | memory)
+        statistics.append(
+            statistics_of(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | memory
+        )
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Outcome(
         statistics=tuple(statistics),

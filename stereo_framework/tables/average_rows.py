@@ -13,7 +13,7 @@ from stereo_framework.evaluation import Protocol, resolve
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import PathLike
-from stereo_framework.tables.words import setting_name
+from stereo_framework.tables.words import setting_name, short_names
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -45,7 +45,8 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
     Returns
     -------
     list of Result
-        Their scene is ``average of 10``, or ``average of 9 of 10`` if the method lacks a result on a scene on which another method was measured.
+        Their scene is ``average of 10``, or ``average of 9 of 10`` if the method lacks a result on a scene on which another method was measured; a
+        warning of the row then names it.
         There are no such rows if there is only one scene, if the protocol is not known any more, or if the weights of scenes cannot be looked up.
     """
     found = []
@@ -66,7 +67,9 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
             if there and len({r.scene for r in there}) == len(there):
                 mean = average([r.statistics for r in there], protocol, [weights[r.scene] for r in there])
                 of = f"average of {len(there)}" + (f" of {len(scenes)}" if len(there) < len(scenes) else "")
-                blank: dict[str, Any] = {"energy": None, "seconds": {}, "warnings": (), "error": None, "map": None, "id": ""}
+                absent = short_names(scenes.keys() - {r.scene for r in there}).values()
+                told = (f"without {', '.join(absent)}, where it has no result",) if absent else ()
+                blank: dict[str, Any] = {"energy": None, "seconds": {}, "warnings": told, "error": None, "map": None, "id": ""}
                 found.append(replace(there[0], scene=of, statistics=mean, _disparity=None, **blank))
     return found
 

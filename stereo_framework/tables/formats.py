@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import DataError, MissingExtraError, brings
-from stereo_framework.io import make_folder, write_bytes
+from stereo_framework.errors import MissingExtraError, brings, harmless
+from stereo_framework.io import write_bytes
 from stereo_framework.tables.tables import Table, csv_text
 from stereo_framework.tables.values import is_number
 
@@ -35,13 +36,18 @@ def _markdown(table: Table) -> str:
     return "\n\n".join([*filter(None, [_escaped_markdown(table.title)]), text, *map(_escaped_markdown, table.notes)]) + "\n"
 
 
+def _one_line(text: str) -> str:
+    """A text that ends no row and no comment, whatever the names in it hold."""
+    return harmless(" ".join(text.split()))
+
+
 def _escaped_markdown(text: str) -> str:
-    return "".join(f"\\{c}" if c in "\\|*`<[" else c for c in text)
+    return "".join(f"\\{c}" if c in "\\|*`<[" else c for c in _one_line(text))
 
 
 def _latex(table: Table) -> str:
     rows = _marked(table, _escaped_latex, lambda text: rf"\textbf{{{text}}}")
-    comments = [f"% {line}" for line in (table.title, *table.notes) if line]
+    comments = [f"% {_one_line(line)}" for line in (table.title, *table.notes) if line]
     body = [r"\toprule", _latex_line(map(_escaped_latex, table.header)), r"\midrule", *map(_latex_line, rows), r"\bottomrule"]
     columns = "".join("r" if r else "l" for r in _numeric(table))
     return "\n".join([*comments, r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}"]) + "\n"
@@ -63,7 +69,7 @@ _LATEX = {
 
 
 def _escaped_latex(text: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in text)
+    return "".join(_LATEX.get(c, c) for c in _one_line(text))
 
 
 def _marked(table: Table, escape: Callable[[str], str], bold: Callable[[str], str]) -> list[list[str]]:
@@ -114,22 +120,9 @@ def write_parquet(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any
         The file cannot be written.
     """
     _extra("pyarrow")
-    try:
-        frame(header, rows).to_parquet(path, index=False, engine="pyarrow")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file, and make its folder if it is missing.
-
-    Raises
-    ------
-    DataError
-        The file cannot be written.
-    """
-    make_folder(path.parent)
-    write_bytes(path, text.encode())
+    buffer = io.BytesIO()
+    frame(header, rows).to_parquet(buffer, index=False, engine="pyarrow")
+    write_bytes(path, buffer.getvalue())
 
 
 def _extra(module: str) -> Any:

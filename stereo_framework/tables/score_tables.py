@@ -15,7 +15,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.tables._score_files import Entries, read_entries
 from stereo_framework.tables.ranking import Column, Scores
-from stereo_framework.tables.tables import BAD_PIXELS, density
+from stereo_framework.tables.tables import BAD_PIXELS, COVERAGE, density
 
 _NAMED = 6
 """Methods in one line, before the rest is only counted."""
@@ -71,22 +71,25 @@ def read_scores(
     values = np.array([[row.get(key, math.nan) for key in chosen] for row in entries.methods.values()]).reshape(-1, len(chosen))
     return Scores(tuple(entries.methods), columns, values), (
         *entries.notes,
-        *_sparse(entries, [measure for _, measure in chosen]),
+        *_unlike(entries, [measure for _, measure in chosen]),
     )
 
 
-def _sparse(entries: Entries, measures: Collection[str]) -> list[str]:
-    """Which methods' maps are not dense, where that does not stand in a column."""
-    if {"density_all", "fraction_matched"} & set(measures):
+def _unlike(entries: Entries, measures: Collection[str]) -> list[str]:
+    """That maps of unlike coverage are compared, where the coverage does not stand in a column."""
+    if {"density_all", COVERAGE} & set(measures):
         return []
-    told = []
+    means: dict[str, float] = {}
     for method, row in entries.methods.items():
         scenes = dict.fromkeys(scene for scene, _ in row)
         found = [density({m: score for (s, m), score in row.items() if s == scene}) for scene in scenes]
         percents = [percent for percent in found if percent is not None]
-        if percents and min(percents) < 100:
-            told.append(f"{method} {sum(percents) / len(percents):.3g} %")
-    return [f"not dense, mean share of the pixels with an estimate: {few(told, _NAMED)}"] if told else []
+        if percents:
+            means[method] = sum(percents) / len(percents)
+    sparse = [f"{method} {mean:.3g} %" for method, mean in means.items() if mean < 100]
+    unlike = len({f"{mean:.3g}" for mean in means.values()}) > 1
+    # Where all leave out as much, nobody gains.
+    return [f"maps of unlike coverage are compared; with an estimate are, in the mean: {few(sparse, _NAMED)}"] if unlike else []
 
 
 def _check_protocols(entries: Entries) -> None:

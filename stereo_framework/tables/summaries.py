@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.errors import ParameterError
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.means import Mean, Means, is_seed, means, telling_keys
-from stereo_framework.tables.tables import Table, best_cells
+from stereo_framework.tables.tables import Table, best_cells, density
 from stereo_framework.tables.values import better, one_protocol
 from stereo_framework.tables.words import caption, short_names, unit
 
@@ -160,7 +160,10 @@ def _about(statistic: str) -> str:
 
 
 def _notes(found: Means, results: Sequence[Result]) -> tuple[str, ...]:
-    return (*found.notes, one_protocol(results))
+    known = [percent for r in results if (percent := density(r.statistics)) is not None]
+    ends = dict.fromkeys(f"{end:.3g}" for end in (min(known), max(known))) if known else {}
+    coverage = [f"{' to '.join(ends)} % of the pixels have an estimate"] if known else []
+    return (*found.notes, *coverage, one_protocol(results))
 
 
 def in_order(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

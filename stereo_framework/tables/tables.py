@@ -47,10 +47,10 @@ _USUAL = (
     "differing_pixels",
     "mean_difference",
 )
-"""The statistics that are shown by default, as far as results have them; how many pixels have an estimate is shown if some have none."""
+"""The statistics that are shown by default, as far as results have them."""
 
-_COMPLETE = {"fraction_matched": 1.0, "density_nonocc": 100.0, "density_all": 100.0}
-"""The values of a map with an estimate everywhere."""
+COVERAGE = "fraction_matched"
+"""What stands beside every error: a map that leaves out what is hard has small ones."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def listing(results: Sequence[Result], columns: Sequence[str] = (), kept: Sequen
 
 
 def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:
-    """The columns that are asked for or, if there are none, the usual statistics that the results have.
+    """The columns that are asked for or, if there are none, the usual statistics that the results have; and beside errors the coverage.
 
     Raises
     ------
@@ -136,11 +136,11 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
     for name in columns:
         check_name(name, results, "column ")
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
-    shown = list(columns) or [
-        n for n in _USUAL if n in statistics and not all(r.statistics.get(n) in (None, _COMPLETE.get(n)) for r in results)
-    ]
+    shown = list(columns) or [n for n in _USUAL if n in statistics and any(r.statistics.get(n) is not None for r in results)]
     if not any(n.startswith(("bad_pixels", "rms_error")) for n in shown):
         shown = list(columns) or statistics  # without truth everything that was measured is shown
+    if COVERAGE in statistics and COVERAGE not in shown and any(n in statistics and better(n) == "lower" for n in shown):
+        shown.append(COVERAGE)
     return shown
 
 
@@ -219,8 +219,14 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _harmless(cell: Any) -> Any:
-    """A cell, with an apostrophe in front if it is a text that a spreadsheet would compute. Numbers and a single "-" stay as they are."""
-    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+    """A cell, with an apostrophe in front if it is a text that a spreadsheet would compute. Numbers and a single "-" stay as they are.
+
+    A carriage return, which the csv module does not quote and spreadsheets take for the end of a row, becomes the end of a line.
+    """
+    if not isinstance(cell, str):
+        return cell
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    if len(cell) < 2 or cell[0] not in "=+-@\t\n":
         return cell
     try:
         float(cell)

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from stereo_framework import load_scene
 from stereo_framework.cli.main import app
 from stereo_framework.io import read_disparity, write_image
+from stereo_framework.io._files import RECORD
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_depth(pair, tmp_path):
     result = call("left.png", "right.png", "--method", "fast", "--focal", 400, "--baseline", 0.1, "-o", "out", "--tiff", "--json")
     [record] = json.loads(result.stdout)
     assert (record["method"], record["folder"], record["error"]) == ("fast", "out", None)
-    assert set(record["files"]) == {path.name for path in (tmp_path / "out").iterdir()}
+    assert {*record["files"], RECORD} == {path.name for path in (tmp_path / "out").iterdir()}
     assert {"depth.tiff", "points.ply", "disparity.tiff"} <= set(record["files"])
     assert 0 < record["consistent"] < record["estimated"] <= 1
 

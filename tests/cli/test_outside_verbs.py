@@ -130,7 +130,8 @@ def test_a_missing_map_is_told_in_the_average(cli, root):
     (root / "networks.yaml").write_text(yaml.safe_dump(script))
     result = cli("run", root / "networks.yaml", "--data", root / "root", "--columns", "bad_pixels_all", status=1)
     rows = [line.split() for line in result.stdout.splitlines() if line.strip().startswith("average")]
-    assert rows == [["average", "of", "1", "of", "2", "elas", "100.00"], ["average", "of", "2", "raft", "50.00"]]
+    assert rows == [["average", "of", "1", "of", "2", "elas", "100.00", "1.00"], ["average", "of", "2", "raft", "50.00", "1.00"]]
+    assert "warning: average of 1 of 2 elas: without cones, where it has no result\n" in result.stderr
     assert [line for line in result.stderr.splitlines() if line.startswith("error")] == [
         f"error: middlebury-v2/cones elas: no map of middlebury-v2/cones: there is no {root}/elas/middlebury-v2/cones.pfm or "
         f"{root}/elas/cones.pfm or {root}/elas/middlebury-v2-cones.pfm"
@@ -202,9 +203,9 @@ def test_own_pairs_without_a_scene_file(cli, root, mine):
         mine / "mask0nocc.png",
     )
     [found] = json.loads(cli("evaluate", root / "map.pfm", *pair, "--protocol", "middlebury-v3", "--json").stdout)
-    assert (found["statistics"]["bad_pixels_nonocc"], found["statistics"]["bad_pixels_all"]) == (0, 50)
+    assert (found["statistics"]["bad_pixels_nonocc"], found["statistics"]["bad_pixels_all"]) == (0, 0)
     compared = json.loads(cli("compare", root / "map.pfm", root / "other.pfm", *pair, "--disparities", "0:8", "--json").stdout)
-    assert compared[1]["statistics"]["differing_pixels"] == 50
+    assert compared[1]["statistics"]["differing_pixels"] == 0
     assert "--left and --right give the scene" in cli("evaluate", root / "raft", *pair, status=2).stderr
     assert "--right missing" in cli("evaluate", root / "map.pfm", *pair[:2], status=2).stderr
     assert "--mask belongs to your own pair" in cli("compare", root / "map.pfm", root / "map.pfm", *pair[-2:], status=2).stderr

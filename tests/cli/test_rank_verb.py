@@ -69,9 +69,9 @@ def test_methods_without_an_estimate_everywhere_are_told(rank, write):
     header = "method,a:bad_pixels_all,a:fraction_matched,b:bad_pixels_all,b:fraction_matched"
     table = write(f"{header}\nsparse,5,0.5,6,1\ndense,7,1,8,1\n")
     told = rank(table).stderr
-    assert "warning: not dense, mean share of the pixels with an estimate: sparse 75 %\n" in told
-    assert "not dense" not in rank(table, "--columns", "bad_pixels_all,fraction_matched").stderr
-    assert "not dense" not in rank(write(f"{header}\none,5,1,6,1\nother,7,1,8,1\n")).stderr
+    assert "warning: maps of unlike coverage are compared; with an estimate are, in the mean: sparse 75 %\n" in told
+    assert "unlike coverage" not in rank(table, "--columns", "bad_pixels_all,fraction_matched").stderr
+    assert "unlike coverage" not in rank(write(f"{header}\none,5,1,6,1\nother,7,1,8,1\n")).stderr
 
 
 def test_groups_of_2012_from_two_files(rank):

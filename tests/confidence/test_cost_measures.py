@@ -126,7 +126,7 @@ def inputs(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     # The lowest level mostly, as optimizers choose; some other ones, and some pixels without any.
     labels = np.where(rng.random((rows, columns)) < 0.7, volume.costs.argmin(axis=2), rng.integers(0, levels, (rows, columns)))
-    disparity = volume.search.disparities[labels]
+    disparity = volume.search.disparity_of(labels)
     disparity[rng.random(labels.shape) < 0.1] = np.nan
     return disparity, labels, volume, draw(domains((rows, columns)))
 
@@ -181,7 +181,7 @@ def test_the_diagonal_holds_the_costs_of_the_match_view():
             own[y, x, d] = theirs[y, x - d, d] = abs(left[y, x] - right[y, x - d])
     labels = own.argmin(axis=2)
     volume = CostVolume(own, search, 60.0)
-    found = family.left_right_difference(search.disparities[labels], volume, None)
+    found = family.left_right_difference(search.disparity_of(labels), volume, None)
     # From the fourth column on all levels are in view.
     for y, x in ((y, x) for y in range(3) for x in range(3, 9)):
         c, d = own[y, x].astype(float), labels[y, x]

@@ -43,7 +43,7 @@ def views_by_hand(pair, refinements):
     for one in (pair, pair.exchanged()):
         volume = box(absolute_difference(one.reference, one.match, one.search), size=7)
         labels = winner_take_all(Energy(restore_outside(volume))).labels
-        disparity = one.search.disparities[labels]
+        disparity = one.search.disparity_of(labels)
         views.append(View(disparity, np.zeros(disparity.shape, np.uint8), one.search))
     for function, parameters in refinements:
         before = list(views)

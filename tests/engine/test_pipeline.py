@@ -120,7 +120,7 @@ def test_pipelines_print_compare_and_list_their_stages():
 def test_stages_called_one_after_the_other_give_what_a_pipeline_gives():
     scene = textured()
     volume = restore_outside(box(absolute_difference(scene.reference, scene.match, scene.search), size=3))
-    disparity = parabola(scene.search.disparities[winner_take_all(Energy(volume)).labels], volume)
+    disparity = parabola(scene.search.disparity_of(winner_take_all(Energy(volume)).labels), volume)
     method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[parabola])
     np.testing.assert_array_equal(disparity, method(scene).disparity)
 

@@ -174,14 +174,16 @@ def test_hci_metrics_are_measures_like_others(data):
     scene = load_scene("middlebury-v3/trainingQ/Pipes", data=data)
     estimate = scene.truth + np.float32(1)
     found = evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci"]})
-    assert found == pytest.approx(hci_metrics(estimate, scene.truth, hci_subsets(scene)), nan_ok=True)
+    expected = hci_metrics(estimate, scene.truth, hci_subsets(scene)) | {"fraction_matched": 1.0}
+    assert found == pytest.approx(expected, nan_ok=True)
     assert set(HCI_METRICS) < set(found)
     assert hci_subsets(scene) is hci_subsets(scene)
     one = evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci_offset", "rms_error"], "regions": ["all"]})
-    assert list(one) == ["hci_offset", "rms_error_all"]
+    assert list(one) == ["hci_offset", "rms_error_all", "fraction_matched"]
     wide = {"base": "middlebury-v3", "measures": ["hci"], "hci": {"border": 100}}
     other = evaluate(estimate, scene, wide)
-    assert other == pytest.approx(hci_metrics(estimate, scene.truth, hci_subsets(scene, Parameters(border=100))), nan_ok=True)
+    expected = hci_metrics(estimate, scene.truth, hci_subsets(scene, Parameters(border=100))) | {"fraction_matched": 1.0}
+    assert other == pytest.approx(expected, nan_ok=True)
     assert other["hci_offset"] != found["hci_offset"]
     # A whole pixel too near: the distance of the planes, which are seen at an angle.
     assert 0.5 < one["hci_offset"] <= 1.1

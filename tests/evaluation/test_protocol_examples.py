@@ -52,6 +52,7 @@ def test_middlebury_v2():
         "bad_pixels_nonocc": pytest.approx(100 * 3 / 7),
         "bad_pixels_all": pytest.approx(100 * 3 / 8),
         "bad_pixels_disc": 0,
+        "fraction_matched": 7 / 8,
     }
     # A missing estimate where the truth is 0.5 is within a pixel of it: 0 is a disparity.
     near_zero = evaluate(
@@ -155,7 +156,8 @@ def test_depth_errors_know_the_camera():
     measures = {"measures": ["sigma_z_error", "mean_sigma_z_error"], "regions": ["all"]}
     # 1/2 - 1/4, 0 and, for the missing estimate, 1/5.
     plain = evaluate(estimate, scene, {"base": "taxonomy2002", **measures})
-    assert plain == {"sigma_z_error_all": pytest.approx(0.45), "mean_sigma_z_error_all": pytest.approx(0.15)}
+    errors = {"sigma_z_error_all": pytest.approx(0.45), "mean_sigma_z_error_all": pytest.approx(0.15)}
+    assert plain == errors | {"fraction_matched": pytest.approx(2 / 3)}
     # With focal length, baseline and doffs, whatever size pixels are counted in: 200/7 - 200/9, 0, 200/10.
     for base in ("taxonomy2002", "middlebury-v3"):
         spec = {"base": base, **measures, "depth_scale": "calibration"}

@@ -89,7 +89,12 @@ def test_measured_whatever_the_protocol_measures(scene):
     found = evaluate(disparity, scene, protocol, confidence=given)
     e = (error[counted] > 1).mean()
     best = 100 * (e + (1 - e) * math.log(1 - e))
-    assert list(found) == ["rms_error_all", *(f"{m}_{n}" for m in ("auc", "auc_ratio") for n in given), "auc_optimal"]
+    assert list(found) == [
+        "rms_error_all",
+        *(f"{m}_{n}" for m in ("auc", "auc_ratio") for n in given),
+        "auc_optimal",
+        "fraction_matched",
+    ]
     assert found["auc_optimal"] == pytest.approx(best)
     assert found["auc_nothing"] == pytest.approx(100 * e)
     assert found["auc_all"] == pytest.approx(best)

@@ -24,7 +24,7 @@ def pair(low, high, shape=(40, 50), **masks):
         (0, 255, None),
         (3, 60, None),
         (0, 2047 / 257, "the images are dark: of intensities up to 255 they reach 7.96, as where files of 16 bits hold fewer"),
-        (0, 1, "they reach 1, as"),
+        (0, 1, "intensities up to 1, where 0 to 255 are expected"),
         (0, 2047, "the intensities go from 0 to 2047, where 0 to 255 are expected; --stretch"),
         (-30, 90, "the intensities go from -30 to 90"),
         (7, 7, None),

@@ -266,7 +266,7 @@ def test_write_floats_and_bools(tmp_path):
         ("a.pgm", np.zeros((2, 2, 3), np.uint8), ".pgm holds grey only"),
         ("a.ppm", np.zeros((2, 2), np.uint8), ".ppm holds colour only"),
         ("a.jpg", np.zeros((2, 2), np.uint16), ".jpg holds 8 bits"),
-        ("no/a.png", np.zeros((2, 2), np.uint8), "cannot be written: there is no folder .*no$"),
+        ("a" * 300 + ".png", np.zeros((2, 2), np.uint8), "cannot be written: File name too long$"),
     ],
 )
 def test_write_refuses(tmp_path, name, array, message):

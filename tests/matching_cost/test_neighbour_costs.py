@@ -210,7 +210,7 @@ def test_cells_out_of_view_cost_what_is_best_for_the_left_border(scene, data):
             costs = raw.costs.copy()
             costs[:, ~raw.inside] = outside
             volume = restore_outside(box(replace(raw, costs=costs, outside=outside), size=9))
-            disparity = scene.search.disparities[winner_take_all(Energy(volume)).labels]
+            disparity = scene.search.disparity_of(winner_take_all(Energy(volume)).labels)
             wrong.append(evaluate(disparity, scene)["bad_pixels_nonocc"])
         assert raw.outside == pytest.approx(better)
         assert wrong[0] < wrong[1]

@@ -45,7 +45,7 @@ def measured(scene, stage, **parameters):
     visible = ~scene.mask("occluded")
     images = scene.reference, scene.match
     labels = stage(Energy(normalized_cross_correlation(*images, scene.search)), *images, **parameters).labels
-    matched, wrong = labels >= 0, np.abs(scene.search.disparities[labels] - scene.truth) > 1
+    matched, wrong = labels >= 0, np.abs(scene.search.disparity_of(labels) - scene.truth) > 1
     return matched[visible].mean(), wrong[matched & visible].mean(), matched[~visible].mean()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stereo_framework.errors import DataError
-from stereo_framework.io import write_image
+from stereo_framework.io import output_folder, write_bytes, write_image
 from stereo_framework.io._files import RECORD
 from stereo_framework.page.page import Cell, Details, Folded, Page, PageTable, Picture, Section, Statement, Text, mark_best
 
@@ -75,24 +75,25 @@ def test_the_file_is_whole_and_holds_everything(page, tmp_path):
 def test_pictures_beside_a_page(page, tmp_path):
     assets = tmp_path / "assets"
     assets.mkdir()
-    for name in ("page-9.js", "page-9-1.js", "notes.txt"):
-        (assets / name).write_text("earlier")
-    (tmp_path / RECORD).write_text("page.html\nassets/page-9.js\n")
+    for name in ("page-8.js", "page-9-1.js", "notes.txt"):
+        (assets / name).write_text("mine")
+    with output_folder(tmp_path):
+        write_bytes(assets / "page-9.js", b"earlier")
     page.write(tmp_path / "page.html")
     reader = _Reader()
     reader.feed((tmp_path / "page.html").read_text())
     # What is shown twice is stored once. What an earlier page of this name left goes, what others have put there stays.
     assert [picture["src"] for picture in reader.pictures] == ["assets/page-0.svg", "assets/page-1.png", "assets/page-1.png"]
-    assert {path.name for path in assets.iterdir()} == {"page-0.svg", "page-1.png", "page-9-1.js", "notes.txt"}
+    assert {path.name for path in assets.iterdir()} == {"page-0.svg", "page-1.png", "page-8.js", "page-9-1.js", "notes.txt"}
     assert all(picture["loading"] == "lazy" for picture in reader.pictures)
     assert (assets / "page-1.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_page_that_cannot_be_written(page, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=r"file: cannot be written"):
+    with pytest.raises(DataError, match=r"file/assets/page-0\.svg: cannot be written"):
         page.write(tmp_path / "file" / "page.html")
-    with pytest.raises(DataError, match=r"file: cannot be written"):
+    with pytest.raises(DataError, match=r"page\.html: cannot be written: .*file is no folder"):
         page.write(tmp_path / "file" / "page.html", single_file=True)
 
 

@@ -1,67 +1,113 @@
-"""Three kinds of comparison: published numbers, the paper's statements, our own checks; and that every claim can be proved wrong."""
+"""Sentences, their rules and kinds, printed tables, and how all is counted and shown."""
 
+import hashlib
 import importlib
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 from stereo_framework.page.page import Text
 from stereo_framework.papers import NAMES, find_paper
-from stereo_framework.papers.claim import Claim, Verdict, cases, claims_table
+from stereo_framework.papers.claim import KINDS, Claim, failures_first, verdict
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.paper import Item, Outcome, Paper
 from stereo_framework.papers.published import raw_table
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.tables.formats import to_text
+
+PAPERS = [name for name in NAMES if name != "truth_free"]
+
+
+def sides(paper):
+    return importlib.import_module(f"failing_{paper}").SIDES
+
+
+@pytest.mark.parametrize(("paper", "name"), [(paper, name) for paper in PAPERS for name in sides(paper)])
+def test_both_sides_of_every_rule(paper, name):
+    judge = find_paper(paper).claims[name].judge
+    holding, failing = sides(paper)[name]
+    assert holding
+    assert failing
+    for data in holding:
+        assert verdict(judge(*data))[0] is True, verdict(judge(*data))
+    for data in failing:
+        assert verdict(judge(*data))[0] is False, verdict(judge(*data))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_sentence_has_its_rule_or_its_reason(paper):
+    claims = find_paper(paper).claims
+    assert {name for name, claim in claims.items() if claim.judge} == set(sides(paper))
+    assert raw_table(paper, "paper")["claims"].keys() == claims.keys()
+    for claim in claims.values():
+        assert claim.kind in KINDS
+        assert bool(claim.section) is (claim.kind != "own"), claim.name
+        assert bool(claim.rule) is (claim.kind in ("runs", "printed")), claim.name
+        assert claim.reason or claim.kind != "not judged", claim.name
+        assert not claim.rule.endswith("."), claim.name
+
+
+@pytest.mark.parametrize(("table", "digest"), yaml.safe_load((Path(__file__).parent / "printed_tables.yaml").read_text()).items())
+def test_no_digit_of_a_printed_table_has_changed(table, digest):
+    facts = {key: value for key, value in raw_table(*table.split("/")).items() if key not in ("source", "note", "check", "ours")}
+    assert hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16] == digest
+
+
+def test_every_printed_table_has_its_digest():
+    folder = Path(importlib.import_module("stereo_framework.papers").__file__).parent
+    there = {f"{path.parent.name}/{path.stem}" for path in folder.glob("*/*.yaml") if path.stem != "paper"}
+    assert there == set(yaml.safe_load((Path(__file__).parent / "printed_tables.yaml").read_text()))
 
 
 def _below(value):
-    return Verdict(value < 1, f"{value}")
+    yield f"{value}", value < 1
 
 
-SAID = Claim("below", "It stays below one.", _below, "section 3", quoted=True, why="ours is another method")
-RETOLD = Claim("below", "It stays below one", _below, "section 3")
-CHECK = Claim("check", "Our sums agree", _below)
+SAID = Claim(
+    "said", "It stays below one.", "section 3", "below one", judge=_below, why="ours is another method", before="it was above"
+)
+PRINTED = Claim("printed", "So it is in print.", "Table 1", "below one", "printed", judge=_below)
+ALONE = Claim("alone", "So it is of one method.", "Table 1", "below one", "printed", judge=_below, reason="its map is lost")
+NEVER = Claim("never", "It is beautiful.", "section 4", kind="not judged", reason="beauty is not measured")
+CHECK = Claim("check", "Our sums agree", kind="own", judge=_below)
 
 
-@pytest.mark.parametrize("paper", NAMES)
-def test_every_claim_can_be_proved_wrong(paper):
-    claims = find_paper(paper).claims
-    failing = importlib.import_module(f"failing_{paper}").FAILING
-    assert {c.name for c in claims} == set(failing)
-    assert len(claims) == len(failing)
-    for claim in claims:
-        assert claim.asked(*failing[claim.name]).holds is False, claim.name
-
-
-@pytest.mark.parametrize("paper", [name for name in NAMES if name != "truth_free"])
-def test_every_written_claim_is_judged(paper):
-    # "efficient" is a pattern, of which a claim is made for each mark of a printed table.
-    assert raw_table(paper, "claims").keys() - {c.name for c in find_paper(paper).claims} <= {"efficient"}
-
-
-def test_the_papers_words_and_ours():
-    said, retold, check = (claim.asked(2) for claim in (SAID, RETOLD, CHECK))
-    assert (said.text, said.source) == ("“It stays below one.”", "section 3, the paper’s words")
-    assert (retold.text, retold.source) == ("It stays below one", "section 3, in our words")
-    assert check.source == ""
-    assert said.why == "ours is another method"
+def test_a_sentence_with_its_verdict():
+    fails = SAID.asked(2)
+    assert (fails.text, fails.source, fails.holds, fails.figures) == ("“It stays below one.”", "section 3", False, "NOT 2")
+    assert fails.asked == "judged on our runs"
+    assert fails.notes == ("Rule: below one.", "Before: it was above.", "What we know of why not: ours is another method.")
     # Why not is told only where it does not hold.
-    assert SAID.asked(0.5).why == SAID.unasked("no data").why == ""
-    assert SAID.unasked("no data").holds is None
+    assert SAID.asked(0.5).notes == SAID.unasked("no data").notes == fails.notes[:2]
+    assert (SAID.unasked("no data").holds, SAID.unasked("no data").figures) == (None, "no data")
+    assert [s.verdict for s in (fails, SAID.asked(0), NEVER.asked())] == ["does not hold", "holds", "no verdict"]
+    assert (NEVER.asked(1, 2).figures, NEVER.asked().asked) == ("beauty is not measured", "not judged")
+    assert (CHECK.asked(0).text, CHECK.asked(0).notes) == ("Our sums agree", ())
+
+
+def test_what_is_so_of_our_own_results_stands_beside_the_print():
+    told = PRINTED.asked(0, ours=(3,))
+    assert told.holds is True
+    assert told.notes[1] == "Asked of our own results, it does not hold: NOT 3."
+    assert PRINTED.asked(0, ours=(0.5,)).notes[1] == "Asked of our own results, it holds: 0.5."
+    assert ALONE.asked(0).notes[1] == "Not asked of our own results: its map is lost."
 
 
 def test_cases_that_do_not_hold_come_first():
-    assert cases([("a 1", True), ("b 2", False)]) == (False, "NOT b 2; a 1")
-    assert cases([("a 1", True)]) == (True, "a 1")
-    assert cases([]) == (None, "no data")
+    assert verdict([("a 1", True), ("b 2", False)]) == (False, "NOT b 2; a 1")
+    assert verdict([("a 1", True)]) == (True, "a 1")
+    assert verdict([]) == (None, "no data")
 
 
-def test_claims_as_a_table():
-    rows = to_text(claims_table("t", [RETOLD.asked(0), SAID.asked(2)]), "csv").splitlines()
-    assert rows[0] == "verdict,text,source,figures,why not"
-    assert rows[1] == 'does not hold,“It stays below one.”,"section 3, the paper’s words",2,ours is another method'
-    assert rows[2].startswith("holds,It stays below one,")
+def test_order_of_verdicts():
+    order = [CHECK.asked(2), SAID.unasked("x"), SAID.asked(0), SAID.asked(2)]
+    assert [(s.asked == KINDS["own"], s.holds) for s in failures_first(order)] == [
+        (False, False),
+        (False, True),
+        (False, None),
+        (True, False),
+    ]
 
 
 def test_a_tolerance_needs_a_reason():
@@ -69,34 +115,50 @@ def test_a_tolerance_needs_a_reason():
         Comparison("a", "b", 1.0, 1.0, 0.1, 0.1, "")
 
 
-def _paper(*, number=1.0, statement=0.0, check=0.0):
+def _paper(*, number=1.0, said=0.0, printed=0.0, check=0.0):
     """A paper with a number of each kind; the published ones are 1.00, 7 without a verdict, and 8 that is not measured."""
     comparisons = [
         Comparison("row", "judged", 1.0, number, 0.1, 0.1, "two digits"),
         Comparison("row", "shown", 7.0, 70.0, None, None, "another scene"),
         Comparison("row", "absent", 8.0, None, 0.1, 0.1, "two digits"),
     ]
-    said = Claim("other", "Another sentence", _below, "section 4")
-    told = [CHECK.asked(check), SAID.asked(statement), said.asked(0), said.unasked("one scene")]
-    item = Item("item", "Table 1", lambda context: Outcome([Text("text")], comparisons, told))
-    return Paper("made", "A paper", "Described.", (item,), (CHECK, SAID, said))
+    statements = [CHECK.asked(check), SAID.asked(said), PRINTED.asked(printed), NEVER.asked(), SAID.unasked("one scene")]
+    item = Item("item", "Table 1", lambda context: Outcome([Text("text")], comparisons, statements))
+    claims = {c.name: c for c in (SAID, PRINTED, NEVER, CHECK)}
+    gone = {"It was said": "held; the text has no such sentence"}
+    return Paper("made", "A paper", "it is run again", "The reason is known.", "Beauty cannot be judged.", (item,), claims, gone)
 
 
 @pytest.mark.parametrize(
-    ("values", "status", "totals"),
+    ("values", "status", "counts"),
     [
-        ({}, 0, ["0 of 1 judged lie outside their tolerance, 1 are met", "0 of 3 do not hold, 2 hold, 1 were", "0 of 1 do not"]),
-        ({"number": 1.11}, 1, ["1 of 1 judged lie outside their tolerance, 0 are met", "0 of 3 do not hold", "0 of 1 do not"]),
-        ({"statement": 1}, 1, ["0 of 1 judged", "1 of 3 do not hold, 1 hold, 1 were not checked", "0 of 1 do not hold"]),
+        (
+            {},
+            0,
+            [
+                "0 of 1 judged lie outside",
+                "0 of 2 do not hold, 1 hold, 1 were not asked",
+                "0 of 1 do not",
+                "not judged: 1.",
+                "0 of 1",
+            ],
+        ),
+        ({"number": 1.11}, 1, ["1 of 1 judged lie outside", "0 of 2 do not hold", "0 of 1 do not", "not judged: 1.", "0 of 1"]),
+        ({"said": 1}, 1, ["0 of 1 judged", "1 of 2 do not hold, 0 hold, 1 were", "0 of 1 do not", "not judged: 1.", "0 of 1"]),
+        ({"printed": 1}, 1, ["0 of 1 judged", "0 of 2 do not hold", "1 of 1 do not", "not judged: 1.", "0 of 1"]),
         # A check of our own moves no total but its own line, and has an exit status of its own.
-        ({"check": 1}, 3, ["0 of 1 judged", "0 of 3 do not hold, 2 hold, 1 were not checked", "1 of 1 do not hold, 0 hold"]),
-        ({"check": 1, "statement": 1}, 1, ["0 of 1 judged", "1 of 3 do not hold", "1 of 1 do not hold"]),
+        (
+            {"check": 1},
+            3,
+            ["0 of 1 judged", "0 of 2 do not hold", "0 of 1 do not", "not judged: 1.", "1 of 1 do not hold, 0 hold"],
+        ),
+        ({"check": 1, "said": 1}, 1, ["0 of 1 judged", "1 of 2 do not", "0 of 1 do not", "not judged: 1.", "1 of 1 do not"]),
     ],
 )
-def test_totals_and_exit_status(tmp_path, values, status, totals):
+def test_totals_and_exit_status(tmp_path, values, status, counts):
     done = reproduce(_paper(**values), tmp_path)
     assert done.status == status
-    for line, wanted in zip(done.totals, totals, strict=True):
+    for line, wanted in zip(done.totals, counts, strict=True):
         assert wanted in line
     assert "1 are shown without a verdict, 1 were not measured" in done.totals[0]
 
@@ -105,42 +167,48 @@ def test_limits_on_one_side_are_counted_apart(tmp_path):
     published = ((1.0, 1.05), (1.0, 0.95), (1.0, 0.2), (1.0, 3.0))
     comparisons = [Comparison("row", "best", p, ours, None, 0.1, "lower is welcome") for p, ours in published]
     comparisons.append(Comparison("row", "fixed", 1.0, 1.0, 0.1, 0.1, "two digits"))
-    paper = Paper("made", "A paper", "Described.", (Item("item", "Table 1", lambda context: Outcome([], comparisons)),))
-    told = reproduce(paper, tmp_path).totals[0]
+    item = Item("item", "Table 1", lambda context: Outcome([], comparisons))
+    told = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {}), tmp_path).totals[0]
     assert "1 of 5 judged lie outside their tolerance, 4 are met" in told
-    assert (
-        "4 of those judged are limited on one side alone: 3 of these are met, 2 with the same limit on the other side too."
-        in told
-    )
+    assert "4 of those judged are limited on one side alone: 3 of these are met, 2 with the same limit on the other" in told
 
 
-def test_the_page_tells_failures_first(tmp_path):
-    done = reproduce(_paper(number=1.2, statement=3, check=4), tmp_path)
+def test_the_page_opens_with_five_sentences_and_tells_failures_first(tmp_path):
+    done = reproduce(_paper(number=1.2, said=3, check=4), tmp_path)
     page = done.page.read_text()
     places = [
         page.index(part)
         for part in (
+            "A paper: it",
+            "it is run again. What agrees: 0 of 1 printed numbers that can be judged, 0 of 1 sentences judged on our runs, 1 of 1 sentences judged on the printed",
+            "What does not: 1 printed numbers that can be judged, 1 sentences judged on our runs, listed first below.",
+            "The reason is known.",
+            "Beauty cannot be judged.",
             "Outside its tolerance: row, judged: 1 published, 1.2 ours (±0.1: two digits)",
-            "does not hold</strong> “It stays below one.” (section 3, the paper’s words)",
-            "What we know of why not: ours is another method",
-            "our own check: does not hold</strong> Our sums agree",
+            "does not hold</strong> “It stays below one.” (section 3)",
+            "Judged on our runs.",
+            "Rule: below one.",
+            "Before: it was above.",
+            "What we know of why not: ours is another method.",
+            "Our own check, in no total.",
             "Published numbers: 1 of 1",
             "another scene: row shown",
             "not measured, otherwise ±0.1: two digits: row absent",
             ">Table 1</h2>",
+            "beauty is not measured",
+            ">No longer asked</h2>",
+            "held; the text has no such sentence",
         )
     ]
     assert places == sorted(places)
-    # In the item's own section too: what fails, then what holds, then our own checks.
-    item = page[page.index("Table 1</h2>") :]
-    assert item.index("It stays below") < item.index("not checked") < item.index("holds</strong>") < item.index("own check")
 
 
-def test_the_kinds_have_their_own_files(tmp_path):
-    reproduce(_paper(), tmp_path)
-    assert {p.name for p in (tmp_path / "tables").glob("*.csv")} == {"item.csv", "item_statements.csv", "item_checks.csv"}
-    assert "Our sums agree" not in (tmp_path / "tables/item_statements.csv").read_text()
-    assert "Our sums agree" in (tmp_path / "tables/item_checks.csv").read_text()
+def test_sentences_have_a_file_with_all_that_decides(tmp_path):
+    reproduce(_paper(said=2), tmp_path)
+    assert {p.name for p in (tmp_path / "tables").glob("*.csv")} == {"item.csv", "item_statements.csv"}
+    rows = (tmp_path / "tables/item_statements.csv").read_text().splitlines()
+    assert rows[0] == "verdict,kind,sentence,source,figures,notes"
+    assert rows[1].startswith("does not hold,judged on our runs,“It stays below one.”,section 3,NOT 2,Rule: below one. Before:")
 
 
 def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
@@ -149,11 +217,11 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("stereo_framework.papers.find_paper", lambda name: _paper(check=1))
     assert verb("made", out=tmp_path, json=True) == 3
     told = json.loads(capsys.readouterr().out)
-    assert [t["kind"] for t in told] == ["published number"] * 3 + ["statement"] * 3 + ["own check"]
+    assert [t["kind"] for t in told] == ["published number"] * 3 + ["sentence"] * 5
     assert told[0] | {"judged": True, "outside": False} == told[0]
-    assert told[-1] | {"holds": False, "text": "Our sums agree", "source": ""} == told[-1]
+    assert told[3] | {"holds": False, "text": "Our sums agree", "asked": KINDS["own"]} == told[3]
     assert verb("made", out=tmp_path) == 3
     out = capsys.readouterr().out
-    assert "own check DOES NOT HOLD: Our sums agree" in out
-    assert "statement holds: “It stays below one.” (section 3, the paper’s words; 0.0)" in out
-    assert "Our own checks, in no total: 1 of 1 do not hold" in out
+    assert "our own check, in no total, DOES NOT HOLD: Our sums agree (NOT 1)" in out
+    assert "judged on our runs, holds: “It stays below one.” (section 3; 0.0; Rule: below one.; Before: it was above.)" in out
+    assert "Sentences our own check, in no total: 1 of 1 do not hold" in out

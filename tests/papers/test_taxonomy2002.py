@@ -1,9 +1,10 @@
-"""The taxonomy's claims: what they hold on, what they fail on, what is measured for them, and the tolerances of its tables."""
+"""The taxonomy's tables and figures: what is measured for its sentences, and the tolerances of its tables."""
 
 import cv2
 import numpy as np
 import pytest
-from failing_taxonomy2002 import FAILING, HOLDING, PLAIN, at, curves, supports, weights
+from failing_taxonomy2002 import PLAIN, SIDES, curves, weights
+from failing_taxonomy2002 import at as changed_at
 from failing_taxonomy2002 import sub_pixel as made_sub_pixel
 from made_results import result
 
@@ -11,52 +12,59 @@ from stereo_framework import load_scene
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.prediction import forward_prediction
 from stereo_framework.papers import find_paper
+from stereo_framework.papers.claim import verdict
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.published import published_table, raw_table
 from stereo_framework.papers.reproduce import reproduce
-from stereo_framework.papers.taxonomy2002 import aggregation, image_figures, readings, sub_pixel, table5, table6
+from stereo_framework.papers.taxonomy2002 import claims, experiments, image_figures, sub_pixel, tables
+from stereo_framework.papers.taxonomy2002.claims import CLAIMS, TRUNCATION
 from stereo_framework.script.legacy import DEFAULTS
 
 PAPER = find_paper("taxonomy2002")
-CLAIMS = {claim.name: claim for claim in PAPER.claims}
 
 
-@pytest.mark.parametrize("name", CLAIMS)
-def test_claims_hold_and_fail(name):
-    assert CLAIMS[name].judge(*HOLDING[name]).holds is True, CLAIMS[name].judge(*HOLDING[name]).figures
-    assert CLAIMS[name].judge(*FAILING[name]).holds is False, CLAIMS[name].judge(*FAILING[name]).figures
-
-
-@pytest.mark.parametrize("name", [n for n in CLAIMS if isinstance(HOLDING[n][0], list) and n != "printed_parameters"])
-def test_claims_without_results_are_not_checked(name):
-    assert CLAIMS[name].judge(*([] for _ in HOLDING[name])).holds is None
-
-
-def test_the_other_half_of_the_trade_off():
-    verdict = CLAIMS["trade_off"].judge(supports({("tsukuba", "box", "discont"): [25, 15, 10, 10]}))
-    assert verdict.holds is False
-    assert "NOT tsukuba box: textureless 30.0 to 5.0 %, discontinuities 10.0 at best to 10.0 %" in verdict.figures
+@pytest.mark.parametrize("name", [n for n, (holding, _) in SIDES.items() if all(isinstance(d, list) and d for d in holding[0])])
+def test_sentences_without_results_have_no_verdict(name):
+    if name not in ("occlusion_cost", "printed_parameters"):
+        assert verdict(CLAIMS[name].judge(*([] for _ in SIDES[name][0][0])))[0] is None
 
 
 def test_one_scene_says_nothing_of_how_scenes_differ():
     one = [r for r in PLAIN if r.scene.endswith("tsukuba")]
-    assert CLAIMS["best_varies"].judge(one).holds is None
+    assert verdict(CLAIMS["best_varies"].judge(one))[0] is None
     one = [r for r in weights() if r.scene.endswith("tsukuba")]
-    assert CLAIMS["weights_vary"].judge(one).holds is None
+    assert verdict(CLAIMS["weights_vary"].judge(one))[0] is None
+    assert verdict(CLAIMS["no_clear_ranking"].judge(one))[0] is None
 
 
 def test_a_scene_where_a_run_failed_is_left_out():
-    broken = curves(at(10, scene="venus", cost="squared_difference"))
-    assert CLAIMS["costs_alike"].judge(broken).holds is False
-    kept = [r for r in broken if not (r.scene.endswith("venus") and r.parameters[readings.TRUNCATION] == 5)]
-    assert CLAIMS["costs_alike"].judge(kept).holds is True
+    broken = curves(changed_at(10, scene="venus", cost="squared_difference"))
+    assert verdict(CLAIMS["costs_alike"].judge(broken))[0] is False
+    kept = [r for r in broken if not (r.scene.endswith("venus") and r.parameters[TRUNCATION] == 5)]
+    assert verdict(CLAIMS["costs_alike"].judge(kept))[0] is True
 
 
-def test_annealing_counts_as_the_median_of_its_orders():
-    # One lucky order of three does not win, and is told by the other claim.
-    lucky = FAILING["before_annealing"]
-    assert CLAIMS["graph_cuts_best"].judge(*lucky).holds is True
-    assert "NOT tsukuba: 1 of 2 weights, not at 20" in CLAIMS["before_annealing"].judge(*lucky).figures
+def test_which_settings_of_the_scan_lines_are_asked():
+    # At another weight, with another occlusion cost or another penalty nothing counts.
+    [made] = SIDES["interval_always_helps"][0][0]
+    four = claims._four(made, "nonocc")
+    assert set(four) == {(s, m) for s in ("tsukuba", "sawtooth", "venus", "map") for m in ("dp", "so")}
+    assert four["map", "dp"] == pytest.approx({"p1": 10.0, "p1 + BT": 9.8, "p2 + BT": 9.3, "p4 + BT": 9.3})
+
+
+def test_every_experiment_has_its_sentences_and_scripts(monkeypatch, tmp_path):
+    asked = {}
+    monkeypatch.setattr(Context, "run", lambda self, name, **_: asked.setdefault(name, []))
+    monkeypatch.setattr(Context, "plots", lambda self, name, results: [])
+    said = [
+        s.text
+        for i in range(1, 7)
+        for s in experiments.experiment(f"experiment{i}")(Context("taxonomy2002", tmp_path)).statements
+    ]
+    assert said == [f"“{c.says}”" if c.section else c.says for c in CLAIMS.values() if c.of]
+    assert set(asked) == {f"experiment{i}" for i in range(1, 7)} | {
+        f"experiment{s}" for s in ("1_window21", "2_window21", "6_map", "6_scanlines")
+    }
 
 
 def test_errors_by_setting():
@@ -64,34 +72,23 @@ def test_errors_by_setting():
         result("middlebury2001/map", {}, {"bad_pixels_nonocc": v, "bad_pixels_textureless": v}, method=m, parameters={"a": 1})
         for m, v in (("x", 1.0), ("x", 9.0), ("x", 2.0), ("y", 5.0), ("y", float("nan")))
     ]
-    assert readings.errors(made, "nonocc", "method", "a") == {"map": {("x", 1): 2.0, ("y", 1): 5.0}}
+    assert claims.errors(made, "nonocc", "method", "a") == {"map": {("x", 1): 2.0, ("y", 1): 5.0}}
     # Table 5 has no such column either.
-    assert readings.errors(made, "textureless", "method") == {}
+    assert claims.errors(made, "textureless", "method") == {}
 
 
 def test_too_near():
     error = np.array([[1.5, 1.0, -3.0, 0.0, np.nan, 9.0]])
-    assert aggregation.too_near(error, np.array([[True, True, True, True, True, False]])) == pytest.approx(20)
-
-
-def test_gross_errors_are_told_apart():
-    border = sub_pixel._BORDER
-    truth = np.zeros((2 * border + 2, 2 * border + 2), np.float32)
-    disparity = np.full_like(truth, 50)  # beyond the border nothing counts
-    disparity[border:-border, border:-border] = [[0.6, -0.8], [1.0, 4.0]]
-    one = sub_pixel.with_matched(result("s", {}, {"rms_error_all": 3.0}, _disparity=disparity), truth)
-    assert one.statistics["rms_error_matched"] == pytest.approx(np.sqrt((0.36 + 0.64 + 1) / 3))
-    assert one.statistics["bad_pixels_gross"] == 25
-    assert one.statistics["rms_error_all"] == 3
+    assert experiments.too_near(error, np.array([[True, True, True, True, True, False]])) == pytest.approx(20)
 
 
 def test_height_of_a_staircase():
     truth = np.linspace(3, 6, 25, dtype=np.float32)[None, :]  # eighths
     whole = np.round(truth + 0.01) - truth  # matching at whole pixels is wrong by up to half a pixel
-    assert sub_pixel.staircase(whole, truth) == pytest.approx(0.875)
-    assert sub_pixel.staircase(np.full_like(truth, 0.2), truth) == pytest.approx(0)
+    assert sub_pixel.staircase_height(whole, truth) == pytest.approx(0.875)
+    assert sub_pixel.staircase_height(np.full_like(truth, 0.2), truth) == pytest.approx(0)
     # Mismatches do not count.
-    assert sub_pixel.staircase(np.where(truth == 4, 5, 0).astype(np.float32), truth) == 0
+    assert sub_pixel.staircase_height(np.where(truth == 4, 5, 0).astype(np.float32), truth) == 0
 
 
 @pytest.mark.parametrize(
@@ -109,27 +106,27 @@ def test_height_of_a_staircase():
 )
 def test_tolerances_of_table_5(method, column, values, tolerance):
     for sign in (1, -1):
-        assert not table5.compared(method, column, 10.0 - sign * 0.99 * tolerance, values).outside
-        cell = table5.compared(method, column, 10.0 - sign * 1.01 * tolerance, values)
+        assert not tables.compared(method, column, 10.0 - sign * 0.99 * tolerance, values).outside
+        cell = tables.compared(method, column, 10.0 - sign * 1.01 * tolerance, values)
         assert cell.outside
         assert cell.reason
 
 
 def test_what_the_tolerance_of_graph_cuts_lets_through():
     # Orders from 9.9 to 10.3 accept what is printed as 9.6, which none of them reaches; the check beside them does not.
-    assert not table5.compared("gc", "venus_nonocc", 9.6, [9.9, 10.0, 10.3]).outside
+    assert not tables.compared("gc", "venus_nonocc", 9.6, [9.9, 10.0, 10.3]).outside
     published = published_table("taxonomy2002", "table5")
-    verdict = CLAIMS["between_the_orders"].judge(published, {"sawtooth_textureless": [0.2, 0.3], "map_nonocc": [0.31, 0.4]})
-    assert verdict == (
+    judge = CLAIMS["between_the_orders"].judge
+    assert verdict(judge(published, {"sawtooth_textureless": [0.2, 0.3], "map_nonocc": [0.31, 0.4]})) == (
         False,
         "NOT sawtooth_textureless: printed 0.06, ours 0.20 to 0.30; map_nonocc: printed 0.31, ours 0.31 to 0.40",
     )
     # A single order lies between nothing.
-    assert CLAIMS["between_the_orders"].judge(published, {"map_nonocc": [0.31]}).holds is None
+    assert verdict(judge(published, {"map_nonocc": [0.31]}))[0] is None
 
 
 def test_one_order_of_moves_is_not_judged():
-    cell = table5.compared("gc", "sawtooth_textureless", 0.06, [0.23])
+    cell = tables.compared("gc", "sawtooth_textureless", 0.06, [0.23])
     assert not cell.judged
     assert "a single one does not tell" in cell.reason
 
@@ -141,52 +138,83 @@ def test_ranks_of_table_5():
     place = published.ranks["Dyn. prog."]["tsukuba_nonocc"]
     assert others[place - 2] < 4.12 < others[place - 1]
     for ours, rank in ((4.12, place), (others[place - 1] + 0.01, place + 1), (others[place - 2] - 0.01, place - 1)):
-        [found] = table5.own_ranks(published, [table5.compared("dp", "tsukuba_nonocc", 4.12, [ours])])
+        [found] = tables.own_ranks(published, [tables.compared("dp", "tsukuba_nonocc", 4.12, [ours])])
         assert (found.published, found.ours) == (place, rank)
         assert not found.judged
 
 
 def test_printed_ranks_are_those_of_the_printed_numbers():
     published = published_table("taxonomy2002", "table5")
-    cells = [table5.compared(m, c, v, [v]) for m, row in table5.METHODS.items() for c, v in published.rows[row].items()]
-    different = {(c.row, c.column): c.difference for c in table5.own_ranks(published, cells) if c.difference}
+    cells = [tables.compared(m, c, v, [v]) for m, row in claims.METHODS.items() for c, v in published.rows[row].items()]
+    different = {(c.row, c.column): c.difference for c in tables.own_ranks(published, cells) if c.difference}
     # Bayesian diffusion prints 0.72 too and was better before rounding.
     assert different == {("SSD + MF", "sawtooth_textureless"): -1}
 
 
+KINDS = {
+    "ssd": {"optimization.use": "winner_take_all", "aggregation.use": "box > min_filter"},
+    "dp": {"optimization.use": "dynamic_programming"},
+    "so": {"optimization.use": "scanline_optimization"},
+    "gc": {"optimization.use": "graph_cut"},
+    "bayesian": {"optimization.use": "winner_take_all", "aggregation.use": "bayesian_diffusion"},
+}
+
+
+def test_which_runs_belong_to_which_method():
+    assert {name: tables.kind(parameters) for name, parameters in KINDS.items()} == {name: name for name in KINDS}
+    assert tables.kind({"optimization.use": "winner_take_all", "aggregation.use": "box"}) is None
+    assert tables.kind({"optimization.use": "simulated_annealing"}) is None
+
+
 def _of_table_6(monkeypatch, tmp_path, best):
     """Table 6 of made results: all methods have 50 percent with fixed parameters and `best` in the experiments."""
-    kinds = {
-        "ssd": {"optimization.use": "winner_take_all", "aggregation.use": "box > min_filter"},
-        "dp": {"optimization.use": "dynamic_programming"},
-        "so": {"optimization.use": "scanline_optimization"},
-        "gc": {"optimization.use": "graph_cut"},
-        "bayesian": {"optimization.use": "winner_take_all", "aggregation.use": "bayesian_diffusion"},
-    }
 
     def run(self, name, **_):
         percent = 50.0 if name == "table5" else best
-        statistics = {f"bad_pixels_{region}": percent for region in readings.REGIONS}
         return [
-            result(f"middlebury2001/{scene}", {"a": 1}, statistics, method=method, parameters=kind)
-            for scene in table5.SCENES
-            for method, kind in kinds.items()
+            result(
+                f"middlebury2001/{scene}",
+                {"a": 1},
+                {f"bad_pixels_{r}": percent for r in claims.REGIONS},
+                method=method,
+                parameters=kind,
+            )
+            for scene in tables.SCENES
+            for method, kind in KINDS.items()
         ]
 
     monkeypatch.setattr(Context, "run", run)
-    return {(c.row, c.column): c for c in table6.table6(Context("taxonomy2002", tmp_path)).comparisons}
+    return tables.table6(Context("taxonomy2002", tmp_path))
 
 
 def test_table_6(monkeypatch, tmp_path):
     printed = published_table("taxonomy2002", "table6").rows["SO"]["venus_best"]
-    for best, outside in ((printed + 0.0099, False), (printed + 0.0101, True), (0.5, False)):
-        found = _of_table_6(monkeypatch, tmp_path, best)
+    for best, outside in ((printed + 0.0099, False), (printed + 0.0101, True), (0.4, False)):
+        outcome = _of_table_6(monkeypatch, tmp_path, best)
+        found = {(c.row, c.column): c for c in outcome.comparisons}
         assert found["SO", "venus_best"].ours == best
         assert found["SO", "venus_best"].outside is outside
+        assert [s.holds for s in outcome.statements] == [True, best == 0.4]
     # What Table 5 counts does not count twice, and a single order of the moves of graph cuts tells no tolerance.
     fixed = found["SO", "tsukuba_fixed"]
     assert (fixed.ours, fixed.judged, fixed.reason) == (50.0, False, "judged in Table 5")
     assert not found["GC", "map_best"].judged
+
+
+def test_table_7(monkeypatch, tmp_path):
+    made = [
+        result(f"middlebury2001/{s}", {}, {}, method=m, seconds={"a": i, "evaluation": 9.0})
+        for m in KINDS
+        for s in tables.SCENES
+        for i in (3.0, 2.0)
+    ]
+    monkeypatch.setattr(Context, "run", lambda self, name, **_: made)
+    comparisons = tables.table7(Context("taxonomy2002", tmp_path)).comparisons
+    assert [(c.row, c.column, c.published, c.ours) for c in comparisons[:2]] == [
+        ("1-SSD + MF", "tsukuba", 1.1, 2.0),
+        ("1-SSD + MF", "sawtooth", 1.5, 2.0),
+    ]
+    assert not any(c.judged for c in comparisons)
 
 
 def test_slices_of_the_disparity_space(data, tmp_path):
@@ -231,10 +259,20 @@ def test_foreground_fattening(data, tmp_path):
 
 def test_what_each_step_does():
     table = sub_pixel._what_each_does(made_sub_pixel())
-    assert table.header[:3] == ["scene", "with", "RMS error of matches"]
-    words = {(row[0].text, row[1].text): row[2].text for row in table.rows}
-    assert words["crop", "sub-pixel fit"] == "8 of 8 (1.700 to 1.500)"
-    assert words["plane", "interval matching"] == "0 of 8 (1.600 to 1.600)"
+    assert table.header == ["scene", "with", "RMS error, textured", "RMS error, all", "prediction error"]
+    words = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in table.rows}
+    assert words["crop", "sub-pixel fit"] == [
+        "12 of 12 (1.642 to 1.442)",
+        "0 of 12 (7.358 to 7.558)",
+        "12 of 12 (2.000 to 1.910)",
+    ]
+    assert words["plane", "interval matching"][0] == "4 of 12 (1.533 to 1.550)"
+
+
+def test_what_figure_15_shows():
+    shown = sub_pixel._shown(made_sub_pixel(), "crop")
+    assert list(shown) == list(sub_pixel._FIGURE15)
+    assert [r.statistics["rms_error_textured"] for r in shown.values()] == pytest.approx([2.0, 1.8, 1.75, 1.9, 1.3])
 
 
 def test_statistics_of_table_3(data):

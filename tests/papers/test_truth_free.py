@@ -4,10 +4,18 @@ import failing_truth_free
 import numpy as np
 import pytest
 
+from stereo_framework.papers import find_paper
 from stereo_framework.papers.truth_free import measured
 from stereo_framework.papers.truth_free.rematching import lost_pixels
 from stereo_framework.papers.truth_free.tuning import TUNING
 from stereo_framework.scene import Scene
+
+
+def test_every_check_can_be_proved_wrong():
+    claims = find_paper("truth_free").claims
+    assert set(claims) == set(failing_truth_free.FAILING)
+    for name, claim in claims.items():
+        assert claim.asked(*failing_truth_free.FAILING[name]).holds is False, name
 
 
 def test_correlation_and_regret():

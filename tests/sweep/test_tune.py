@@ -388,7 +388,7 @@ def test_the_folder_tells_of_the_search(tmp_path):
     best = stereo_framework.run(tmp_path / "best.yaml")
     assert {r.scene: r.statistics[BAD] for r in best} == tuned.best.scenes
     assert yaml.safe_load((tmp_path / "best.yaml").read_text()) == tuned.script
-    assert (tmp_path / "best.yaml").read_text().splitlines()[1].startswith(f"# {BAD} {tuned.best.value:.6g} on average")
+    assert (tmp_path / "best.yaml").read_text().splitlines()[0].startswith(f"# {BAD} {tuned.best.value:.6g} on average")
     # All of its results are known under the same identity.
     assert {r.id for r in best} <= {r.id for r in listed}
     assert load(tmp_path / "small.resolved.yaml").resolved == load(SCRIPT).resolved

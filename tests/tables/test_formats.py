@@ -6,7 +6,7 @@ import io
 import pytest
 
 from stereo_framework.errors import DataError, MissingExtraError
-from stereo_framework.tables.formats import to_text, write_parquet, write_text
+from stereo_framework.tables.formats import to_text, write_parquet
 from stereo_framework.tables.tables import Table, sort_table
 
 TABLE = Table(
@@ -70,18 +70,13 @@ def test_parquet(tmp_path):
     assert list(frame.columns) == list(TABLE.header)
     assert frame["50% & more"].tolist()[:2] == [1 / 3, 12.0]
     with pytest.raises(DataError, match="cannot be written"):
-        write_parquet(tmp_path / "none" / "t.parquet", TABLE.header, TABLE.rows)
+        write_parquet(tmp_path, TABLE.header, TABLE.rows)
 
 
 def test_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"pyarrow is not installed: pip install '\.\[tables\]' in the folder"):
         write_parquet(tmp_path / "t.parquet", TABLE.header, TABLE.rows)
-
-
-def test_a_text_that_cannot_be_written(tmp_path):
-    with pytest.raises(DataError, match="cannot be written: Is a directory"):
-        write_text(tmp_path, "")
 
 
 def test_marks_move_with_the_rows():

@@ -15,7 +15,7 @@ from stereo_framework.evaluation.hci.edges import find_edges
 from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.evaluation.hci.planes import find_planes
 from stereo_framework.evaluation.hci.structures import find_structures
-from stereo_framework.io import PathLike, read_bytes
+from stereo_framework.io import PathLike, read_bytes, write_bytes
 from stereo_framework.notebooks import brief
 from stereo_framework.scene import Disparity, Mask, inside_border
 
@@ -120,10 +120,9 @@ class Subsets:
             raise DataError(f"{path}: subsets are kept in .npz files")
         arrays = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parameters"}
         text = json.dumps(self.parameters.as_dict())
-        try:
-            np.savez_compressed(path, parameters=np.array(text), **arrays)
-        except OSError as error:
-            raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, parameters=np.array(text), **arrays)
+        write_bytes(path, buffer.getvalue())
 
 
 def load_subsets(path: PathLike) -> Subsets:

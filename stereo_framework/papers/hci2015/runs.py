@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stereo_framework.evaluation.hci import HCI_METRICS
+import numpy as np
+
+from stereo_framework.papers.hci2015.claims import COLUMNS, R2, Scores
 from stereo_framework.papers.paper import Context
 from stereo_framework.sweep import Result
+from stereo_framework.tables.ranking import r_squared
 
 FOLDER = "middlebury-v3/trainingQ/"
 
 _DENSE = 0.99
 """Smallest share of estimated pixels at which a map counts as dense: after filling, only rows without any estimate stay empty."""
-
-BAND = 7
-"""Width in pixels of the bands beside discontinuities: 0.01 of the width of quarter-size images, which is about 700 pixels."""
-
-COLUMNS = {
-    "RMS": "rms_error_nonocc",
-    "Bad1.0": "bad1_nonocc",
-    "Bad4.0": "bad4_nonocc",
-    **{metric.symbol: name for name, metric in HCI_METRICS.items()},
-}
-"""The paper's names of the measures, with our statistics."""
-
-
-GEOMETRIC = tuple(metric.symbol for metric in HCI_METRICS.values())
-"""The paper's names of the nine metrics."""
 
 
 def results(context: Context) -> list[Result]:
@@ -43,3 +31,18 @@ def dense(found: Sequence[Result]) -> list[Result]:
 def on(found: Sequence[Result], scene: str) -> dict[str, Result]:
     """Results on a scene by method."""
     return {r.method: r for r in found if r.scene == FOLDER + scene}
+
+
+def scores_on(found: Sequence[Result], scene: str, *columns: str) -> Scores:
+    """Scores of the methods on a scene by the paper's names of measures."""
+    of = on(found, scene)
+    return {c: {name: r.statistics[COLUMNS[c]] for name, r in of.items()} for c in columns}
+
+
+def fits(found: Sequence[Result]) -> R2:
+    """r² of the linear fit of every measure to every other, over these maps; empty without enough of them."""
+    scores = np.array([[r.statistics[COLUMNS[c]] for c in COLUMNS] for r in found])
+    if len(scores) < 3:
+        return {}
+    r2 = r_squared(scores)[0]
+    return {(a, b): float(r2[i, j]) for i, a in enumerate(COLUMNS) for j, b in enumerate(COLUMNS) if i != j}

@@ -6,7 +6,7 @@ import numpy as np
 
 from stereo_framework.everyday.choosing import judge
 from stereo_framework.page.page import Cell, PageTable
-from stereo_framework.papers.claim import Claim, cases
+from stereo_framework.papers.claim import Claim
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.truth_free.measured import correlation, kept_map, of_scene, regret
 from stereo_framework.scene import Scene
@@ -62,7 +62,11 @@ def _spoilt(scene: Scene) -> dict[str, Scene]:
     return found
 
 
-DEGRADED = Claim("degraded", "No answer about a spoilt pair costs more than a point: it is right, or withheld.", cases)
+DEGRADED = Claim(
+    "degraded", "No answer about a spoilt pair costs more than a point: it is right, or withheld.", kind="own", judge=list
+)
 """When this was first run, two of 21 answers were wrong, both for a map related to the reference; since then, related maps are never called better than others, so
 that with them every answer is withheld and the claim says little. The goal is withdrawn; the answers that are given are judged by `ANSWERED`."""
-ANSWERED = Claim("answered", "Of the spoilt pairs that are answered at all, none costs more than a point.", cases)
+ANSWERED = Claim(
+    "answered", "Of the spoilt pairs that are answered at all, none costs more than a point.", kind="own", judge=list
+)

@@ -12,7 +12,7 @@ from stereo_framework.everyday.choosing import Judged, judge
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.figures.scatter import scatter_figure
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
-from stereo_framework.papers.claim import Claim, Verdict, cases
+from stereo_framework.papers.claim import Cases, Claim
 from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.truth_free.measured import MEASURES, SceneMaps, correlation, kept_map, measured_scenes, regret
 
@@ -102,43 +102,43 @@ def _all(figure: _Figure, scenes: Sequence[SceneMaps]) -> dict[str, float]:
     return {m.scene.name: figure(m, "reference", list(m.truth)) for m in scenes}
 
 
-def _rho(scenes: Sequence[SceneMaps]) -> Verdict:
+def _rho(scenes: Sequence[SceneMaps]) -> Cases:
     rho = _all(correlation, scenes)
     worst, mean = min(rho, key=lambda n: rho[n]), float(np.mean(list(rho.values())))
-    return Verdict(mean >= 0.95 and rho[worst] >= 0.85, f"mean {mean:.3f}, worst {rho[worst]:.3f} ({worst}), {len(rho)} scenes")
+    return [(f"mean {mean:.3f}, worst {rho[worst]:.3f} ({worst}), {len(rho)} scenes", mean >= 0.95 and rho[worst] >= 0.85)]
 
 
-def _every(scenes: Sequence[SceneMaps]) -> Verdict:
-    return cases([(f"{name} {rho:.3f}", rho >= 0.9) for name, rho in _all(correlation, scenes).items()])
+def _every(scenes: Sequence[SceneMaps]) -> Cases:
+    return [(f"{name} {rho:.3f}", rho >= 0.9) for name, rho in _all(correlation, scenes).items()]
 
 
-def _lost(scenes: Sequence[SceneMaps]) -> Verdict:
+def _lost(scenes: Sequence[SceneMaps]) -> Cases:
     lost = list(_all(regret, scenes).values())
-    return Verdict(float(np.mean(lost)) <= 1.0, f"mean {np.mean(lost):.2f} points, worst {max(lost):.2f}, {len(lost)} scenes")
+    return [(f"mean {np.mean(lost):.2f} points, worst {max(lost):.2f}, {len(lost)} scenes", float(np.mean(lost)) <= 1.0)]
 
 
-def _both(scenes: Sequence[SceneMaps]) -> Verdict:
+def _both(scenes: Sequence[SceneMaps]) -> Cases:
     kept = [m for m in scenes if _kept(m)]
     if not kept:
-        return Verdict(None, "no kept scene is there")
+        return []
     once = [m for m in kept if m.scene.name.rpartition("/")[2] != _AGAIN] or kept
     (rho, lost), (rho_once, lost_once) = (
         [float(np.mean(list(_all(f, scenes).values()))) for f in (correlation, regret)] for scenes in (kept, once)
     )
     figures = f"rho {rho:.3f}, regret {lost:.2f}, {len(kept)} pairs; each scene once: rho {rho_once:.3f}, regret {lost_once:.2f}, {len(once)} scenes"
-    return Verdict(rho >= 0.95 and lost <= 1.0, figures)
+    return [(figures, rho >= 0.95 and lost <= 1.0)]
 
 
-def _sets(scenes: Sequence[SceneMaps], judged: Mapping[str, Judged]) -> Verdict:
+def _sets(scenes: Sequence[SceneMaps], judged: Mapping[str, Judged]) -> Cases:
     right = sum(any(s.name == m.best and s.undecided for s in judged[m.scene.name].standings) for m in scenes)
-    return Verdict(right >= 0.89 * len(scenes), f"{right} of {len(scenes)} scenes")
+    return [(f"{right} of {len(scenes)} scenes", right >= 0.89 * len(scenes))]
 
 
-SETS = Claim("sets", "The best map is among the undecided ones on 89 % of the scenes.", _sets)
+SETS = Claim("sets", "The best map is among the undecided ones on 89 % of the scenes.", kind="own", judge=_sets)
 CLAIMS = (
-    Claim("rho", "The rank correlation is at least .95 in the mean and .85 on the worst scene.", _rho),
-    Claim("every", "The rank correlation is at least .9 on every scene.", _every),
-    Claim("regret", "Choosing costs at most one point in the mean.", _lost),
-    Claim("kept", "Both hold on the scenes that the measure was not made on.", _both),
+    Claim("rho", "The rank correlation is at least .95 in the mean and .85 on the worst scene.", kind="own", judge=_rho),
+    Claim("every", "The rank correlation is at least .9 on every scene.", kind="own", judge=_every),
+    Claim("regret", "Choosing costs at most one point in the mean.", kind="own", judge=_lost),
+    Claim("kept", "Both hold on the scenes that the measure was not made on.", kind="own", judge=_both),
     SETS,
 )

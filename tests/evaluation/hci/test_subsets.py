@@ -93,7 +93,7 @@ def test_bad_files(made, tmp_path):
     with pytest.raises(DataError, match="s.png: subsets are kept in .npz files"):
         subsets.save(tmp_path / "s.png")
     with pytest.raises(DataError, match="cannot be written"):
-        subsets.save(tmp_path / "none" / "s.npz")
+        subsets.save(tmp_path / f"{'a' * 300}.npz")
     with pytest.raises(DataError):
         load_subsets(path)
     subsets.save(path)

@@ -1,0 +1,232 @@
+"""The judges of the paper's sentences, by their names in ``paper.yaml``. Each takes the `Boundary` of all six scenes unless it says otherwise."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from stereo_framework.evaluation.roc import Point, best_case, feasibility_boundary, minimal_points, roc_curve, worst_case
+from stereo_framework.papers.claim import Cases, claims
+from stereo_framework.papers.published import PublishedTable
+from stereo_framework.tables.boundary import Boundary
+
+METHODS = {"csm": "CSM", "gc": "GC", "dp": "DP", "stratified": "SDM", "bp": "BP"}
+"""Our methods, each with the script ``configs/boundary2007/NAME_grid.yaml``, and the paper's names."""
+
+STABLE, STRONG = ("CSM", "SDM"), ("GC", "DP", "BP")
+"""Methods with a weak and with a strong model of continuity."""
+
+SHOWN = 0.001
+"""Sparsity rates up to this are 0 in the paper's plots, whose axes are log(x + 0.001)."""
+
+_EMPTY = 1 - 1e-9
+"""Sparsity rate from which on a map counts as empty; rounding may put a mean of ones slightly below 1."""
+
+_RATES = np.linspace(0, 1, 1000, endpoint=False) + 0.0005
+"""Sparsity rates at which curves are compared."""
+
+_THREE = ("venus", "teddy", "cones")
+
+
+def shown(points: Sequence[Point]) -> list[Point]:
+    """Points without empty maps."""
+    return [p for p in points if p.sparsity_rate < _EMPTY]
+
+
+def label(point: Point) -> str:
+    """The paper's name of a point's method."""
+    return METHODS[point.method]
+
+
+def _of(found: Boundary, scene: str, *labels: str) -> list[Point]:
+    return [p for points in found.points[scene].values() for p in points if label(p) in labels]
+
+
+def _below(found: Boundary, scene: str, first: str, second: str) -> tuple[str, bool]:
+    """Whether the curve of one method lies below another's over more than half of the sparsity rates."""
+    a, b = (roc_curve(_of(found, scene, name))(_RATES) for name in (first, second))
+    # Where both are the zero-algorithm, rounding does not decide.
+    share = float(np.mean(a < b - 1e-9))
+    return f"{scene}: {first} below {second} over {100 * share:.0f} % of the sparsity rates", share > 0.5
+
+
+def _ratio(found: Boundary, scene: str, over: str, under: str) -> np.ndarray:
+    """The ratio of two methods' curves at the sparsity rates that both reach with an error rate above 0."""
+    points = [_of(found, scene, name) for name in (over, under)]
+    start = max(min(p.sparsity_rate for p in own) for own in points)
+    curves = [roc_curve(own)(_RATES) for own in points]
+    both = (start <= _RATES) & (curves[0] > 0) & (curves[1] > 0)
+    return np.asarray(curves[0][both] / curves[1][both])
+
+
+def weak_models_are_accurate(found: Boundary) -> Cases:
+    strong, weak = (shown(_of(found, "stripes", *names)) for names in (STRONG, STABLE))
+    (strong_er, weak_er), (strong_sr, weak_sr) = (
+        [float(np.median([getattr(p, rate) for p in own])) for own in (strong, weak)] for rate in ("error_rate", "sparsity_rate")
+    )
+    yield f"median ER {strong_er:.4f} and {weak_er:.4f}", strong_er >= 10**0.5 * weak_er
+    yield f"median SR {strong_sr:.3f} and {weak_sr:.3f}", strong_sr < weak_sr
+
+
+def density_varies(found: Boundary) -> Cases:
+    for name in ("GC", "DP"):
+        rates = [p.sparsity_rate for p in _of(found, "stripes", name)]
+        yield f"{name} leaves out {min(rates):.3f} to {max(rates):.3f}", min(rates) < 0.5 and max(rates) >= _EMPTY
+    yield from bp_is_a_point(found)
+
+
+def dp_before_gc_on_stripes(found: Boundary) -> Cases:
+    yield _below(found, "stripes", "DP", "GC")
+
+
+def sdm_halves(found: Boundary) -> Cases:
+    ratio = float(np.median(_ratio(found, "stripes", "CSM", "SDM")))
+    yield f"median ratio {ratio:.2f}", 2**0.5 <= ratio <= 2**1.5
+
+
+def bp_is_a_point(found: Boundary) -> Cases:
+    rates = [p.sparsity_rate for p in _of(found, "stripes", "BP")]
+    yield f"BP leaves out {min(rates):.5f} to {max(rates):.5f}", max(rates) - min(rates) <= SHOWN
+
+
+def csm_on_stripes(found: Boundary) -> Cases:
+    yield _below(found, "stripes", "SDM", "CSM")
+    rates = [p.sparsity_rate for p in found.feasible("stripes") if label(p) == "CSM"]
+    yield f"CSM has {len(rates)} points on the SFB, SR {min(rates, default=0):.3f} and more", bool(rates) and min(rates) >= _EMPTY
+
+
+def occlusion_not_found(rates: dict[str, Sequence[tuple[float, float]]], occluded: int) -> Cases:
+    """Takes sparsity rates and false positives on Slits by method, and the number of occluded pixels."""
+    for name, settings in rates.items():
+        positives = [wrong for sparsity, wrong in settings if sparsity < 0.5]
+        middle = float(np.median(positives)) if positives else 0.0
+        yield f"{name}: {middle:.0f} of {occluded} pixels, {len(positives)} settings", 2 * middle >= occluded
+
+
+def _count(found: Boundary, scene: str) -> int:
+    return sum(label(p) == "GC" for p in shown(found.feasible(scene)))
+
+
+def gc_reaches_tsukuba_only(found: Boundary) -> Cases:
+    for scene in found.points:
+        yield f"{scene}: {_count(found, scene)} points", (_count(found, scene) > 0) == (scene == "tsukuba")
+
+
+def tsukuba_hardest_for_stable(found: Boundary) -> Cases:
+    for name in ("stratified", "csm"):
+        own = {scene: found.efficiencies()[name][scene] for scene in found.points}
+        yield f"{METHODS[name]}: {_numbers(own)}", min(own, key=own.__getitem__) == "tsukuba"
+
+
+def gc_behind_dp(found: Boundary) -> Cases:
+    ratio = float(np.exp(np.mean([np.mean(np.log(_ratio(found, scene, "GC", "DP"))) for scene in _THREE])))
+    yield f"{ratio:.2f} times in the mean", 2.5 <= ratio <= 10
+
+
+def gc_on_no_boundary(found: Boundary) -> Cases:
+    for scene in _THREE:
+        yield f"{scene}: {_count(found, scene)} points", not _count(found, scene)
+
+
+def same_character(found: Boundary) -> Cases:
+    for scene in _THREE:
+        names = {label(p) for p in shown(found.feasible(scene))}
+        yield f"{scene}: {', '.join(sorted(names))}", names == {"BP", "DP", "SDM", "CSM"}
+
+
+def dp_is_monotonous(found: Boundary) -> Cases:
+    worse = {scene: len(own) - len(minimal_points(own)) for scene in found.points if (own := _of(found, scene, "DP"))}
+    mean = len(found.mean["dp"]) - len(minimal_points(found.mean["dp"]))
+    yield f"{mean} of {len(found.mean['dp'])} mean points are worse than another", not mean
+    yield f"on the scenes {_numbers(worse, 'd')}", any(worse.values())
+
+
+def _mean_boundary(found: Boundary) -> list[Point]:
+    return shown(feasibility_boundary(p for points in found.mean.values() for p in points))
+
+
+def gc_not_in_mean(found: Boundary) -> Cases:
+    counts = {METHODS[name]: sum(p.method == name for p in _mean_boundary(found)) for name in found.mean}
+    yield f"settings on M: {_numbers(counts, 'd')}", not counts["GC"]
+
+
+def sdm_and_csm_alternate(found: Boundary) -> Cases:
+    order = [label(p) for p in _mean_boundary(found) if label(p) in STABLE]
+    changes = sum(a != b for a, b in itertools.pairwise(order))
+    yield f"{changes} changes over {len(order)} points", changes >= 2
+
+
+def _most(case: Callable[..., list[Point]], scene: str, labels: Sequence[str], found: Boundary) -> Iterator[tuple[str, bool]]:
+    """Of the points of some methods on a boundary over all scenes more than half are of one scene."""
+    points = [p for p in shown(case(found.feasible(name) for name in found.points)) if label(p) in labels]
+    own = sum(p.scene == scene for p in points)
+    yield f"{own} of {len(points)} points of {', '.join(labels)}", 2 * own > len(points)
+
+
+def _best(found: Boundary, scene: str) -> tuple[str, str]:
+    own = {METHODS[name]: row[scene] for name, row in found.efficiencies().items()}
+    return max(own, key=own.__getitem__), f"{scene}: {_numbers(own)}"
+
+
+def stable_most_efficient(found: Boundary) -> Cases:
+    for scene in found.points:
+        if scene != "tsukuba":
+            best, told = _best(found, scene)
+            yield told, best in STABLE
+
+
+def gc_most_efficient_on_tsukuba(found: Boundary) -> Cases:
+    best, told = _best(found, "tsukuba")
+    yield told, best == "GC"
+
+
+def _dp_before(other: str, without: str, found: Boundary) -> Iterator[tuple[str, bool]]:
+    e = found.efficiencies()
+    for scene in found.points:
+        if scene != without:
+            yield f"{scene}: E {e['dp'][scene]:.3f} and {e[other][scene]:.3f}", e["dp"][scene] > e[other][scene]
+
+
+def no_single_winner(found: Boundary) -> Cases:
+    for a, row in found.improvements().items():
+        for b, gain in row.items():
+            yield f"I({METHODS[a]}|{METHODS[b]}) {gain:.3f}", gain >= 0.0005
+
+
+def which_method_when(found: Boundary) -> Cases:
+    points = _mean_boundary(found)
+    yield f"densest: {label(points[0])}, SR {points[0].sparsity_rate:.3f}", label(points[0]) in STRONG
+    yield f"most accurate: {label(points[-1])}, ER {points[-1].error_rate:.4f}", label(points[-1]) in STABLE
+
+
+def only_bp_is_dense(found: Boundary) -> Cases:
+    for scene, methods in found.points.items():
+        for name, points in methods.items():
+            most = max(p.sparsity_rate for p in points)
+            yield f"{scene}: {METHODS[name]} leaves out up to {most:.5f}", (most <= SHOWN) == (name == "bp")
+
+
+def identity(efficiencies: PublishedTable, improvements: PublishedTable) -> Cases:
+    """Takes the printed tables; a sum of four numbers of three digits may be off by half a unit of the last digit each."""
+    e, gain = {name: row["Expected"] for name, row in efficiencies.rows.items()}, improvements.rows
+    for a, b in itertools.combinations(e, 2):
+        gap = abs(e[a] - e[b] - (gain[a][b] - gain[b][a]))
+        yield f"{a}, {b}: {gap:.4f} apart", gap <= 0.002 + 1e-9
+
+
+def _numbers(values: dict[str, float] | dict[str, int], form: str = ".3f") -> str:
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
+
+
+stripes_is_worst = partial(_most, worst_case, "stripes", STRONG)
+tsukuba_is_second = partial(_most, worst_case, "tsukuba", STABLE)
+tsukuba_is_best_for_gc = partial(_most, best_case, "tsukuba", ("GC",))
+slits_is_best = partial(_most, best_case, "slits", ("SDM",))
+dp_before_bp = partial(_dp_before, "bp", "")
+dp_before_gc = partial(_dp_before, "gc", "tsukuba")
+
+CLAIMS = claims("boundary2007", globals())
+"""All sentences by name."""

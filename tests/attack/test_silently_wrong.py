@@ -1,0 +1,406 @@
+"""Numbers that nobody would doubt and that were wrong: each of these gave another one without a word."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_results import result
+from naive import fine_row
+from typer.testing import CliRunner
+
+from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load_scene, match, run
+from stereo_framework.aggregation import cross_based
+from stereo_framework.cli._output import print_results
+from stereo_framework.cli.main import app
+from stereo_framework.engine.blame import WrongReturn
+from stereo_framework.errors import DataError, ParameterError, ResultWarning
+from stereo_framework.evaluation.disparity_error import bad_pixels
+from stereo_framework.evaluation.protocols import PRESETS, resolve
+from stereo_framework.io import write_pfm
+from stereo_framework.matching_cost import census, normalized_cross_correlation
+from stereo_framework.optimization import semi_global, winner_take_all
+from stereo_framework.page.page import PageTable
+from stereo_framework.page.run_page import run_page
+from stereo_framework.pair import Pair
+from stereo_framework.refinement import equiangular, left_right_check, parabola
+from stereo_framework.stage import stage
+from stereo_framework.tables.average_rows import average_rows
+from stereo_framework.tables.formats import to_text
+from stereo_framework.tables.results import results
+from stereo_framework.tables.summaries import best, pivot
+from stereo_framework.tables.tables import listing
+from stereo_framework.volume import Domain, Held, Status
+
+
+@pytest.fixture(scope="module")
+def slanted():
+    return load_scene("synthetic/slanted")
+
+
+@pytest.mark.parametrize("refinement", [parabola, equiangular])
+def test_the_marker_of_closed_cells_is_no_cost(refinement):
+    # The winner's right neighbour is closed; with the marker as its cost the curve's vertex lies half a level further left.
+    costs = np.array([[[9, 1, 1e6, 9]]], np.float32)
+    domain = Domain(high=np.array([[1]], np.float32))
+    volume, winner = CostVolume(costs, Search(0, 3), 255.0), np.array([[1]], np.float32)
+    assert refinement(winner, volume)[0, 0] == pytest.approx(0.5, abs=1e-3)
+    assert refinement(winner, volume, domain)[0, 0] == 1
+    # An open neighbourhood is refined as ever.
+    assert refinement(winner, volume, Domain(high=np.array([[2]], np.float32)))[0, 0] == refinement(winner, volume)[0, 0]
+
+
+@pytest.mark.parametrize("refinement", [parabola, equiangular])
+def test_ranges_around_the_truth_do_not_push_sub_pixel_estimates_out_of_them(slanted, refinement):
+    nearest = np.rint(slanted.truth)
+    pair = slanted.reference_index, slanted.match_index
+    narrow = replace(slanted, ranges={pair: lambda: (nearest, nearest + 1)})
+    whole, moved = (Pipeline(census, semi_global, refinement=some)(narrow).disparity for some in ((), refinement))
+    error, moved_error = (np.sqrt(np.nanmean((found - slanted.truth) ** 2)) for found in (whole, moved))
+    # Both levels of a pixel have a closed neighbour, so nothing may move; half a level too far would nearly double the error.
+    np.testing.assert_array_equal(moved, whole)
+    assert moved_error == error
+
+
+NANS = [np.array([bits], np.uint32).view(np.float32)[0] for bits in (0x7FC00000, 0xFFC00000)]
+
+
+@pytest.mark.parametrize("nan", NANS, ids=["NaN", "-NaN"])
+def test_nan_never_wins(nan):
+    costs = np.full((6, 40, 24), 5, np.float32)
+    costs[..., 7] = 1
+    costs[3, 20, [0, 12]] = nan
+    image = np.zeros((6, 40), np.uint8)
+    energy = Energy(CostVolume(costs, Search(0, 23), 9.0))
+    assert (winner_take_all(energy).labels == 7).all()
+    found = semi_global(energy, image, image)
+    assert (found.labels == 7).all()
+    assert np.isfinite(found.volume.costs).all()
+
+
+@pytest.mark.parametrize("nan", NANS, ids=["NaN", "-NaN"])
+def test_nan_never_wins_in_a_compact_volume(nan):
+    held = Held(np.array([0, 1]), np.array([8], np.int16), (1, 1), 8, False)
+    costs = np.array([[nan, 3, nan, 2, 4, 5, 6, nan]], np.float32)
+    volume = CostVolume(costs, Search(0, 31), 9.0, held)
+    assert winner_take_all(Energy(volume)).labels.tolist() == [[11]]
+
+
+def test_minus_infinity_still_beats_every_number():
+    costs = np.array([[[-1, -np.inf, np.nan, np.inf]]], np.float32)
+    assert winner_take_all(Energy(CostVolume(costs, Search(0, 3), 9.0))).labels.tolist() == [[1]]
+
+
+def test_correlation_samples_between_the_outermost_pixels_as_every_cost_does():
+    row = np.random.default_rng(3).integers(0, 256, 16).astype(np.float32)
+    half_way = np.array(fine_row(row, 2, True, False)[1::2], np.float32)
+    reference, match = (np.tile(values, (5, 1)) for values in (np.append(half_way, 0).astype(np.float32), row))
+    costs = normalized_cross_correlation(reference, match, Search(-0.5, 0, 0.5), size=3).costs
+    # All windows of whole samples, those of the outermost ones too, are equal at -0.5; samples are rounded to 1/4096 grey level.
+    np.testing.assert_allclose(costs[2, 1:-2, 0], 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("outside", [1e5, 1e9, 1e30])
+def test_a_large_cost_of_cells_out_of_view_takes_no_precision_from_the_others(outside):
+    random = np.random.default_rng(0)
+    image = random.integers(0, 60, (20, 40), dtype=np.uint8)
+    costs, search = random.random((20, 40, 5)).astype(np.float32), Search(0, 4)
+    seen = search.in_view(40)
+    expected, found = (cross_based(CostVolume(costs, search, rest), image, image).costs[:, seen] for rest in (1.0, outside))
+    # Two rounding errors of float32 at 1.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2.4e-7)
+
+
+@pytest.mark.parametrize("protocol", PRESETS)
+def test_a_mask_counts_under_every_protocol(slanted, protocol):
+    inside = np.zeros(slanted.truth.shape, bool)
+    inside[40:200, 60:280] = True
+    wrong = np.where(inside, slanted.truth, slanted.truth + 7).astype(np.float32)
+    found, of_truth = (evaluate(one, slanted, protocol, mask=inside, reference=slanted.truth) for one in (wrong, slanted.truth))
+    # Predicted views are other frames; all that is measured in this one is as if the map were right everywhere.
+    names = [name for name in found if not name.startswith("predict")]
+    assert names
+    np.testing.assert_equal({name: found[name] for name in names}, {name: of_truth[name] for name in names})
+    assert evaluate(wrong, slanted, protocol, mask=~inside, reference=slanted.truth) != of_truth
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        (np.ones((9, 9), bool), "the mask of evaluated pixels is 9x9, its images are 320x240"),
+        (np.zeros((240, 320), bool), "the mask leaves no pixel to evaluate"),
+        (np.full((240, 320), 255, np.uint8), "the mask of evaluated pixels is uint8; expected bool, such as mask == 255"),
+    ],
+    ids=["size", "empty", "type"],
+)
+def test_a_mask_that_cannot_count_is_refused(slanted, mask, said):
+    with pytest.raises(DataError, match=said):
+        evaluate(slanted.truth, slanted, mask=mask)
+
+
+def test_a_mask_counts_inside_the_mask_of_the_scene(slanted):
+    left, top = (np.zeros(slanted.truth.shape, bool) for _ in range(2))
+    left[:, :100], top[:50] = True, True
+    wrong = np.where(left & top, slanted.truth, slanted.truth + 7).astype(np.float32)
+    assert evaluate(wrong, slanted.within(left), mask=top)["bad_pixels_all"] == 0
+
+
+def test_masked_disparities_are_missing(slanted):
+    hidden = np.zeros(slanted.truth.shape, bool)
+    hidden[100:] = True
+    wrong = np.where(hidden, -200, slanted.truth).astype(np.float32)
+    expected = evaluate(np.where(hidden, np.nan, slanted.truth).astype(np.float32), slanted)
+    np.testing.assert_equal(evaluate(np.ma.masked_array(wrong, hidden), slanted), expected)
+    assert expected["rms_error_all"] == 0
+    truth = np.ma.masked_array(np.where(hidden, 50, slanted.truth).astype(np.float32), hidden)
+    scene = Scene.from_images(slanted.reference, slanted.match, (0, 23), truth=truth)
+    assert evaluate(slanted.truth, scene)["bad_pixels_all"] == 0
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_masked_pixels_of_an_image_take_part_in_nothing(slanted, dtype):
+    left, right = (image.astype(dtype) for image in (slanted.reference, slanted.match))
+    hidden = np.zeros(left.shape, bool)
+    hidden[50:90, 100:180, 1] = True
+    found = match(np.ma.masked_array(left, hidden), right, (0, 23), method="ssd")
+    expected = match(left, right, (0, 23), method="ssd", left_mask=~hidden.any(axis=2))
+    np.testing.assert_array_equal(found.disparity, expected.disparity)
+    assert (found.status[50:90, 100:180] == Status.INVALID).all()
+
+
+def masked_matcher(left, right, minimum, maximum):
+    """As an outside function may: what is masked means no estimate, whatever number stands below the mask."""
+    found = np.full(left.shape[:2], 5, np.float32)
+    return np.ma.masked_array(found, np.arange(left.shape[1]) < np.full(left.shape[:2], 30))
+
+
+def test_a_masked_map_of_a_python_function_has_no_estimates_there(slanted):
+    method = {"matcher": {"use": "python", "function": f"{__file__}:masked_matcher"}}
+    found = Pipeline.from_script(method)(slanted).disparity
+    assert np.isnan(found[:, :30]).all()
+    assert (found[:, 30:] == 5).all()
+
+
+def test_what_has_no_place_for_a_mask_refuses_masked_arrays(slanted):
+    image = np.ma.masked_equal(slanted.reference, 3)
+    with pytest.raises(DataError, match="masked array"):
+        Pair(image, slanted.match, Search(0, 3))
+    with pytest.raises(DataError, match="census: reference is a masked array"):
+        census(image, slanted.match, Search(0, 3))
+    with pytest.raises(DataError, match="bad_pixels: disparity is a masked array"):
+        bad_pixels(np.ma.masked_less(slanted.truth, 9), slanted.truth, slanted.truth > 0)
+
+
+@pytest.mark.parametrize("method", ["bm", "sgbm", "first_look"])
+@pytest.mark.parametrize("scene", ["synthetic/planes", "middlebury2001/venus"])
+def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene, request):
+    scene = load_scene(scene, data=None if scene.startswith("synthetic") else request.getfixturevalue("data"))
+    # True disparities lie on both sides of it.
+    low, high = np.floor(np.nanpercentile(scene.truth, [30, 70]))
+    found = Pipeline.from_script(method)(scene, Search(float(low), float(high)))
+    known = found.disparity[np.isfinite(found.disparity)]
+    # Half a step is what sub-pixel refinement may add at either end.
+    assert known.size > 1000
+    assert low - 0.5 <= known.min() <= known.max() <= high + 0.5
+    assert (found.status[np.isnan(found.disparity)] != Status.MATCHED).all()
+
+
+def test_levels_become_disparities():
+    search = Search(2, 4, 0.5)
+    np.testing.assert_equal(
+        search.disparity_of(np.array([[0, -1], [4, 1]], np.int16)), np.array([[2, np.nan], [4, 2.5]], np.float32)
+    )
+    for levels in ([5], [-2]):
+        with pytest.raises(ParameterError, match="expected 0 to 4, -1 = none"):
+            search.disparity_of(np.array(levels))
+    with pytest.raises(ParameterError, match="float64; expected whole numbers"):
+        search.disparity_of(np.array([1.0]))
+
+
+def cost(sign):
+    """A matching cost that looks to one side; `sign` says how it takes the direction."""
+
+    def differences(reference, match, search):
+        costs = np.full((*reference.shape[:2], search.levels), 255, np.float32)
+        columns = np.arange(reference.shape[1])
+        for level, d in enumerate(search.disparities):
+            target = columns - sign(search.direction) * int(d)
+            seen = (target >= 0) & (target < len(columns))
+            costs[:, seen, level] = np.abs(np.float32(reference[:, seen]) - match[:, target[seen]]).mean(axis=2)
+        return CostVolume(costs, search, 255.0)
+
+    return differences
+
+
+def looks_left_only(reference, match, search) -> CostVolume:
+    """Absolute differences that take every match frame to lie to the right."""
+    return cost(lambda direction: 1)(reference, match, search)
+
+
+def looks_both_ways(reference, match, search) -> CostVolume:
+    """Absolute differences."""
+    return cost(lambda direction: direction)(reference, match, search)
+
+
+def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(slanted):
+    for one in (looks_left_only, looks_both_ways):
+        stage("matching_cost", source="this test", halo=lambda: 0)(one)
+    assert Pipeline(looks_left_only, winner_take_all)(slanted)
+    for beside in ([], ["rank"]):
+        with pytest.raises(
+            WrongReturn,
+            match=r"test_silently_wrong.py:\d+: .* do not obey search.direction: .* by 100% .* x - search.direction \* d",
+        ):
+            Pipeline([looks_left_only, *beside], winner_take_all, refinement=left_right_check)(slanted)
+    assert np.isfinite(Pipeline(looks_both_ways, winner_take_all, refinement=left_right_check)(slanted).disparity).mean() > 0.5
+
+
+WRONG_MATCHES = {
+    "search": ({"search": Search(0, 3)}, "a Match of Search"),
+    "type": ({"disparity": np.zeros((240, 320))}, r"float64 \(240, 320\); expected float32"),
+    "infinite": ({"disparity": np.full((240, 320), np.inf, np.float32)}, "not finite"),
+    "status type": ({"status": np.zeros((240, 320), int)}, "as status int64"),
+    "status value": ({"status": np.full((240, 320), 9, np.uint8)}, "the status 9"),
+    "status size": ({"status": np.zeros((2, 2), np.uint8)}, "as status uint8"),
+    "levels": ({"labels": np.full((240, 320), 24, np.int16)}, "labels from 24 to 24; expected -1 to 23"),
+    "confidence": ({"confidence": {"mine": np.zeros((2, 2), np.float32)}}, "confidence mine"),
+}
+CHANGES = {}
+
+
+def changing(solve, pair):
+    """Give a match with something else in it."""
+    return replace(solve(pair), **CHANGES)
+
+
+@pytest.mark.parametrize(("changes", "said"), WRONG_MATCHES.values(), ids=WRONG_MATCHES)
+def test_the_match_of_a_scheme_is_checked_whole(slanted, changes, said):
+    CHANGES.clear()
+    stage("scheme", source="this test")(changing)
+    method = Pipeline(census, winner_take_all, scheme=changing)
+    assert method(slanted)
+    CHANGES.update(changes)
+    with pytest.raises(WrongReturn, match=said):
+        method(slanted)
+
+
+def small(image):
+    return (image / 255).astype(np.float32)
+
+
+WARNED = {
+    "exchanged": (lambda s: match(s.match, s.reference, (0, 31), method="ssd"), "the images look exchanged"),
+    "narrow": (lambda s: match(s.reference, s.match, (0, 8), method="ssd"), "the range is too narrow"),
+    "end": (lambda s: Pipeline.from_script("window")(s, Search(0, 8)), "chose the upper end of the search range, 8"),
+    "0..1 matched": (
+        lambda s: match(small(s.reference), small(s.match), (0, 31), method="ssd"),
+        "intensities up to 1, where 0 to 255",
+    ),
+    "0..1 in a pair": (
+        lambda s: Pipeline.from_script("window")(Pair(small(s.reference), small(s.match), s.search)),
+        "intensities up to 1, where 0 to 255",
+    ),
+    "0..1 measured": (
+        lambda s: evaluate(s.truth, Scene.from_images(small(s.reference), small(s.match), (0, 31), truth=s.truth)),
+        "intensities up to 1, where 0 to 255",
+    ),
+    "scale": (lambda s: evaluate(4 * s.truth, s), "the wrong scale"),
+    "sign": (lambda s: evaluate(-s.truth, s), "the wrong sign"),
+}
+
+
+@pytest.mark.parametrize(("call", "said"), WARNED.values(), ids=WARNED)
+def test_python_warns_at_the_line_of_the_caller(call, said):
+    scene = load_scene("synthetic/planes")
+    with pytest.warns(ResultWarning, match=said) as told:
+        call(scene)
+    assert {warning.filename for warning in told} == {__file__}
+
+
+def test_nothing_is_warned_of_a_good_pair():
+    scene = load_scene("synthetic/planes")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = match(scene.reference, scene.match, (0, 31), method="sgm")
+        evaluate(found.disparity, scene)
+
+
+def test_the_command_line_prints_the_same_warnings_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scene = load_scene("synthetic/planes")
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write_pfm(tmp_path / folder / "left.pfm", small(scene.reference))
+        write_pfm(tmp_path / folder / "right.pfm", small(scene.match))
+        told = CliRunner().invoke(
+            app,
+            [
+                "match",
+                f"{folder}/left.pfm",
+                f"{folder}/right.pfm",
+                "--disparities",
+                "0:31",
+                "--method",
+                "ssd",
+                "-o",
+                f"{folder}/out",
+            ],
+        )
+        assert told.exit_code == 0, told.output
+        assert [line.count("intensities up to 1") for line in told.stderr.splitlines() if "intensities" in line] == [1]
+    run = CliRunner().invoke(app, ["run", "window", "--left", "a/left.pfm", "--right", "a/right.pfm", "--disparities", "0:31"])
+    assert [line.count("intensities up to 1") for line in run.stderr.splitlines() if "intensities" in line] == [1]
+
+
+def test_the_page_and_the_table_give_one_mean(tmp_path, data):
+    # Two scenes of a benchmark that weights them unlike.
+    names = "middlebury-v3/trainingQ/Adirondack", "middlebury-v3/trainingQ/Vintage"
+    weights = [load_scene(name, data=data).weight for name in names]
+    assert weights[0] != weights[1]
+    run("first_look", scenes=list(names), out=tmp_path, data=data)
+    own = results(tmp_path)
+    [average] = average_rows(own, data)
+    values = [r.statistics["bad_pixels_nonocc"] for r in own]
+    assert average.statistics["bad_pixels_nonocc"] == pytest.approx(np.average(values, weights=weights))
+    table = next(
+        block for section in run_page(tmp_path, data=data).sections for block in section.blocks if isinstance(block, PageTable)
+    )
+    mean = table.rows[0][table.header.index("mean")]
+    assert mean.value == average.statistics["bad_pixels_nonocc"]
+    assert "density %" in table.header
+
+
+def test_an_average_without_a_scene_names_it(capsys):
+    text = str(resolve("taxonomy2002"))
+    made = [
+        result(f"set/{scene}", {}, {"bad_pixels_all": 3.0}, method=method, protocol_text=text)
+        for scene in "abc"
+        for method in "mn"
+    ]
+    print_results(made[:-1])
+    told = capsys.readouterr()
+    assert "average of 2 of 3" in told.out
+    assert "warning: average of 2 of 3 n: without c, where it has no result" in told.err
+
+
+@pytest.mark.parametrize("protocol", PRESETS)
+def test_coverage_stands_beside_errors_under_every_protocol(slanted, protocol):
+    sparse = slanted.truth.copy()
+    sparse[:, ::4] = np.nan
+    found = evaluate(sparse, slanted, protocol, reference=slanted.truth)
+    assert found["fraction_matched"] == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("kind", ["markdown", "latex", "csv"])
+@pytest.mark.parametrize("columns", [(), ("bad_pixels_all",)])
+def test_coverage_stands_in_every_table(kind, columns):
+    table = listing([result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": 1.0})], columns)
+    assert table.header[2:4] == ("bad_pixels_all", "fraction_matched")
+    assert "fraction" in to_text(table, kind)
+
+
+@pytest.mark.parametrize("shape", ["pivot", "best"])
+def test_tables_that_sum_up_say_how_much_is_covered(shape):
+    made = [result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": share}, method=f"{share}") for share in (0.745, 1.0)]
+    table = pivot(made, ["scene"], ["method"], ["bad_pixels_all"]) if shape == "pivot" else best(made, "bad_pixels_all")
+    assert "74.5 to 100 % of the pixels have an estimate" in table.notes
