@@ -22,7 +22,7 @@ from kernels import best
 from rich.console import Console
 from rich.table import Table
 
-from stereo_framework import Bound, CostVolume, Pipeline, Search, load_scene, threads
+from stereo_framework import CostVolume, Pipeline, Search, load_scene, step, threads
 from stereo_framework.aggregation import cross_based
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global, winner_take_all
@@ -53,13 +53,13 @@ def ours(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
     pair = Pair(left, right, search)
     volume = CostVolume(census(left, right, search).costs.astype(np.float32), search, 31.0)
     whole = load("sgm").runs[0].pipeline
-    eight, four = (Pipeline(Bound(census, {}), Bound(semi_global, {"paths": paths})) for paths in (8, 4))
+    eight, four = (Pipeline([step(census), step(semi_global, paths=paths)]) for paths in (8, 4))
     return {
         "8 paths": lambda: eight(pair),
         "4 paths": lambda: four(pair),
         "sgm": lambda: whole(pair),
         "cross_based": lambda: cross_based(volume, left, right, iterations=1),
-        "census 9x9, winners": lambda: Pipeline(Bound(census, {"width": 9, "height": 9}), winner_take_all)(pair),
+        "census 9x9, winners": lambda: Pipeline([step(census, width=9, height=9), winner_take_all])(pair),
     }
 
 

@@ -22,8 +22,8 @@ import cv2
 from rich.console import Console
 from rich.table import Table
 
-from stereo_framework import Pipeline, load_scene, threads
 from stereo_framework import confidence as family
+from stereo_framework import load, load_scene, threads
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.scene import Scene
 
@@ -54,7 +54,7 @@ def chains(scene: Scene, table: Table, slow: bool) -> None:
     for name, limit in SECONDS.items():
         if name == "patch_match" and not slow:
             continue
-        method = Pipeline.from_script(name)
+        method = load(name).pipeline
         with threads(2):
             wall, processor = best(lambda method=method: method(scene), 1 if name == "patch_match" else 5)  # type: ignore[misc]
         table.add_row(f"{name}, s", f"{wall:.2f}", f"{processor:.2f}", f"{limit:g}")
@@ -65,7 +65,7 @@ def photographs(data: Path | None, table: Table) -> None:
     names = ["Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Piano", "Pipes", "Playroom", "PlaytableP", "Recycle", "Vintage"]
     scenes = [load_scene(f"middlebury-v3/trainingQ/{name}", data=data) for name in names]
     for name, limit in QUARTER.items():
-        method = Pipeline.from_script(name)
+        method = load(name).pipeline
         # The first scene's kernels compile.
         method(scenes[0])
         with threads(2):
@@ -77,14 +77,14 @@ def photographs(data: Path | None, table: Table) -> None:
 def measures(scene: Scene, table: Table) -> None:
     """Each measure of costs, and the learned one without those that it combines."""
     with threads(1):
-        method = Pipeline.from_script("sgm")
+        method = load("sgm").pipeline
         _, whole = best(lambda: method(scene), 9)
         plain: dict[str, Any] = {
             "include": "sgm",
             "refinement": [],
             "confidence": sorted({*MEASURES, *family.__all__} - {"learned"}),
         }
-        match = Pipeline.from_script(plain)(scene, keep_volume=True)
+        match = load(plain).pipeline(scene, keep_volume=True)
         for name in family.__all__:
             function = getattr(family, name)
             if name in FREE or name == "left_right_consistency":

@@ -20,7 +20,7 @@ from rich.table import Table
 from stereo_framework import CostVolume, Energy, Search, threads
 from stereo_framework.aggregation import box, cross_based, guided_filter, min_filter
 from stereo_framework.artefacts import arms_of
-from stereo_framework.engine.slabs import SLAB_ROWS
+from stereo_framework.engine.strips import STRIP_ROWS
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank, squared_difference
 from stereo_framework.matching_cost._bit_strings import bit_strings
 from stereo_framework.optimization import semi_global, winner_take_all
@@ -210,7 +210,7 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--large", action="store_true", help="the 1400x1100 pair too, in slabs as the pipeline runs it")
+    parser.add_argument("--large", action="store_true", help="the 1400x1100 pair too, in strips as the pipeline runs it")
     arguments = parser.parse_args()
     cv2.setNumThreads(1)
     table = Table("size", "stage", "1 thread, ms", "2 threads, ms", "peer, ms", "ratio", "required", "wanted", title="Kernels")
@@ -218,8 +218,8 @@ def main() -> None:
         if name == "large":
             if not arguments.large:
                 continue
-            shape = (SLAB_ROWS, *shape[1:])
-            name = f"large, {SLAB_ROWS} rows"
+            shape = (STRIP_ROWS, *shape[1:])
+            name = f"large, {STRIP_ROWS} rows"
         others = peers(np.random.default_rng(1).integers(0, 256, shape).astype(np.float32))
         for stage, call in stages(shape).items():
             with threads(1):

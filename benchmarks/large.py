@@ -13,7 +13,6 @@ import os
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -23,9 +22,8 @@ from pandora_sgm import pandora_sgm
 from rich.console import Console
 from rich.table import Table
 
-from stereo_framework import Bound, Pipeline, StereoFrameworkError, load_scene, threads
+from stereo_framework import Pipeline, StereoFrameworkError, load, load_scene, step, threads
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.tree import Tree
 from stereo_framework.pair import Pair
 from stereo_framework.scheme import pyramid, tiles
 
@@ -38,8 +36,8 @@ SECONDS = 3600
 def tiled(method: Pipeline, pair: Pair, most: float) -> tuple[Pipeline, int]:
     """The method in the fewest tiles that take at most so many bytes, and how many there are in a row."""
     for count in range(1, 33):
-        found = replace(method, scheme=[Bound(tiles, {"rows": count, "columns": count, "overlap": 64})]) if count > 1 else method
-        if peak_memory(Tree([found]).root, pair.shape, pair.search.levels, search=pair.search) <= most:
+        found = method.having(scheme=[step(tiles, rows=count, columns=count, overlap=64)]) if count > 1 else method
+        if peak_memory([found], pair.shape, pair.search.levels, search=pair.search) <= most:
             return found, count
     raise MemoryError(f"no tiles of {pair.shape} fit into {most} bytes")
 
@@ -57,10 +55,10 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
     if name == "pandora":
         return lambda: pandora_sgm(pair.reference, pair.match, pair.search), 1
     script, _, coarse_to_fine = name.partition(", ")
-    method = Pipeline.from_script(script)
+    method = load(script).pipeline
     if coarse_to_fine:
         # With a width its memory is known before, so that it is not divided into tiles where the whole search would be.
-        method = replace(method, scheme=[Bound(pyramid, {"width": 48})])
+        method = method.having(scheme=[step(pyramid, width=48)])
     method, count = tiled(method, pair, most)
     return lambda: method(pair).disparity, count
 

@@ -24,8 +24,10 @@ from stereo_framework.optimization import (
     dynamic_programming,
     graph_cut,
     graph_cut_occlusion,
+    icm,
     scanline_optimization,
     simulated_annealing,
+    trw_s,
 )
 from stereo_framework.smoothness import potts
 
@@ -91,6 +93,9 @@ def main() -> None:
         "SA, checkerboard": lambda: simulated_annealing(energy, sweeps=10, start_temperature=200.0, visiting="checkerboard"),
         "BP, 10 sweeps": lambda: belief_propagation(energy, iterations=10),
         "BP, 10 exchanges": lambda: belief_propagation(energy, schedule="synchronous", iterations=10),
+        "BP, 10 there and back": lambda: belief_propagation(energy, schedule="sequential", iterations=10),
+        "TRW-S, 10 there and back": lambda: trw_s(energy, iterations=10),
+        "ICM": lambda: icm(energy),
         "swap": lambda: graph_cut(energy, move="swap", order="fixed"),
         "expansion": lambda: graph_cut(energy, move="expansion", order="fixed"),
         "GC + occlusions": lambda: graph_cut_occlusion(energy, scene.reference, scene.match, order="fixed"),

@@ -4,16 +4,21 @@ python examples/advanced.py
 """
 
 import stereo_framework
-from stereo_framework import Bound, Pipeline, evaluate, load_scene
+from stereo_framework import Pipeline, evaluate, load_scene, step
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
 from stereo_framework.refinement import equiangular, fill_occlusions, left_right_check, median
 
 scene = load_scene("synthetic/occlusions")
 method = Pipeline(
-    Bound(census, {"width": 9, "height": 7}),
-    Bound(semi_global, {"paths": 8, "p1": 20, "p2": 100}),
-    refinement=[equiangular, left_right_check, fill_occlusions, median],
+    [
+        step(census, width=9, height=7),
+        step(semi_global, paths=8, p1=20, p2=100),
+        equiangular,
+        left_right_check,
+        fill_occlusions,
+        median,
+    ]
 )
 match = method(scene)
 print(method)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Scene, Search, load_scene
+from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -22,8 +22,8 @@ print("costs", volume.costs.shape, volume.costs.dtype, "out of view", volume.out
 labels = winner_take_all(Energy(restore_outside(box(volume, size=9)))).labels
 by_hand = planes.search.disparity_of(labels)
 
-# The pipeline does the same, slab by slab.
-method = Pipeline(Bound(absolute_difference, {"truncation": 20}), winner_take_all, aggregation=[Bound(box, {"size": 9})])
+# The pipeline does the same, strip by strip.
+method = Pipeline([step(absolute_difference, truncation=20), step(box, size=9), winner_take_all])
 assert np.array_equal(method(planes).disparity, by_hand)
 
 
@@ -38,7 +38,7 @@ def sharpen(volume: CostVolume, *, share: Annotated[Fraction01, Unit("of the low
 mask = np.ones(planes.reference.shape[:2], bool)
 mask[60:90, 100:140] = False
 holes = Scene.from_images(planes.reference, planes.match, (planes.search.minimum, planes.search.maximum), left_mask=mask)
-match = replace(method, aggregation=[Bound(box, {"size": 9}), sharpen])(holes, Search(0, planes.search.maximum))
+match = method.having(aggregation=[step(box, size=9), sharpen])(holes, Search(0, planes.search.maximum))
 assert np.array_equal(match.status == Status.INVALID, ~mask)
 assert np.isnan(match.disparity[~mask]).all()
 print(f"{np.isnan(match.disparity).mean():.1%} of the pixels without an estimate")

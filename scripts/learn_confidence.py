@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from scipy.optimize import minimize
 
-from stereo_framework import Bound, Pipeline, load_scene
+from stereo_framework import Pipeline, load_scene, step
 from stereo_framework import confidence as family
 from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
 from stereo_framework.kernels.ranks import rank_shares
@@ -57,9 +57,11 @@ def measured(name):
     """The ranks of a scene's pixels that have truth, (n, measures), which of these pixels are wrong, and the areas of the single measures."""
     scene = load_scene(name)
     method = Pipeline(
-        Bound(census, {"width": 9, "height": 7}),
-        Bound(semi_global, {"p1": 20.0, "p2": 100.0}),
-        confidence=[getattr(family, measure) for measure in MEASURES],
+        [
+            step(census, width=9, height=7),
+            step(semi_global, p1=20.0, p2=100.0),
+            [getattr(family, measure) for measure in MEASURES],
+        ]
     )
     match = method(scene)
     known = ~np.isnan(match.disparity)

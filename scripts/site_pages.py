@@ -16,12 +16,10 @@ import stereo_framework
 from stereo_framework.cli import main as command_line
 from stereo_framework.cli.stages import slot_row
 from stereo_framework.docstrings import parameter_texts
-from stereo_framework.engine.costs import Weighted
-from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.parameters import describe, spelled
 from stereo_framework.script import load, schema
 from stereo_framework.shipped import library
-from stereo_framework.stage import SLOTS, Bound, Stage, stages
+from stereo_framework.stage import SLOTS, Stage, stages
 
 ROOMS = {
     "Stages": [*SLOTS],
@@ -121,10 +119,9 @@ def _slug(heading: str) -> str:
 
 
 def _made_of(name: str, docs: Path) -> str:
-    pipeline: Pipeline = load(name).runs[0].pipeline
+    pipeline = load(name).runs[0].pipeline
     rows = []
-    for place, work in pipeline.own_stages():
-        bound: Bound = work.bound if isinstance(work, Weighted) else work
+    for place, bound in pipeline.own_stages():
         texts = parameter_texts(bound.stage.function)
         written = f"{bound.stage.name}.md" if (docs / "methods" / f"{bound.stage.name}.md").exists() else ""
         link = f"[`{bound.stage.name}`]({written or f'../reference/stages/{bound.stage.slot}.md#{bound.stage.name}'})"

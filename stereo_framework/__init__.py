@@ -12,22 +12,24 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Bound": "stage",
     "CostVolume": "volume",
     "Energy": "volume",
     "Labeling": "volume",
-    "Match": "engine.pipeline",
+    "Match": "engine.match",
     "Pipeline": "engine.pipeline",
     "Scene": "scene",
     "Search": "scene",
     "Smoothness": "volume",
     "StereoFrameworkError": "errors",
+    "Step": "engine.step",
     "evaluate": "evaluation",
+    "load": "script",
     "load_scene": "datasets",
     "match": "everyday.matching",
     "results": "tables.results",
     "run": "sweep",
     "show": "figures.notebook",
+    "step": "engine.step",
     "threads": "kernels.threads",
 }
 
@@ -35,14 +37,16 @@ __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
     from stereo_framework.datasets import load_scene
-    from stereo_framework.engine.pipeline import Match, Pipeline
+    from stereo_framework.engine.match import Match
+    from stereo_framework.engine.pipeline import Pipeline
+    from stereo_framework.engine.step import Step, step
     from stereo_framework.errors import StereoFrameworkError
     from stereo_framework.evaluation.evaluate import evaluate
     from stereo_framework.everyday.matching import match
     from stereo_framework.figures.notebook import show
     from stereo_framework.kernels.threads import threads
     from stereo_framework.scene import Scene, Search
-    from stereo_framework.stage import Bound
+    from stereo_framework.script.load import load
     from stereo_framework.sweep import run
     from stereo_framework.tables.results import results
     from stereo_framework.volume import CostVolume, Energy, Labeling, Smoothness

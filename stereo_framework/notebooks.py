@@ -30,7 +30,7 @@ class Shown:
 
 
 def brief(kind: type[T]) -> type[T]:
-    """Let objects of a dataclass print types and shapes of the arrays that they hold, instead of all numbers; what is None or empty is left out."""
+    """Let objects of a dataclass print types and shapes of the arrays that they hold, instead of all numbers; what is None, False or empty is left out."""
 
     def shown(self: Any) -> str:
         values = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
@@ -52,4 +52,4 @@ def _in_short(value: Any) -> str:
 
 
 def _is_empty(value: Any) -> bool:
-    return isinstance(value, tuple | dict) and not value
+    return value is False or (isinstance(value, tuple | dict) and not value)

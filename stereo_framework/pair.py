@@ -85,8 +85,9 @@ class Pair:
         return rows, columns
 
     def exchanged(self) -> Pair:
-        """The same pair seen from the match image."""
+        """The same pair seen from the match image. Its scene has a name of its own, so that no map from outside is taken for one of it."""
         scene = self.scene and self.scene.pair(self.scene.match_index, self.scene.reference_index, self.search)
+        scene = scene and replace(scene, name=f"{scene.name} (other view)")
         domain = self.domain and self.domain.exchanged(self.search)
         return Pair(self.match, self.reference, replace(self.search, direction=-self.search.direction), domain, scene)
 

@@ -22,7 +22,6 @@ from typing import Any, TypeVar, cast
 from stereo_framework.docstrings import summary
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, short
 from stereo_framework.imported import noted
-from stereo_framework.notebooks import Shown
 from stereo_framework.parameters import (
     Fraction01,
     NonNegative,
@@ -40,7 +39,6 @@ from stereo_framework.stage_data import check_data
 __all__ = [
     "SLOTS",
     "VOLUME_SLOTS",
-    "Bound",
     "Fraction01",
     "NonNegative",
     "NonNegativeInt",
@@ -236,7 +234,7 @@ def stage(
 _VOLUMES = frozenset({"volume", "raw"})
 NO_SMOOTHNESS = (
     "the energy has no smoothness term, so every pixel would stand alone; "
-    "give one (smoothness: potts, linear or truncated_linear) or use winner_take_all"
+    "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"
 )
 
 
@@ -318,6 +316,27 @@ def find(slot: str, name: str) -> Stage:
         hint = f"; {name!r} is a stage of {elsewhere[0]}" if elsewhere else ""
         raise ParameterError(f"{slot}: no stage {name!r}; {nearest(name, _REGISTRY[slot], kind='stages')}{hint}")
     return _REGISTRY[slot][name]
+
+
+def by_name(name: str) -> Stage:
+    """The stage of a name, ``census``, or of a slot and a name, ``refinement.median``.
+
+    Raises
+    ------
+    ParameterError
+        There is none, or several slots have one; the message lists what is legal.
+    """
+    slot, _, own = name.rpartition(".")
+    if slot:
+        return find(slot, own)
+    having = [one for one in stages() if one.name == name]
+    if len(having) > 1:
+        raise ParameterError(
+            f"{name}: several slots have such a stage; say which: {', '.join(f'{s.slot}.{name}' for s in having)}"
+        )
+    if not having:
+        raise ParameterError(f"no stage {name!r}; {nearest(name, [one.name for one in stages()], kind='stages')}")
+    return having[0]
 
 
 def of(function: Callable[..., Any]) -> Stage:
@@ -425,90 +444,3 @@ def import_file(name: str, path: str | Path) -> ModuleType:
         return module
 
     return noted(load)
-
-
-class Bound(Shown):
-    """A stage with all its parameters: immutable, printable, comparable, hashable.
-
-    Parameters
-    ----------
-    function : callable
-        A registered stage.
-    parameters : mapping, optional
-        Values by name; the defaults fill the rest.
-
-    Raises
-    ------
-    ParameterError
-        Not a stage, or unknown or illegal parameters.
-
-    Examples
-    --------
-    >>> from stereo_framework.aggregation import box
-    >>> print(Bound(box, {"size": 21}))
-    box(size=21, iterations=1)
-    """
-
-    __slots__ = ("_parameters", "stage")
-
-    stage: Stage
-    _parameters: tuple[tuple[str, Any], ...]
-
-    def __init__(self, function: Callable[..., Any], parameters: Mapping[str, Any] | None = None):
-        registered = of(function)
-        object.__setattr__(self, "stage", registered)
-        object.__setattr__(self, "_parameters", tuple(with_defaults(function, parameters or {}).items()))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("a Bound is immutable; make another")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """All parameters by name."""
-        return dict(self._parameters)
-
-    @property
-    def halo(self) -> int | None:
-        """Rows above and below a row that the stage needs; None when it must see the whole image."""
-        if self.stage.halo is None:
-            return None
-        wanted = inspect.signature(self.stage.halo).parameters
-        return self.stage.halo(**{k: v for k, v in self._parameters if k in wanted})
-
-    def files(self, scene: Any = None) -> tuple[Path, ...]:
-        """Files from outside that decide what the stage does, on a scene or on any.
-
-        Raises
-        ------
-        ParameterError
-            Something is missing that does not depend on the scene.
-        """
-        if self.stage.files is None:
-            return ()
-        wanted = inspect.signature(self.stage.files).parameters
-        return tuple(self.stage.files(**{k: v for k, v in (*self._parameters, ("scene", scene)) if k in wanted}))
-
-    def __call__(self, data: Mapping[str, Any]) -> Any:
-        """Run the stage on the items of `data` that it names."""
-        # Only what is continued has a partial result, and only compact volumes hold some of the levels.
-        given = (data.get(name) if name in ("partial", "held") else data[name] for name in self.stage.data)
-        try:
-            return self.stage.function(*given, **self.parameters)
-        except SystemExit as error:  # a stage of a plug-in's does not end the program
-            raise RuntimeError(f"calls sys.exit({error.code!r})") from error
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bound) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        # 1 and True are equal in Python but not as parameters.
-        return self.stage.slot, self.stage.name, tuple((k, type(v), repr(v)) for k, v in self._parameters)
-
-    def __repr__(self) -> str:
-        return f"{self.stage.name}({', '.join(f'{k}={v!r}' for k, v in self._parameters)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Bound, (self.stage.function, self.parameters)

@@ -114,8 +114,9 @@ def _energy(stage: str, name: str, energy: Energy) -> Arrays:
 
 
 def _view(stage: str, name: str, view: View) -> Arrays:
-    yield from _map(stage, f"{name}.disparity", view.disparity)
-    yield from _status(stage, f"{name}.status", view.status)
+    if view.disparity is not None:  # an optimizer of both sides sees the other one before anything was decided
+        yield from _map(stage, f"{name}.disparity", view.disparity)
+        yield from _status(stage, f"{name}.status", view.status)
     yield from _maps(stage, f"{name}.confidence", view.confidence)
     for which, volume in view.volumes.items():
         yield from _volume(stage, f"{name}.{which}", volume)

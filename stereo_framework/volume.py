@@ -464,8 +464,8 @@ class Labeling:
         Data cost of the chosen level; 0 where unassigned.
     volume : CostVolume, optional
         The optimizer's own costs per level (path sums, messages); later stages then see it in place of the aggregated one.
-    trace : tuple of (float, float)
-        Seconds since the start and energy after each iteration.
+    trace : tuple of (float, float) or (float, float, float)
+        Seconds since the start and energy after each iteration, and the lower bound where there is one.
     lower_bound : float, optional
         No labelling has a lower energy than this.
     objective : float, optional
@@ -475,6 +475,6 @@ class Labeling:
     labels: Labels
     costs: Costs
     volume: CostVolume | None = None
-    trace: tuple[tuple[float, float], ...] = ()
+    trace: tuple[tuple[float, ...], ...] = ()
     lower_bound: float | None = None
     objective: float | None = None

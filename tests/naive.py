@@ -50,14 +50,14 @@ def fine_row(row, denominator, cubic, whole):
     return [math.trunc(v) if whole else exact(np.float32(float(v))) for v in line]
 
 
-def intervals(line, whole):
-    """Per sample of a line: the lowest and highest value within half a step to either side."""
+def intervals(line, whole, up=True):
+    """Per sample of a line: the lowest and highest value within half a step to either side; halves of whole numbers go up or down."""
     found = []
     for i, value in enumerate(line):
         values = [value]
         for j in (i - 1, i + 1):
             if 0 <= j < len(line):
-                middle = Fraction(value + line[j] + (1 if whole else 0), 2)
+                middle = Fraction(value + line[j] + (1 if whole and up else 0), 2)
                 values.append(math.trunc(middle) if whole else middle)
         found.append((min(values), max(values)))
     return found
@@ -76,10 +76,13 @@ def difference(reference, match, search, *, squared=False, truncation=None, inte
     left, right = (np.reshape(image, (rows, columns, -1)) for image in (reference, match))
     costs = np.zeros((rows, columns, search.levels), np.float32)
     for y in range(rows):
-        ranges = []
+        ranges, own = [], []
+        symmetric = interval == "symmetric"
         for c in range(right.shape[2]):
-            line = fine_row(right[y, :, c], denominator, interpolation == "cubic", whole)
-            ranges.append(intervals(line, whole) if interval else [(v, v) for v in line])
+            line, left_line = (fine_row(image[y, :, c], denominator, interpolation == "cubic", whole) for image in (right, left))
+            points = [(v, v) for v in line]
+            ranges.append((points, intervals(line, whole, not symmetric) if interval else points))
+            own.append(intervals(left_line, whole, up=False)[::denominator])
         for x in range(columns):
             pixel = [exact(v) for v in left[y, x]]
             for k, disparity in enumerate(disparities):
@@ -88,9 +91,12 @@ def difference(reference, match, search, *, squared=False, truncation=None, inte
                     costs[y, x, k] = outside
                     continue
                 total = 0
-                for value, line in zip(pixel, ranges, strict=True):
-                    low, high = line[position]
-                    total += max(low - value, value - high, 0) ** power
+                for value, (points, spread), (least, most) in zip(pixel, ranges, (line[x] for line in own), strict=True):
+                    (low, high), (point, _) = spread[position], points[position]
+                    gap = max(low - value, value - high, 0)
+                    if symmetric:
+                        gap = min(gap, max(least - point, point - most, 0))
+                    total += gap**power
                 costs[y, x, k] = min(float(total), cutoff)
     return costs, outside
 

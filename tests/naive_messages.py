@@ -34,6 +34,10 @@ def propagate(costs, smoothness, schedule, iterations, damping):
     for _ in range(iterations):
         if schedule == "synchronous":
             messages = {edge: new_message(costs, smoothness, messages, *edge, damping) for edge in edges}
+        elif schedule == "sequential":
+            # To those that come later, then back to those that come before.
+            for p, q in [(p, q) for p, q in edges if p < q] + [(p, q) for p, q in edges[::-1] if p > q]:
+                messages[p, q] = new_message(costs, smoothness, messages, p, q, damping)
         else:
             for step in ((0, 1), (0, -1), (1, 0), (-1, 0)):
                 for p in pixels if sum(step) > 0 else reversed(pixels):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import Energy, Scene, Search
-from stereo_framework.engine import slabs
+from stereo_framework.engine import strips
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.scene import Frame
 from stereo_framework.volume import restore_outside
@@ -32,9 +32,9 @@ def ramp(shift, search):
     return make_scene(texture[:, :-shift], texture[:, shift:], search)
 
 
-def in_slabs(height, method, scene, **arguments):
+def in_strips(height, method, scene, **arguments):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slabs, "SLAB_ROWS", height)
+        patch.setattr(strips, "STRIP_ROWS", height)
         return method(scene, **arguments)
 
 
@@ -46,12 +46,13 @@ def assert_same_match(match, expected):
 
 def by_hand(method, reference, match, search):
     """Disparity and volume of a method, from its functions alone."""
-    volume = method.matching_cost({"reference": reference, "match": match, "search": search})
-    for bound in method.aggregation:
+    [cost] = method.in_slot("matching_cost")
+    volume = cost({"reference": reference, "match": match, "search": search})
+    for bound in method.in_slot("aggregation"):
         volume = bound({"volume": volume})
-    if method.aggregation:
+    if method.in_slot("aggregation"):
         volume = restore_outside(volume)
     disparity = search.disparity_of(winner_take_all(Energy(volume)).labels)
-    for bound in method.refinement:
+    for bound in method.in_slot("refinement"):
         disparity = bound({"disparity": disparity, "volume": volume, "domain": None})
     return disparity, volume

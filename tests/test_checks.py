@@ -36,5 +36,5 @@ def test_a_smoothness_term_that_is_missing():
         graph_cut(Energy(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 1.0)))
     assert str(caught.value) == (
         "graph_cut: the energy has no smoothness term, so every pixel would stand alone; "
-        "give one (smoothness: potts, linear or truncated_linear) or use winner_take_all"
+        "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"
     )

@@ -10,7 +10,7 @@ from kernel_inputs import in_threads
 from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import Bound, CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness
+from stereo_framework import CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness, step
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import write_disparity
@@ -49,7 +49,7 @@ def _world(kind):
     frames = Frame("left", reference.copy, 0), Frame("right", match.copy, 1)
     scene, search = Scene("made", frames, search=Search(0, 5)), Search(0, 5)
     volume = absolute_difference(reference, match, search)
-    matcher = Pipeline(absolute_difference, winner_take_all)
+    matcher = Pipeline([absolute_difference, winner_take_all])
     disparity = matcher(scene).disparity
     disparity[rng.random(disparity.shape) < 0.2] = np.nan
     weights = rng.integers(1, 30, (2, ROWS, COLUMNS)).astype(np.float32)
@@ -76,7 +76,7 @@ def _world(kind):
         "pair": pair,
         "held": None,
         "views": None,
-        "solve": Pipeline(absolute_difference, winner_take_all),
+        "solve": Pipeline([absolute_difference, winner_take_all]),
     }
     for _, array in arrays(world):
         array.flags.writeable = False
@@ -134,7 +134,7 @@ def blocks_of(volume):
 
 
 def run(stage, world):
-    return Bound(stage.function, FROM_OUTSIDE.get(stage.name, {}))({name: world[name] for name in stage.data})
+    return step(stage.function, **FROM_OUTSIDE.get(stage.name, {}))({name: world[name] for name in stage.data})
 
 
 FROM_OUTSIDE = {}
@@ -189,7 +189,7 @@ def test_the_world_holds_all_that_stages_may_name(worlds):
 
 @every_stage
 def test_accepts_its_defaults(stage):
-    bound = Bound(stage.function)
+    bound = step(stage.function)
     assert bound.parameters == {name: parameter.default for name, parameter in stage.parameters.items()}
 
 
@@ -464,7 +464,7 @@ def test_threads_do_not_change_the_result(stage, kind, worlds):
 @pytest.mark.parametrize(("few", "many"), [(1, 2), (2, 5), (7, 8)])
 def test_continued_stages_give_the_same_as_at_once(stage, kind, worlds, few, many):
     def after(count, **others):
-        return Bound(stage.function, {stage.resume: count})(worlds[kind] | others)
+        return step(stage.function, **{stage.resume: count})(worlds[kind] | others)
 
     partial = after(few)
     partial.costs.flags.writeable = False
@@ -479,7 +479,7 @@ def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
     world = worlds[kind]
     # Small windows leave rows out of reach; the defaults may span the whole image.
     for parameters in ({}, {name: 2 for name in ("size", "iterations") if name in stage.parameters}):
-        bound = Bound(stage.function, parameters)
+        bound = step(stage.function, **parameters)
         if bound.halo is None:
             continue
         data = {name: world[name] for name in stage.data}

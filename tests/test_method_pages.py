@@ -119,7 +119,7 @@ def _figures(result, statistics):
     )
 
 
-LONG = {"belief_propagation", "graph_cut_occlusion", "patch_match", "support_weights"}
+LONG = {"belief_propagation", "graph_cut_occlusion", "patch_match", "support_weights", "trw_s"}
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from stereo_framework import Bound, Pipeline, progress, run
+from stereo_framework import Pipeline, progress, run, step
 from stereo_framework.aggregation import diffusion
-from stereo_framework.engine import slabs
+from stereo_framework.engine import strips
 from stereo_framework.kernels.counting import counted, rounds_are_counted, rounds_counted_by
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import belief_propagation, graph_cut, graph_cut_occlusion, simulated_annealing, winner_take_all
@@ -64,14 +64,14 @@ def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeyp
         shown.watch("boundary2007")
         runs = counted(3, "run")
         assert [next(runs) for _ in range(2)] == [0, 1]
-        context, slabs = contextvars.copy_context(), counted(4, "slab")
-        worker = threading.Thread(target=context.run, args=(next, slabs))
+        context, strips = contextvars.copy_context(), counted(4, "strip")
+        worker = threading.Thread(target=context.run, args=(next, strips))
         worker.start()
         worker.join()
         began = shown._loops[threading.get_ident()]["run"][2]
         monkeypatch.setattr(time, "monotonic", lambda: began + 1)
         # One of three runs took a second.
-        assert (shown.doing, shown.left) == ("boundary2007, run 2 of 3, slab 1 of 4", "about 2 s left")
+        assert (shown.doing, shown.left) == ("boundary2007, run 2 of 3, strip 1 of 4", "about 2 s left")
         assert shown._share() == (3, 1)
 
 
@@ -95,26 +95,26 @@ def _first_words(capsys):
 @pytest.mark.parametrize(
     ("parts", "what", "count"),
     [
-        ({"aggregation": [Bound(diffusion, {"iterations": 4})]}, "iteration", 4),
-        ({"smoothness": potts, "optimization": Bound(belief_propagation, {"iterations": 3})}, "iteration", 3),
-        ({"smoothness": potts, "optimization": Bound(simulated_annealing, {"sweeps": 5})}, "sweep", 5),
-        ({"smoothness": potts, "optimization": Bound(graph_cut, {"max_cycles": 1})}, "cycle 1, move", 6),  # pairs of 4 levels
-        ({"optimization": Bound(graph_cut_occlusion, {"max_cycles": 1})}, "cycle 1, move", 4),
+        ({"aggregation": [step(diffusion, iterations=4)]}, "iteration", 4),
+        ({"smoothness": potts, "optimization": step(belief_propagation, iterations=3)}, "iteration", 3),
+        ({"smoothness": potts, "optimization": step(simulated_annealing, sweeps=5)}, "sweep", 5),
+        ({"smoothness": potts, "optimization": step(graph_cut, max_cycles=1)}, "cycle 1, move", 6),  # pairs of 4 levels
+        ({"optimization": step(graph_cut_occlusion, max_cycles=1)}, "cycle 1, move", 4),
     ],
 )
 def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
     heard = []
     with rounds_counted_by(lambda thread, done, total, what: heard.append((done, total, what))):
-        Pipeline(**{"matching_cost": absolute_difference, "optimization": winner_take_all, **parts})(SCENE)
+        Pipeline([absolute_difference, winner_take_all]).having(**parts)(SCENE)
     assert [one for one in heard if one[2] == what] == [(i, count, what) for i in range(count + 1)]
 
 
-def test_slabs_are_told(monkeypatch):
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 10)
+def test_strips_are_told(monkeypatch):
+    monkeypatch.setattr(strips, "STRIP_ROWS", 10)
     heard = []
     with rounds_counted_by(lambda thread, *told: heard.append(told)):
-        Pipeline(absolute_difference, winner_take_all)(SCENE)
-    assert heard == [(i, 3, "slab") for i in range(4)]
+        Pipeline([absolute_difference, winner_take_all])(SCENE)
+    assert heard == [(i, 3, "strip") for i in range(4)]
 
 
 def test_compiling_is_told_once_and_the_kernel_while_it_lasts(capsys):

@@ -7,7 +7,7 @@ import pytest
 import stereo_framework
 
 TOP = """
-Bound CostVolume Energy Labeling Match Pipeline Scene Search Smoothness StereoFrameworkError evaluate load_scene match results run threads __version__
+CostVolume Energy Labeling Match Pipeline Scene Search Smoothness Step StereoFrameworkError evaluate load load_scene match results run step threads __version__
 """
 FAMILIES = {
     "aggregation": "bayesian_diffusion binomial box diffusion membrane_diffusion min_filter",
@@ -18,9 +18,9 @@ FAMILIES = {
     "preprocessing": "binomial_blur",
     "refinement": "fill_occlusions left_right_check median parabola",
     "scheme": "pyramid",
-    "smoothness": "linear potts truncated_linear",
+    "smoothness": "linear potts truncated_linear truncated_quadratic",
     # What plug-ins import to become stages.
-    "stage": "Bound Fraction01 NonNegative NonNegativeInt Positive PositiveInt Unit stage",
+    "stage": "Fraction01 NonNegative NonNegativeInt Positive PositiveInt Unit stage",
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import Bound, Search, StereoFrameworkError
+from stereo_framework import Search, StereoFrameworkError, step
 from stereo_framework.aggregation import box
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
@@ -179,85 +179,86 @@ def test_unknown_stages_are_refused(slot, name, message):
 
 @pytest.mark.parametrize(("thing", "name"), [(len, "len"), (3, "3"), (None, "None"), ({}, "{}")])
 def test_what_is_no_stage_is_refused(thing, name):
-    for call in (of, Bound):
+    for call in (of, step):
         with pytest.raises(ParameterError, match=rf"{name}: not a stage; register it with @stage\(slot, source=...\)"):
             call(thing)
 
 
-# --- Bound ------------------------------------------------------------------------------------------------------------
+# --- step -------------------------------------------------------------------------------------------------------------
 
 
-def test_bound_prints_all_parameters():
-    assert str(Bound(box, {"size": 21})) == repr(Bound(box, {"size": 21})) == "box(size=21, iterations=1)"
-    assert str(Bound(winner_take_all)) == "winner_take_all()"
+def test_step_prints_all_parameters():
+    assert str(step(box, size=21)) == repr(step(box, size=21)) == "box(size=21, iterations=1)"
+    assert str(step(winner_take_all)) == "winner_take_all()"
 
 
-def test_bound_is_immutable():
-    bound = Bound(box, {"size": 5})
-    with pytest.raises(AttributeError, match="a Bound is immutable"):
+def test_step_is_immutable():
+    bound = step(box, size=5)
+    with pytest.raises(AttributeError, match="cannot assign to field 'stage'"):
         bound.stage = None
-    with pytest.raises(AttributeError, match="a Bound is immutable"):
+    with pytest.raises(AttributeError, match="cannot assign to field 'size'"):
         bound.size = 3
-    bound.parameters["size"] = 7
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        bound.parameters["size"] = 7
     given = {"size": 9}
-    other = Bound(box, given)
+    other = step(box, **given)
     given["size"] = 11
     assert (bound.parameters["size"], other.parameters["size"]) == (5, 9)
 
 
-def test_bounds_are_equal_when_stage_and_parameters_are():
-    assert Bound(box, {"size": 9}) == Bound(box)
-    assert hash(Bound(box, {"size": 9})) == hash(Bound(box))
-    assert Bound(absolute_difference, {"truncation": 20}) == Bound(absolute_difference, {"truncation": 20.0})
-    assert Bound(box, {"size": 7}) != Bound(box)
-    assert Bound(box, {"size": 1, "iterations": 3}) != Bound(box, {"size": 3, "iterations": 1})
-    assert Bound(winner_take_all) != Bound(box)
-    assert Bound(box) != "box(size=9, iterations=1)"
-    assert len({Bound(box), Bound(box, {"size": 9}), Bound(box, {"size": 7})}) == 2
+def test_steps_are_equal_when_stage_and_parameters_are():
+    assert step(box, size=9) == step(box)
+    assert hash(step(box, size=9)) == hash(step(box))
+    assert step(absolute_difference, truncation=20) == step(absolute_difference, truncation=20.0)
+    assert step(box, size=7) != step(box)
+    assert step(box, size=1, iterations=3) != step(box, size=3, iterations=1)
+    assert step(winner_take_all) != step(box)
+    assert step(box) != "box(size=9, iterations=1)"
+    assert len({step(box), step(box, size=9), step(box, size=7)}) == 2
 
 
 def test_one_and_true_are_different_parameters(registry):
     def either(volume, *, value: int | bool = 1): ...
 
     aggregation()(either)
-    assert Bound(either, {"value": 1}) != Bound(either, {"value": True})
+    assert step(either, value=1) != step(either, value=True)
 
 
-def test_bounds_with_lists_are_hashable(registry):
+def test_steps_with_lists_are_hashable(registry):
     def listed(volume, *, sizes: list[int] = [1, 2]): ...  # noqa: B006  never changed
 
     aggregation()(listed)
-    assert len({Bound(listed), Bound(listed, {"sizes": [1, 2]}), Bound(listed, {"sizes": [2]})}) == 2
+    assert len({step(listed), step(listed, sizes=[1, 2]), step(listed, sizes=[2])}) == 2
 
 
-def test_bound_pickles():
-    bound = Bound(absolute_difference, {"truncation": 20, "interval": True})
+def test_step_pickles():
+    bound = step(absolute_difference, truncation=20, interval=True)
     copy = pickle.loads(pickle.dumps(bound))
     assert copy == bound
     assert copy.parameters == bound.parameters
 
 
-def test_bound_calls_with_the_data_that_the_stage_names(registry):
+def test_step_calls_with_the_data_that_the_stage_names(registry):
     @stage("refinement", source="a test")
     def add(disparity, search, status, *, amount: Positive = 1.0):
         return disparity + amount, search, status
 
     disparity, search, status = np.zeros((1, 2), np.float32), Search(0, 3), np.ones((1, 2), np.uint8)
     data = {"disparity": disparity, "search": search, "status": status, "volume": None, "reference": None}
-    found, *others = Bound(add, {"amount": 2})(data)
+    found, *others = step(add, amount=2)(data)
     assert found.tolist() == [[2, 2]]
     assert others[0] is search
     assert others[1] is status
 
 
 def test_halo_comes_from_the_parameters(registry):
-    assert Bound(box, {"size": 9, "iterations": 3}).halo == 12
-    assert Bound(winner_take_all).halo == 0
+    assert step(box, size=9, iterations=3).halo == 12
+    assert step(winner_take_all).halo == 0
 
     @aggregation()
     def everywhere(volume): ...
 
-    assert Bound(everywhere).halo is None
+    assert step(everywhere).halo is None
 
 
 # --- plug-ins ---------------------------------------------------------------------------------------------------------
@@ -277,7 +278,7 @@ def test_plugin_from_a_file(registry, tmp_path, monkeypatch):
     path.write_text(PLUGIN)
     assert load_plugin("sub/my stage.py", tmp_path) == str(path)
     function = find("aggregation", "from_a_plugin").function
-    assert Bound(function).parameters == {"strength": 1.0}
+    assert step(function).parameters == {"strength": 1.0}
     # However it is spelt, one file is loaded once.
     monkeypatch.chdir(path.parent)
     for spelling in (str(path), "my stage.py", "../sub/my stage.py"):
@@ -335,9 +336,9 @@ def test_missing_plugins_are_refused(tmp_path, monkeypatch):
 
 
 def test_numbers_of_numpy_are_numbers():
-    assert Bound(box, {"size": np.int64(5)}) == Bound(box, {"size": 5})
+    assert step(box, size=np.int64(5)) == step(box, size=5)
     with pytest.raises(ParameterError, match=r"box.size: 5.0 is not a whole number >= 1"):
-        Bound(box, {"size": np.float32(5)})
+        step(box, size=np.float32(5))
 
 
 def test_stages_of_no_slot():

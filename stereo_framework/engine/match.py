@@ -46,8 +46,8 @@ class Match(Shown):
         Data costs plus smoothness of the labels, unassigned pixels filled from the background; None where there are no labels.
     objective, lower_bound : float or None
         The optimizer's own objective and a bound of the energy, where it reports them.
-    trace : tuple of (float, float)
-        Seconds and energy per iteration of the optimizer.
+    trace : tuple of (float, float) or (float, float, float)
+        Seconds and energy per iteration of the optimizer, and its bound where it has one.
     seconds : dict of str to float
         Wall-clock time per stage, without that in which kernels were compiled or loaded.
     warnings : tuple of str
@@ -68,7 +68,7 @@ class Match(Shown):
     energy: float | None
     objective: float | None
     lower_bound: float | None
-    trace: tuple[tuple[float, float], ...]
+    trace: tuple[tuple[float, ...], ...]
     seconds: dict[str, float]
     warnings: tuple[str, ...]
     volume: CostVolume | None = None

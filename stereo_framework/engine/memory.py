@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from stereo_framework.engine.links import BOTH
-from stereo_framework.engine.slabs import groups, slab_rows
-from stereo_framework.engine.steps import Step
-from stereo_framework.engine.tree import Node, Tree
+import numpy as np
+
+from stereo_framework.engine.beginnings import Beginning
+from stereo_framework.engine.step import Step
+from stereo_framework.engine.strips import strip_rows
+from stereo_framework.engine.walk import Walk
+from stereo_framework.pair import Pair
 from stereo_framework.scene import Search
+from stereo_framework.view import View
+from stereo_framework.volume import CostVolume
 
 _WORKING_VOLUMES = {"aggregation": 4}
 """Further volumes that a stage of a slot that sees the whole holds while it works, its result included, unless it declares them; else 2.
@@ -17,97 +25,133 @@ _WORKING_VOLUMES = {"aggregation": 4}
 Measured: 2 of diffusion, 4 of Bayesian diffusion, up to 1 of graph cuts and simulated annealing.
 """
 
-_SLAB_VOLUMES = 3
-"""Volumes of a slab, halos included, that a chain of local steps holds at a time; measured: 1.5 without aggregation, 2.4 with a box, 3.4
+_STRIP_VOLUMES = 3
+"""Volumes of a strip, halos included, that local steps hold at a time; measured: 1.5 without aggregation, 2.4 with a box, 3.4
 with three passes of a binomial filter.
 """
 
 
 def peak_memory(
-    node: Node,
+    pipelines: Sequence[Any],
     shape: tuple[int, ...],
     levels: int,
-    held: int = 0,
-    own: int = 0,
     *,
     search: Search | None = None,
     whole: int | None = None,
+    both: bool = False,
+    keep_volume: bool = False,
 ) -> int:
-    """About how many bytes of volumes there are at most while a node's descendants are computed.
+    """About how many bytes of volumes there are at most while a walk computes some pipelines.
 
     Parameters
     ----------
-    node : Node
+    pipelines : sequence of Pipeline
     shape : (rows, columns)
     levels : int
-    held : int
-        Bytes that are there besides.
-    own : int
-        Bytes of the node's own state, which its last descendant takes over.
     search : Search, optional
         The disparities of the levels, by which schemes widen parts of a pair; default: those from 0 on.
     whole : int, optional
         Where `levels` is what compact volumes hold, how many there are in all, for alternatives that are not compact; default: `levels`.
+    both, keep_volume : bool
+        As of `Walk`.
     """
-    volume = 4 * shape[0] * shape[1] * levels
-    peak, nodes = held + own, list(node.lines())
-    for child in nodes:
-        chain, keep = child.chain()
-        kept = own if child is not nodes[-1] else 0
-        # What is continued stays until the continuation is there.
-        there = own + (volume if child.more else 0)
-        for steps, in_slabs, outlive in groups([one.step for one in chain], keep):
-            after = volume * len(outlive[-1])
-            if in_slabs:
-                rows = min(shape[0], slab_rows(shape[0], shape[1], levels, steps) + 2 * sum(step.halo or 0 for step in steps))
-                # Costs that are made at once are all that there is; a sum of costs has one more beside them.
-                at_once = (
-                    1 + (steps[0].bound is None) if len(steps) == 1 and steps[0].link.slot == "matching_cost" else _SLAB_VOLUMES
-                )
-                working = at_once * volume * rows // shape[0] + (after if rows < shape[0] else 0)
-            else:
-                working = _working(steps[0], shape, levels, search, whole)
+    walk = _Rehearsal(pipelines, _NOTHING, both=both, keep_volume=keep_volume)
+    walk.shape, walk.levels = shape, levels
+    walk.search, walk.whole = search or Search(0, max(levels - 1, 1)), whole or levels
+    for _, found in walk:
+        if isinstance(found, Exception):  # a plug-in's halo may raise anything
+            raise found
+    return walk.peak
+
+
+_NOTHING = Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), Search(0, 1))
+
+
+class _Rehearsal(Walk):
+    """A walk in which nothing is computed: each volume is a single cell, and they are counted."""
+
+    shape: tuple[int, ...]
+    levels: int
+    search: Search
+    whole: int
+    peak = 0
+
+    @property
+    def volume(self) -> int:
+        """Bytes of a volume."""
+        return 4 * self.shape[0] * self.shape[1] * self.levels
+
+    def _match(self, index: int, leaf: Beginning, side: int) -> Any:
+        return self.take(leaf, side)
+
+    def _advance(self, node: Beginning, side: int, view: View) -> View:
+        other = [self.take(node.parent, 1 - side)] if "other" in node.step.data else []
+        self._note([view, *other], self._working(node, side) + self.volume * _converts(node.step, view, *other))
+        return _after(node.step, view).keeping(node.needs[side])
+
+    def _strips(self, group: Sequence[Beginning], side: int, view: View) -> View:
+        steps = [node.step for node in group if node.step.stage.slot != "smoothness"]
+        (rows, columns), before = self.shape, view
+        most = strip_rows(rows, columns, self.levels, steps)
+        at_once = min(rows, most + 2 * sum(step.halo or 0 for step in steps))
+        # Costs that are made at once are all that there is; a sum of costs has one more beside them.
+        alone = len(steps) == 1 and steps[0].stage.slot == "matching_cost"
+        working = (1 + bool(steps[0].inner) if alone else _STRIP_VOLUMES) * self.volume * at_once // rows
+        for step in steps:
             # What a stage that takes no integer costs is given stands beside what it was made from.
-            working += volume if any(step.converts for step in steps) else 0
-            peak = max(peak, held + there + working)
-            there = kept + after
-        below = (held + there, 0) if child.next else (held + kept, there - kept)
-        peak = max(peak, peak_memory(chain[-1], shape, levels, *below, search=search, whole=whole))
-    return peak
+            working += self.volume * _converts(step, view)
+            view = _after(step, view)
+        view = view.keeping(group[-1].needs[side])
+        self._note([before], working + self.volume * len(_volumes([view])) * (at_once < rows))
+        return view
+
+    def _note(self, taken: Sequence[View], working: int) -> None:
+        states = [state for state in self.states.values() if isinstance(state, View)]
+        self.peak = max(self.peak, self.volume * len(_volumes([*states, *taken])) + working)
+
+    def _working(self, node: Beginning, side: int) -> int:
+        """Bytes of volumes that a step that sees the whole holds while it works."""
+        step, slot, shape, levels = node.step, node.step.stage.slot, self.shape, self.levels
+        about: dict[str, Any] = {"search": self.search, "whole": self.whole}
+        if slot == "alternatives":
+            methods = [method for _, method in step.inner]
+            levels = levels if all(method.compact for method in methods) else self.whole
+            return peak_memory(methods, shape, levels, both="alternatives" in node.needs[1], **about)
+        if slot == "scheme":
+            [method], scheme = step.inner, step.stage
+            if scheme.largest is not None:
+                shape = scheme.largest(shape, self.search, **step.parameters)
+            if scheme.widest is not None and method.compact:
+                levels = scheme.widest(levels, **step.parameters)
+            return peak_memory([method], shape, levels, **about)
+        declared = step.stage.volumes
+        return self.volume * (_WORKING_VOLUMES.get(slot, 2) if declared is None else declared) * step.touches_volume
 
 
-def _working(step: Step, shape: tuple[int, ...], levels: int, search: Search | None = None, whole: int | None = None) -> int:
-    """Bytes of volumes that a step that sees the whole holds while it works."""
-    whole = whole or levels
-    if step.link.slot == "alternatives":
-        methods = [method for _, method in step.link.work]
-        levels = levels if all(method.compact for method in methods) else whole
-        return peak_memory(Tree(methods, both=step.view == BOTH).root, shape, levels, search=search, whole=whole)
-    if step.link.slot == "scheme":
-        scheme, method = step.link.work
-        if scheme.stage.largest is not None:
-            shape = scheme.stage.largest(shape, search or Search(0, max(levels - 1, 1)), **scheme.parameters)
-        if scheme.stage.widest is not None and method.compact:
-            levels = scheme.stage.widest(levels, **scheme.parameters)
-        return peak_memory(Tree([method]).root, shape, levels, search=search, whole=whole)
-    if not step.link.touches_volume:
-        return 0
-    declared = step.bound.stage.volumes if step.bound else None
-    return (_WORKING_VOLUMES.get(step.link.slot, 2) if declared is None else declared) * 4 * shape[0] * shape[1] * levels
+def _after(step: Step, view: View) -> View:
+    """The view with the volumes that are new after a step."""
+    slot = step.stage.slot
+    integer = step.stage.integer and not step.inner and (slot == "matching_cost" or _is_integer(view))
+    new = CostVolume(np.zeros((1, 1, 1), np.uint8 if integer else np.float32), _NOTHING.search, 0.0)
+    if slot == "matching_cost":
+        return replace(view, volumes={"volume": new, "raw": new}, shared=False)
+    copied = slot == "restore_outside" and (view.shared or view.volumes.get("raw") is view.volume)
+    if slot == "aggregation" or copied:
+        return replace(view, volumes={**view.volumes, "volume": new}, shared=False, partial=None)
+    return view
 
 
-def holds_volume(node: Node) -> bool:
-    """Whether some volume exists whole while a node's descendants are computed."""
-    for child in node.lines():
-        chain, keep = child.chain()
-        found = groups([one.step for one in chain], keep)
-        if keep or any(not in_slabs and _may_hold(steps[0]) for steps, in_slabs, _ in found) or holds_volume(chain[-1]):
-            return True
-    return False
+def _converts(step: Step, *views: View) -> bool:
+    return not step.stage.integer and bool(step.reads | step.other_reads) and any(map(_is_integer, views))
 
 
-def _may_hold(step: Step) -> bool:
-    return step.link.touches_volume or _working(step, (1, 1), 1) > 0
+def _is_integer(view: View) -> bool:
+    return any(volume.costs.dtype == np.uint8 for volume in view.volumes.values())
+
+
+def _volumes(views: Sequence[View]) -> set[int]:
+    """The volumes of some views, by identity."""
+    return {id(volume) for view in views for volume in (*view.volumes.values(), *([view.partial] if view.partial else []))}
 
 
 def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int | None:

@@ -1,22 +1,18 @@
-"""Pipeline: stages in order, one scene in, one Match out."""
+"""Pipeline: a stereo method, its steps in order; one scene in, one Match out."""
 
 from __future__ import annotations
 
 import functools
-import importlib
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
-from stereo_framework.engine.links import BOTH, REFERENCE, RESTORE, Link, running_order
 from stereo_framework.engine.match import Match
-from stereo_framework.engine.memory import free_memory, holds_volume, peak_memory
-from stereo_framework.engine.steps import Step
-from stereo_framework.engine.tree import Tree
+from stereo_framework.engine.memory import free_memory, peak_memory
+from stereo_framework.engine.step import ALTERNATIVES, RESTORE, SUM, Step, cost_sum, step
+from stereo_framework.engine.walk import Walk
 from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, warn
 from stereo_framework.notebooks import Shown
 from stereo_framework.pair import Pair
@@ -24,196 +20,214 @@ from stereo_framework.parameters import check_kind
 from stereo_framework.per_image import kept_here
 from stereo_framework.progress import Progress, in_notebook
 from stereo_framework.scene import Scene, Search
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Bound, Stage, find
+from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage
 
-__all__ = ["Match", "Pipeline"]
-
+_ORDER = {slot: number for number, slot in enumerate(SLOTS)}
 _OF_VOLUMES = ("matching_cost", "aggregation", "optimization")
 
 
-@dataclass(frozen=True)
 class Pipeline(Shown):
-    """A stereo method: bound stages by slot.
+    """A stereo method: steps, sorted by the slots of their stages; within a slot they keep their order.
 
     Parameters
     ----------
-    matching_cost : Bound, or iterable of Bound or Weighted
-        A registered stage function, or its name, stands for itself with its defaults, here and below. Several costs are added.
-    optimization : Bound
-    preprocessing, aggregation, confidence, refinement : iterable of Bound
-    smoothness : Bound or None
-    matcher : Bound or None
-        A whole matcher, which stands instead of cost, aggregation, smoothness and optimization.
-    scheme : iterable of Bound
-        What makes the pairs that the method is run on, the first outermost.
+    steps : iterable of Step, or a single one
+        A registered stage function, or its name, stands for itself with its defaults. Several matching costs are added. A list among them stands for
+        its items.
     alternatives : mapping of str to Pipeline
         Other methods, matched on the same pair, whose maps go to the stages that name ``alternatives``.
 
     Raises
     ------
     ParameterError
-        A stage stands in a slot that is not its own, one is missing, or one names what a matcher or a scheme does not give.
+        A stage is missing, one too many, or names what a matcher or a scheme does not give.
 
     Examples
     --------
-    >>> from stereo_framework import Bound, Pipeline, load_scene
-    >>> from stereo_framework.aggregation import box
-    >>> from stereo_framework.matching_cost import absolute_difference
-    >>> from stereo_framework.optimization import winner_take_all
-    >>> method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 9})])
+    >>> from stereo_framework import Pipeline, load_scene, step
+    >>> method = Pipeline(["absolute_difference", step("box", size=9), "winner_take_all"])
     >>> method(load_scene("synthetic/planes")).disparity.shape
     (240, 320)
     """
 
-    matching_cost: Any = None
-    optimization: Any = None
-    preprocessing: Any = ()
-    aggregation: Any = ()
-    smoothness: Any = None
-    refinement: Any = ()
-    matcher: Any = None
-    confidence: Any = ()
-    scheme: Any = ()
-    alternatives: Any = ()
+    steps: tuple[Step, ...]
+    alternatives: tuple[tuple[str, Pipeline], ...]
 
-    def __post_init__(self) -> None:
-        for name, slot in SLOTS.items():
-            value = getattr(self, name)
-            checked: Any
-            if slot.added and isinstance(value, list | tuple | CostSum):
-                # Pipelines of a sweep share their sums.
-                total = value if isinstance(value, CostSum) else cost_sum([_found(v, name) for v in value])
-                for part in total.parts:
-                    _as_bound(part.bound, name)
-                checked = total if total.parts else None
-            elif slot.many:
-                single = isinstance(value, Bound | str) or callable(value)
-                checked = tuple(_as_bound(v, name) for v in ([value] if single else value or ()))
-            else:
-                checked = None if value is None else _as_bound(value, name)
-            object.__setattr__(self, name, checked)
-        given = self.alternatives.items() if isinstance(self.alternatives, Mapping) else self.alternatives
-        object.__setattr__(self, "alternatives", tuple((str(name), method) for name, method in given))
+    def __init__(self, steps: Any, alternatives: Mapping[str, Pipeline] | None = None):
+        found = sorted(_steps(steps), key=lambda one: _ORDER[one.stage.slot])
+        costs = [one for one in found if one.stage.slot == "matching_cost"]
+        if len(costs) > 1:
+            found = [one.having(weight=1) if one in costs and not one.added else one for one in found]
+        self.steps, self.alternatives = tuple(found), tuple((alternatives or {}).items())
         if faults := self.faults():
             raise ParameterError("\n".join(f"{address}: {message}" for address, message in faults))
 
     def faults(self) -> list[tuple[str, str]]:
         """(address, message) of what does not go together."""
-        matcher, scheme = (self.matcher and self.matcher.stage.name), (self.scheme[0].stage.name if self.scheme else None)
+        names = {slot: [one.stage.name for one in self.steps if one.stage.slot == slot] for slot in SLOTS}
+        matcher, scheme = next(iter(names["matcher"]), None), next(iter(names["scheme"]), None)
+        found = [
+            (slot, f"one stage stands here; these are {len(own)}: {', '.join(own)}")
+            for slot, own in names.items()
+            if len(own) > 1 and not (SLOTS[slot].many or SLOTS[slot].added)
+        ]
         if matcher is None:
-            missing = [slot for slot in VOLUME_SLOTS if not SLOTS[slot].optional and getattr(self, slot) is None]
-            found = [(slot, "missing; a method needs one, or a matcher") for slot in missing]
+            missing = [slot for slot in VOLUME_SLOTS if not SLOTS[slot].optional and not names[slot]]
+            found += [(slot, "missing; a method needs one, or a matcher") for slot in missing]
         else:
-            instead = f"the matcher {matcher} stands instead of it; remove one of both"
-            found = [(slot, instead) for slot in VOLUME_SLOTS if getattr(self, slot)]
-        own = dict(self.own_stages())
-        for address, bound in self.stages():
-            # Those of alternatives run on the same pairs.
-            others = {"matcher": matcher, "alternatives": bool(self.alternatives)} if address in own else {}
-            found += [(address, message) for message in misfits(bound.stage, scheme=scheme, **others)]
-        return found
+            found += [(s, f"the matcher {matcher} stands instead of it; remove one of both") for s in VOLUME_SLOTS if names[s]]
+        for address, one in self.own_stages():
+            wrong = misfits(one.stage, matcher=matcher, scheme=scheme, alternatives=bool(self.alternatives))
+            found += [(address, message) for message in wrong]
+        # Those of alternatives run on the same pairs.
+        others = (item for name, method in self.alternatives for item in method.stages(f"alternatives.{name}."))
+        return found + [(address, message) for address, one in others for message in misfits(one.stage, scheme=scheme)]
 
-    @staticmethod
-    def from_script(script: str | Path | Mapping[str, Any], **overrides: Any) -> Pipeline:
-        """The method of a script that has one setting.
+    def having(self, **changes: Any) -> Pipeline:
+        """The same with other values of some parameters, or other stages in some slots.
 
         Parameters
         ----------
-        script : str, path-like or mapping
-            The name of a shipped script (``sgm``), a file, or the script itself.
-        **overrides
-            Values by address, ``**{"aggregation.box.size": 9}``, or by the name of a parameter alone where a single stage has it: ``p1=10``.
+        **changes
+            Values by address, ``**{"aggregation.box.size": 9}``, or by the name of a parameter alone where a single stage has it: ``p1=10``. A slot
+            stands for all its stages: ``refinement=["median"]``, ``smoothness=None``; ``alternatives`` for all alternatives.
 
         Raises
         ------
-        ScriptError, ParameterError
-            No such script, faults in it, several settings, or a parameter that no stage or more than one has.
+        ParameterError
+            No stage or more than one has such a parameter.
 
         Examples
         --------
-        >>> Pipeline.from_script("ssd", truncation=400)
-        Pipeline(squared_difference(truncation=400.0) > box(size=21) > min_filter(size=21) > winner_take_all)
+        >>> from stereo_framework import Pipeline
+        >>> Pipeline(["absolute_difference", "box", "winner_take_all"]).having(size=5, truncation=20)
+        Pipeline(absolute_difference(truncation=20.0) > box(size=5) > winner_take_all)
         """
-        # On use, and by name: scripts lie on a floor above, and make pipelines.
-        load = importlib.import_module("stereo_framework.script").load
-        method: Pipeline = load(script).only.pipeline
-        if overrides:
-            given = [f"{method._address(name)}={json.dumps(value)}" for name, value in overrides.items()]
-            method = load(script, overrides=given).only.pipeline
-        return method
+        slots = {name: changes.pop(name) for name in (*SLOTS, "alternatives") if name in changes}
+        others = dict(slots.pop("alternatives", dict(self.alternatives)) or {})
+        own = dict(self.own_stages())
+        for name, value in changes.items():
+            address, parameter = self._place(name)
+            inner = address.split(".")
+            if address in own:
+                own[address] = own[address].having(**{parameter: value})
+            else:
+                others[inner[1]] = others[inner[1]].having(**{f"{'.'.join(inner[2:])}.{parameter}": value})
+        kept = [one for one in own.values() if one.stage.slot not in slots]
+        for slot, value in slots.items():
+            kept += [_of_slot(slot, one) for one in _steps(value)]
+        return Pipeline(kept, others)
 
-    def _address(self, name: str) -> str:
-        """Where a parameter is set that is given by its name alone."""
-        having = [address for address, bound in self.stages() if name in bound.parameters]
-        if "." in name or len(having) == 1:
-            return name if "." in name else f"{having[0]}.{name}"
+    def _place(self, name: str) -> tuple[str, str]:
+        """Address and name of a parameter: given as both, or by its name alone."""
+        stages = self.stages()
+        address, _, parameter = name.rpartition(".")
+        if not address:
+            having = [where for where, one in stages if parameter in one.parameters]
+        else:
+            having = [
+                where
+                for where, one in stages
+                if address in (where, f"{one.stage.slot}.{one.stage.name}") and parameter in one.parameters
+            ]
+        if len(having) == 1:
+            return having[0], parameter
         if having:
-            raise ParameterError(f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{name}': ...}}")
-        raise ParameterError(f"{name}: no stage has it; {nearest(name, {p for _, b in self.stages() for p in b.parameters})}")
+            raise ParameterError(f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}")
+        legal = {f"{where}.{p}" if address else p for where, one in stages for p in one.parameters}
+        raise ParameterError(f"{name}: no stage has it; {nearest(name, legal)}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pipeline) and (self.steps, self.alternatives) == (other.steps, other.alternatives)
+
+    def __hash__(self) -> int:
+        return hash((self.steps, self.alternatives))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pipeline, (self.steps, dict(self.alternatives))
 
     def __str__(self) -> str:
-        return " > ".join(str(b) for _, b in self.stages())
+        return " > ".join(str(one) for _, one in self.stages())
 
     def __repr__(self) -> str:
-        return f"Pipeline({' > '.join(_in_short(b) for _, b in self.stages())})"
+        return f"Pipeline({' > '.join(_in_short(one) for _, one in self.stages())})"
 
-    def own_stages(self) -> tuple[tuple[str, Bound | Weighted], ...]:
-        """(address, stage) in running order, without those of the alternatives."""
-        found: list[tuple[str, Bound | Weighted]] = []
-        for name in SLOTS:
-            value = getattr(self, name)
-            stages = value.parts if isinstance(value, CostSum) else value
-            if not isinstance(stages, tuple):
-                found += [(name, value)] if value is not None else []
-                continue
-            names = [b.stage.name for b in stages]
-            found += [(f"{name}.{b.stage.name if names.count(b.stage.name) == 1 else i}", b) for i, b in enumerate(stages)]
+    def own_stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
+        """(address, step) by slot, without those of the alternatives."""
+        names = [(one.stage.slot, one.stage.name) for one in self.steps]
+        found = []
+        for i, one in enumerate(self.steps):
+            slot, name = names[i]
+            number = sum(other == slot for other, _ in names[:i])
+            listed = SLOTS[slot].many or one.added
+            found.append((f"{home}{slot}{'.' * listed}{(name if names.count(names[i]) == 1 else number) if listed else ''}", one))
         return tuple(found)
 
-    def stages(self) -> tuple[tuple[str, Bound | Weighted], ...]:
-        """(address, stage) in running order; addresses as in scripts, ``aggregation.box``, by index where a name repeats.
+    def stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
+        """(address, step) by slot; addresses as in scripts, ``aggregation.box``, by index where a name repeats.
 
         Those of alternatives come first, under ``alternatives.NAME.``.
         """
-        others = [(f"alternatives.{name}.{address}", b) for name, method in self.alternatives for address, b in method.stages()]
-        return (*others, *self.own_stages())
+        others = [item for name, method in self.alternatives for item in method.stages(f"{home}alternatives.{name}.")]
+        return (*others, *self.own_stages(home))
+
+    def in_slot(self, slot: str) -> tuple[Step, ...]:
+        """The steps of a slot."""
+        return tuple(one for one in self.steps if one.stage.slot == slot)
+
+    @property
+    def name(self) -> str:
+        """The stage that decides: the optimizer or the matcher."""
+        return (*self.in_slot("matcher"), *self.in_slot("optimization"))[0].stage.name
 
     def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
-        """Files from outside that decide what stages do, by address, as of `Bound.files`."""
-        bounds = ((address, b.bound if isinstance(b, Weighted) else b) for address, b in self.stages())
-        return {address: bound.files(scene) for address, bound in bounds if bound.stage.files}
+        """Files from outside that decide what stages do, by address, as of `Step.files`."""
+        return {address: one.files(scene) for address, one in self.stages() if one.stage.files}
+
+    # --- running --------------------------------------------------------------------------------------------------------
 
     @functools.cached_property
+    def plan(self) -> tuple[Step, ...]:
+        """What runs, in this order: costs that are added, alternatives, and all that a scheme stands around are one step each."""
+        return tuple(one for _, one in self._planned())
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses of the steps of the plan."""
+        # Not kept: a sweep may have very many pipelines.
+        return tuple(address for address, _ in self._planned())
+
+    def _planned(self) -> list[tuple[str, Step]]:
+        if schemes := self.in_slot("scheme"):
+            under = self.having(scheme=schemes[1:])
+            return [(schemes[0].name, Step(schemes[0].stage, schemes[0].parameters, (under,)))]
+        found: list[tuple[str, Step]] = []
+        if self.alternatives:
+            found.append(("alternatives", Step(ALTERNATIVES, inner=self.alternatives)))
+        stages = self.own_stages()
+        for i, (address, one) in enumerate(stages):
+            slot = one.stage.slot
+            if slot == "matching_cost" and one.added:
+                if found and found[-1][1].stage is SUM:
+                    continue
+                found.append((slot, cost_sum(self.in_slot(slot))))
+            else:
+                compact = slot == "matching_cost" and self.compact
+                found.append((address, Step(one.stage, one.parameters, compact=True) if compact else one))
+            if slot == "aggregation" and stages[i + 1][1].stage.slot != "aggregation":
+                found.append(("restore_outside", RESTORE))
+        return found
+
+    @property
+    def looks_across(self) -> bool:
+        """Whether it matches the other side of a pair too."""
+        return any("other" in one.data for one in self.plan)
+
+    @property
     def compact(self) -> bool:
         """Whether all its stages that make or read volumes take compact ones."""
-        if isinstance(self.matching_cost, CostSum):
-            return False
-        return all(
-            b.stage.compact
-            for _, b in self.own_stages()
-            if b.stage.slot in _OF_VOLUMES or {"volume", "raw"} & {*b.stage.data, *b.stage.other_needs}
-        )
-
-    @functools.cached_property
-    def _schemed(self) -> tuple[Bound, Pipeline]:
-        """The first scheme and the method that it runs; the same object each time, as a sweep tells steps apart by what they run."""
-        return self.scheme[0], replace(self, scheme=self.scheme[1:])
-
-    def links(self, *, both: bool = False) -> list[Link]:
-        """The steps in running order, for one view or for both; see `running_order`."""
-        if self.scheme:
-            return [Link(f"scheme.{self.scheme[0].stage.name}", self._schemed, BOTH if both else REFERENCE)]
-        steps: list[tuple[str, Any]] = [("alternatives", self.alternatives)] if self.alternatives else []
-        stages = [(address, b) for address, b in self.own_stages() if b.stage.slot != "matching_cost"]
-        for i, (address, bound) in enumerate(stages):
-            steps.append((address, bound))
-            if bound.stage.slot == "aggregation" and stages[i + 1][1].stage.slot != "aggregation":
-                steps.append((RESTORE, None))
-        if self.matching_cost is not None:
-            at = sum(address == "alternatives" or address.startswith("preprocessing") for address, _ in steps)
-            steps.insert(at, ("matching_cost", self.matching_cost))
-        order = running_order(steps, both=both)
-        return [replace(link, compact=self.compact) if link.slot == "matching_cost" else link for link in order]
+        reading = (one.stage for one in self.steps if one.stage.slot in _OF_VOLUMES or one.reads or one.other_reads)
+        return all(stage.compact for stage in reading) and not any(one.added for one in self.steps)
 
     def __call__(
         self,
@@ -221,7 +235,7 @@ class Pipeline(Shown):
         search: Search | None = None,
         *,
         keep_volume: bool = False,
-        notify: Callable[[Step], None] | None = None,
+        watch: Callable[[Step], None] | None = None,
     ) -> Match:
         """Match the scene's frame pair, or a pair.
 
@@ -232,7 +246,7 @@ class Pipeline(Shown):
             Instead of the scene's own; its direction is taken from the scene.
         keep_volume : bool
             Keep the optimizer's volume in the result. It then exists whole.
-        notify : callable, optional
+        watch : callable, optional
             Called with each step before it runs.
 
         Returns
@@ -253,7 +267,7 @@ class Pipeline(Shown):
         ResultWarning
             What the match says in its warnings.
         """
-        found = self.matched(scene, search, keep_volume=keep_volume, notify=notify)
+        found = self.matched(scene, search, keep_volume=keep_volume, watch=watch)
         # A method that a scheme calls tells nobody but the scheme.
         if kept_here() is None:
             warn(found.warnings)
@@ -265,34 +279,27 @@ class Pipeline(Shown):
         search: Search | None = None,
         *,
         keep_volume: bool = False,
-        notify: Callable[[Step], None] | None = None,
+        watch: Callable[[Step], None] | None = None,
     ) -> Match:
         """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves."""
         check_kind("Pipeline", "scene", scene, (Scene, Pair), "a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
         check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
-        tree = Tree([self], keep_volume=keep_volume)
-        self._check_memory(tree, pair)
+        self._check_memory(pair, keep_volume=keep_volume)
         with in_notebook(1) as progress:
-            [(_, outcome)] = tree.walk(pair, notify=functools.partial(_tell, progress, notify))
-        if isinstance(outcome, Exception):
-            raise outcome
-        found: Match = outcome
-        return found
+            watched = functools.partial(_tell, progress, watch)
+            [(_, found)] = Walk([self], pair, keep_volume=keep_volume, watch=watched)
+        if isinstance(found, Exception):
+            raise found
+        match: Match = found
+        return match
 
-    @property
-    def name(self) -> str:
-        """The stage that decides: the optimizer or the matcher."""
-        decides: Bound = self.matcher or self.optimization
-        return decides.stage.name
-
-    def _check_memory(self, tree: Tree, pair: Pair) -> None:
+    def _check_memory(self, pair: Pair, *, keep_volume: bool) -> None:
         """Refuse a volume that cannot fit."""
-        if not holds_volume(tree.root):
-            return
         (rows, columns), levels = pair.shape, pair.search.levels
         held = self._held_levels(pair)
-        free, need = free_memory(), peak_memory(tree.root, pair.shape, held, search=pair.search, whole=levels)
+        free = free_memory()
+        need = peak_memory([self], pair.shape, held, search=pair.search, whole=levels, keep_volume=keep_volume)
         if free is not None and need > free:
             raise StereoFrameworkError(
                 f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
@@ -301,19 +308,17 @@ class Pipeline(Shown):
 
     def _held_levels(self, pair: Pair) -> int:
         """How many levels the volumes hold of a pixel on average, those of the view that takes more."""
-        if pair.domain is None or self.scheme or not self.compact:
+        if pair.domain is None or self.plan[0].stage.slot == "scheme" or not self.compact:
             return pair.search.levels
-        search = pair.search
-        found = pair.domain.held_levels(search)
-        if self._matches_both:
-            found = max(found, pair.domain.exchanged(search).held_levels(replace(search, direction=-search.direction)))
-        return found
+        sides = [pair, pair.exchanged()] if self.volumes_of_both else [pair]
+        return max(one.domain.held_levels(one.search) for one in sides)  # type: ignore[union-attr]
 
     @property
-    def _matches_both(self) -> bool:
+    def volumes_of_both(self) -> bool:
         """Whether it, or one of its alternatives, makes volumes of the match image's view too."""
-        own = any(link.slot in ("matching_cost", "alternatives") and link.view != REFERENCE for link in self.links())
-        return own or any(method._matches_both for _, method in self.alternatives)
+        return (self.looks_across and not self.in_slot("matcher")) or any(
+            method.volumes_of_both for _, method in self.alternatives
+        )
 
 
 def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = None, alternatives: bool = True) -> list[str]:
@@ -338,28 +343,32 @@ def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = No
     return found
 
 
-def _tell(progress: Progress | None, notify: Callable[[Step], None] | None, step: Step) -> None:
-    if notify:
-        notify(step)
+def _steps(given: Any) -> Iterable[Step]:
+    """The steps that are meant: a list, also one within a list, stands for its items, and None for nothing."""
+    if given is None:
+        return
+    if isinstance(given, Step | str) or callable(given):
+        yield step(given)
+    else:
+        for one in given:
+            yield from _steps(one)
+
+
+def _of_slot(slot: str, one: Step) -> Step:
+    if one.stage.slot != slot:
+        raise ParameterError(f"{slot}: {one.stage.name} is a stage of {one.stage.slot}")
+    return one
+
+
+def _tell(progress: Progress | None, watch: Callable[[Step], None] | None, one: Step) -> None:
+    if watch:
+        watch(one)
     if progress:
-        progress.watch(step.bound.stage.name if step.bound else step.link.address)
+        progress.watch(one.stage.name)
 
 
-def _in_short(bound: Bound | Weighted) -> str:
+def _in_short(one: Step) -> str:
     """A stage with those of its parameters that are not the defaults."""
-    usual = {name: parameter.default for name, parameter in bound.stage.parameters.items()} | {"weight": 1, "scale": None}
-    own = ", ".join(f"{name}={value!r}" for name, value in bound.parameters.items() if value != usual[name])
-    return f"{bound.stage.name}({own})" if own else bound.stage.name
-
-
-def _found(value: Any, slot: str) -> Any:
-    """The stage of a slot that a name means; anything else as it is."""
-    return find(slot, value).function if isinstance(value, str) else value
-
-
-def _as_bound(value: Any, slot: str) -> Bound:
-    value = _found(value, slot)
-    bound = value if isinstance(value, Bound) else Bound(value)
-    if bound.stage.slot != slot:
-        raise ParameterError(f"{slot}: {bound.stage.name} is a stage of {bound.stage.slot}")
-    return bound
+    usual = {name: parameter.default for name, parameter in one.stage.parameters.items()} | {"weight": 1, "scale": None}
+    own = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items() if value != usual[name])
+    return f"{one.stage.name}({own})" if own else one.stage.name

@@ -21,7 +21,6 @@ from stereo_framework.everyday.search_range import doubts, looked_at
 from stereo_framework.io import PathLike, StereoCalibration, read_any_calibration, read_stereo_calibration
 from stereo_framework.scene import Calibration, Image, Mask, Scene, Search
 from stereo_framework.script import Run, load
-from stereo_framework.stage import Bound
 
 DEFAULT = "fine"
 """The method that is used if none is given."""
@@ -158,9 +157,7 @@ def match_scene(
     if estimated:
         origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
     search = own_search(run, search)
-    result = _with_confidence(run.pipeline).matched(
-        scene, search, notify=lambda step: tell(step.bound.stage.name if step.bound else step.link.address)
-    )
+    result = _with_confidence(run.pipeline).matched(scene, search, watch=lambda step: tell(step.stage.name))
     dark = intensity_doubt(scene)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=was_rectified)
     warnings = dict.fromkeys([*([dark] if dark else []), *found, *result.warnings])
@@ -189,9 +186,9 @@ def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path]
 
 def _with_confidence(pipeline: Pipeline) -> Pipeline:
     """The method, with the measure of confidence that `Matched` needs."""
-    if any(bound.stage.name == CONFIDENCE for bound in pipeline.confidence):
+    if any(step.stage.name == CONFIDENCE for step in pipeline.steps):
         return pipeline
-    return replace(pipeline, confidence=(*pipeline.confidence, Bound(left_right_consistency)))
+    return pipeline.having(confidence=[pipeline.in_slot("confidence"), left_right_consistency])
 
 
 def _calibration(

@@ -114,7 +114,7 @@ def _found(
     """The range of the disparities about which both views agree at a fraction of the size, and of the sparse matches."""
     domain = Domain(*valid) if any(known is not None for known in valid) else None
     coarse = Pair(reference, match, Search(math.floor(wide[0]), math.ceil(wide[1])), domain).reduced(factor)
-    found = Pipeline(census, semi_global, refinement=left_right_check).matched(coarse).disparity
+    found = Pipeline([census, semi_global, left_right_check]).matched(coarse).disparity
     found = factor * found[np.isfinite(found)]
     low, high = np.percentile(found if found.size else wide, [_TAIL, 100 - _TAIL])
     return float(min([low, *points[:1]])), float(max([high, *points[-1:]]))

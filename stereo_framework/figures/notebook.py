@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.engine.costs import Weighted
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
+from stereo_framework.engine.step import Step
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image
@@ -25,7 +25,6 @@ from stereo_framework.io.images import encode_jpeg, encode_png
 from stereo_framework.parameters import describe, spelled
 from stereo_framework.scene import Disparity, Scene
 from stereo_framework.script.report import Plot
-from stereo_framework.stage import Bound
 from stereo_framework.sweep.result import Result, ResultList
 from stereo_framework.tables.results import Results
 from stereo_framework.tables.tables import Table, listing, shown_statistics
@@ -234,10 +233,11 @@ def _(pipeline: Pipeline) -> str:
 
 
 @html.register
-def _(bound: Bound) -> str:
+def _(bound: Step) -> str:
     rows = [
         (f"<b>{name}</b>", spelled(value), _text(describe(bound.stage.parameters[name].annotation)), bound.stage.unit(name))
         for name, value in bound.parameters.items()
+        if name in bound.stage.parameters
     ]
     about = f"<p><b>{bound.stage.name}</b> ({bound.stage.slot}): {_text(bound.stage.summary)}</p>"
     return about + (_rows(("parameter", "value", "legal", "unit"), rows, plain=0) if rows else "")
@@ -255,7 +255,7 @@ def matched_html(name: str, scene: Scene, method: str, match: Match, ends: tuple
     return _titled(f"{name}, {method}", [f"search {match.search}", *_about(match)], pictures, warnings)
 
 
-def _settings(bound: Bound | Weighted) -> str:
+def _settings(bound: Step) -> str:
     defaults = {name: parameter.default for name, parameter in bound.stage.parameters.items()} | {"weight": 1, "scale": None}
     shown = ((f"{name}={_text(spelled(value))}", value == defaults[name]) for name, value in bound.parameters.items())
     return ", ".join(text if usual else f"<b>{text}</b>" for text, usual in shown)

@@ -44,7 +44,7 @@ def counted(count: int, what: str) -> Iterator[int]:
     ----------
     count : int
     what : str
-        One round, in the singular: ``iteration``, ``sweep``, ``slab``.
+        One round, in the singular: ``iteration``, ``sweep``, ``strip``.
 
     Examples
     --------

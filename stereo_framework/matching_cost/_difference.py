@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,17 @@ from stereo_framework.matching_cost._sampling import (
     Geometry,
     Interpolation,
     Sampling,
+    bounds,
     check_images,
     close_view,
     geometry,
     sample_row,
+    upsample,
 )
 from stereo_framework.scene import Image, Search
 from stereo_framework.volume import Costs, CostVolume
 
+Interval = bool | Literal["symmetric"]
 _HUGE_PAGE = 2**21 // 4
 """Costs in a huge page."""
 _LARGE = 2**25 // 4
@@ -36,7 +39,7 @@ def difference_volume(
     *,
     squared: bool,
     truncation: float | None,
-    interval: bool,
+    interval: Interval,
     interpolation: Interpolation,
 ) -> CostVolume:
     """The volume of absolute or squared differences; parameters as in the public functions, `truncation` in grey levels."""
@@ -51,11 +54,16 @@ def difference_volume(
     outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
     costs = _empty(rows, columns, search.levels)
     view = geometry(columns, search)
-    sampling = Sampling(search.denominator, interpolation == "cubic", reference.dtype == np.uint8)
+    symmetric = interval == "symmetric"
+    sampling = Sampling(search.denominator, interpolation == "cubic", reference.dtype == np.uint8, not symmetric)
     left, right = reference.reshape(rows, columns, -1), match.reshape(rows, columns, -1)
 
     def run(start: int, stop: int) -> None:
-        _kernel(left[start:stop], right[start:stop], view, sampling, cutoff, outside, squared, interval, costs[start:stop])
+        given = left[start:stop], right[start:stop], view, sampling, cutoff, outside, squared
+        if symmetric:
+            _symmetric(*given, costs[start:stop])
+        else:
+            _kernel(*given, bool(interval), costs[start:stop])
 
     over_rows(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
@@ -100,6 +108,44 @@ def _kernel(
             _grey_row(reference[y], low, high, view.origins, cutoff, squared, costs[y])
         else:
             _colour_row_to_intervals(reference[y], low, high, view.origins, cutoff, squared, costs[y])
+        close_view(view, outside, costs[y])
+
+
+@kernel
+def _symmetric(
+    reference: NDArray,
+    match: NDArray,
+    view: Geometry,
+    sampling: Sampling,
+    cutoff: float,
+    outside: float,
+    squared: bool,
+    costs: NDArray[np.float32],
+) -> None:
+    """Differences of the rows of two images ``(rows, columns, channels)``, of which each is taken as points and as intervals."""
+    rows, columns, channels = reference.shape
+    room, samples = view.samples + 2 * view.levels, view.samples
+    points, low, high = np.zeros((3, channels, room), np.float32)
+    scratch, own = np.empty((3, samples), np.float32), np.empty((2, samples), np.float32)
+    for y in range(rows):
+        sample_row(match[y], view, sampling, False, scratch, points, points)
+        sample_row(match[y], view, sampling, True, scratch, low, high)
+        costs[y] = 0
+        for c in range(channels):
+            upsample(reference[y, :, c], sampling, scratch[0])
+            for upper in range(2):
+                bounds(scratch[0], sampling, upper == 1, scratch[1], own[upper])
+            for x in range(columns):
+                n, at, origin = x * sampling.denominator, np.uint64(x), np.uint64(view.origins[x])
+                value, below, above = scratch[0, n], own[0, n], own[1, n]
+                for k in range(costs.shape[2]):
+                    i = origin + np.uint64(k)
+                    to_match, to_reference = _gap(value, low[c, i], high[c, i]), _gap(points[c, i], below, above)
+                    gap = to_match if to_match < to_reference else to_reference
+                    costs[y, at, k] += gap * gap if squared else gap
+        for x in range(columns):
+            for k in range(costs.shape[2]):
+                costs[y, x, k] = min(costs[y, x, k], cutoff)
         close_view(view, outside, costs[y])
 
 

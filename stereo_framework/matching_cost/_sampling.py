@@ -26,11 +26,14 @@ class Sampling(NamedTuple):
         Between pixels a cubic spline, else straight lines.
     whole : bool
         The image holds integers: what lies between them is cut off toward zero.
+    up : bool
+        Except for the halves of `bounds`, which are rounded up.
     """
 
     denominator: int
     cubic: bool
     whole: bool
+    up: bool = True
 
 
 class Geometry(NamedTuple):
@@ -124,7 +127,7 @@ def sample_row(
     room for the samples three times.
     """
     columns, channels = row.shape
-    denominator, whole = sampling.denominator, sampling.whole
+    denominator = sampling.denominator
     reverse, stride = geometry.reverse, geometry.stride
     margin, stop = geometry.levels, geometry.levels + geometry.samples
     if denominator == 1 and stride == 1 and not interval:
@@ -134,7 +137,7 @@ def sample_row(
         else:
             arrange(row.reshape(-1), reverse, 1, low[0, margin:stop])
         return
-    line, half = scratch[0], scratch[1]
+    line = scratch[0]
     for c in range(channels):
         if denominator == 1:
             for x in range(columns):
@@ -144,19 +147,25 @@ def sample_row(
         if not interval:
             arrange(line, reverse, stride, low[c, margin:stop])
             continue
-        bound, last = scratch[2], line.shape[0] - 1
-        for i in range(last):
-            # Integer images: (a + b + 1) div 2.
-            middle = (line[i] + line[i + 1] + np.float32(whole)) * np.float32(0.5)
-            half[i] = np.trunc(middle) if whole else middle
         for upper in (False, True):
-            bound[0], bound[last] = line[0], line[last]
-            for i in range(1, last):
-                bound[i] = max(half[i - 1], line[i], half[i]) if upper else min(half[i - 1], line[i], half[i])
-            if last > 0:
-                bound[0] = max(line[0], half[0]) if upper else min(line[0], half[0])
-                bound[last] = max(line[last], half[last - 1]) if upper else min(line[last], half[last - 1])
-            arrange(bound, reverse, stride, high[c, margin:stop] if upper else low[c, margin:stop])
+            bounds(line, sampling, upper, scratch[1], scratch[2])
+            arrange(scratch[2], reverse, stride, high[c, margin:stop] if upper else low[c, margin:stop])
+
+
+@kernel
+def bounds(line: NDArray, sampling: Sampling, upper: bool, between: NDArray, bound: NDArray) -> None:
+    """The lowest or highest value of a line within half a sample of each; `between` has room for the values between them."""
+    last, up = line.shape[0] - 1, np.float32(sampling.whole and sampling.up)
+    for i in range(last):
+        # Integer images: (a + b + 1) div 2, or (a + b) div 2.
+        middle = (line[i] + line[i + 1] + up) * np.float32(0.5)
+        between[i] = np.trunc(middle) if sampling.whole else middle
+    bound[0], bound[last] = line[0], line[last]
+    for i in range(1, last):
+        bound[i] = max(between[i - 1], line[i], between[i]) if upper else min(between[i - 1], line[i], between[i])
+    if last > 0:
+        bound[0] = max(line[0], between[0]) if upper else min(line[0], between[0])
+        bound[last] = max(line[last], between[last - 1]) if upper else min(line[last], between[last - 1])
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.matching_cost._difference import difference_volume
+from stereo_framework.matching_cost._difference import Interval, difference_volume
 from stereo_framework.matching_cost._sampling import Interpolation
 from stereo_framework.scene import Image, Search
 from stereo_framework.stage import Positive, Unit, stage
@@ -18,7 +18,7 @@ def absolute_difference(
     search: Search,
     *,
     truncation: Annotated[Positive, Unit("grey levels")] | None = None,
-    interval: bool = False,
+    interval: Interval = False,
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """Absolute difference (AD) of each reference pixel and its candidates in the match image, summed over channels.
@@ -31,9 +31,10 @@ def absolute_difference(
         Disparities to try, in pixels.
     truncation : float, optional
         Largest cost in grey levels, applied to the sum over the channels; null = none.
-    interval : bool
+    interval : bool or "symmetric"
         Birchfield & Tomasi's measure: the distance of the reference pixel to the interval that the match image takes on
-        within half a step; insensitive to sampling.
+        within half a step; insensitive to sampling. symmetric: in each channel that distance, or the distance of the match pixel to the
+        reference image's interval, whichever is smaller.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
@@ -52,8 +53,9 @@ def absolute_difference(
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 4.1. Intervals are one-sided: the reference pixel stays a point (the paper's
-    experiments use Birchfield & Tomasi 1998 in this form).
+    Scharstein & Szeliski 2002, section 4.1. With ``interval=True`` the reference pixel stays a point (the paper's
+    experiments use Birchfield & Tomasi 1998 in this form), and the halves of integer images are rounded up. With "symmetric" they are
+    rounded down, as in the energies of Szeliski et al. 2008.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class Moves:
     ----------
     costs : ndarray, float32, (rows, columns, levels)
     smoothness : Smoothness
-        Weights and rho not negative, ``rho[0] == 0``; for expansions a metric.
+        Weights and rho not negative, ``rho[0] == 0``.
     labels : ndarray, int16, (rows, columns)
         All assigned; copied.
     solver : {"grid", "pymaxflow"}
@@ -154,8 +154,11 @@ def _build_expansion(
                 if other == a:
                     more -= weight * away
                 else:
-                    # Kolmogorov & Zabih 2004, theorem 4.1. Rounding may leave a metric just short of 0.
-                    capacity = max(0.0, 0.5 * weight * (alone + away))
+                    # Without a metric, and in a metric by rounding, an edge may cost more than both changes of one pixel alone. It is
+                    # then taken to cost as much, which makes no change look better than it is (Rother et al. 2005, section 3).
+                    alone = max(alone, -away)
+                    # Kolmogorov & Zabih 2004, theorem 4.1.
+                    capacity = 0.5 * weight * (alone + away)
                     more += 0.5 * weight * (alone - away)
             residual[i, d] = capacity
         excess[i] = more

@@ -19,6 +19,9 @@ from stereo_framework.optimization._smoothness import reach_of
 HIGHEST = np.int32(0x7FFFFFFF)
 """Above the bits of every cost."""
 
+ENVELOPE = 48
+"""Reach from which on finding the envelope of parabolas is quicker than trying all differences, which keeps whole registers busy (estimated from the counts of operations)."""
+
 BLOCK = 32
 """Rows that exchange messages at a time; their neighbours keep copies of what they would overwrite."""
 
@@ -37,21 +40,26 @@ class Prior(NamedTuple):
         Largest penalty, float32.
     reach : int
         Differences from here on have the largest penalty.
-    linear : bool
-        Below that penalties are in proportion to the difference.
+    linear, quadratic : bool
+        Below that penalties are in proportion to the difference, or to its square.
     """
 
     rho: Values
     highest: float
     reach: int
     linear: bool
+    quadratic: bool
 
 
 def prior_of(rho: Values) -> Prior:
     """Find out about a table of penalties; penalties are in proportion up to rounding, as steps of 1/3 pixel need it."""
     highest, reach = rho.max(), reach_of(rho)
-    linear = np.allclose(rho[:reach], rho[1] * np.arange(reach), rtol=1e-6, atol=0) and highest <= reach * rho[1] * (1 + 1e-6)
-    return Prior(rho, highest, reach, bool(linear))
+    linear, quadratic = (
+        np.allclose(rho[:reach], rho[1] * np.arange(reach) ** power, rtol=1e-6, atol=0)
+        and highest <= reach**power * rho[1] * (1 + 1e-6)
+        for power in (1, 2)
+    )
+    return Prior(rho, highest, reach, bool(linear), bool(quadratic) and reach > ENVELOPE)
 
 
 def accelerated(
@@ -93,8 +101,11 @@ def synchronous(
 
 
 @kernel
-def _send(of_level: Values, weight: float, prior: Prior, damping: float, message: Values) -> None:
-    """Replace a message by the one from a pixel that has to bear `of_level`, which is used up; `damping` of the old one stays."""
+def send(of_level: Values, spare: Values, weight: float, prior: Prior, damping: float, message: Values) -> np.float32:
+    """Replace a message by the one from a pixel that has to bear `of_level`; `damping` of the old one stays.
+
+    `of_level` and `spare`, three times its size, are used up. Returns the lowest value of a message, which is taken off.
+    """
     levels = of_level.shape[0]
     least = HIGHEST
     for k in range(levels):
@@ -113,8 +124,11 @@ def _send(of_level: Values, weight: float, prior: Prior, damping: float, message
         for k in range(levels - 2, -1, -1):
             best = min(best + step, of_level[k])
             of_level[k] = best
+    elif prior.quadratic:
+        _lowest_parabolas(of_level, spare, weight * prior.rho[1], cap)
     elif prior.reach > 1:
-        near = of_level.copy()
+        near = spare[0]
+        near[:] = of_level
         for n in range(1, prior.reach):
             penalty = weight * prior.rho[n]
             for k in range(levels - n):
@@ -128,6 +142,33 @@ def _send(of_level: Values, weight: float, prior: Prior, damping: float, message
     else:
         for k in range(levels):
             message[k] = of_level[k] if of_level[k] < cap else cap
+    return lowest
+
+
+@kernel
+def _lowest_parabolas(of_level: Values, spare: Values, weight: float, cap: float) -> None:
+    """Lower values to the envelope of the parabolas that stand on those below `cap` (Felzenszwalb & Huttenlocher 2006, section 3.3)."""
+    base, centre, begin = spare
+    count = 0
+    for level in range(of_level.shape[0]):
+        value, k = of_level[level], np.float32(level)
+        if value < cap:
+            start = np.float32(-1)
+            while count > 0:
+                n = count - 1
+                # Where this parabola falls below the last one.
+                start = np.float32(0.5) * ((value - base[n]) / (weight * (k - centre[n])) + (k + centre[n]))
+                if n == 0 or start > begin[n]:
+                    break
+                count = n
+            base[count], centre[count], begin[count] = value, k, start
+            count += 1
+    n = 0
+    for level in range(of_level.shape[0] if count > 0 else 0):
+        while n + 1 < count and begin[n + 1] < level:
+            n += 1
+        away = np.float32(level) - centre[n]
+        of_level[level] = base[n] + weight * (away * away)
 
 
 @kernel
@@ -166,14 +207,14 @@ def _sweep(
     """
     levels = costs.shape[1]
     one, other = beside
-    total = np.empty(levels, np.float32)
+    total, spare = np.empty(levels, np.float32), np.empty((3, levels), np.float32)
     for i in range(outer[0]):
         for j in range(inner[0]):
             pixel = first + i * outer[1] + j * inner[1]
             p = np.uint64(pixel)
             for k in range(levels):
                 total[k] = costs[p, k] + behind[p, k] + (one[p, k] + other[p, k])
-            _send(total, weights[np.uint64(min(pixel, pixel + step))], prior, damping, behind[np.uint64(pixel + step)])
+            send(total, spare, weights[np.uint64(min(pixel, pixel + step))], prior, damping, behind[np.uint64(pixel + step)])
 
 
 @kernel
@@ -211,7 +252,8 @@ def _exchange(
     to_right, to_left, to_below, to_above = messages
     # What the present pixel hears of from above and from the left: replaced already where the messages stand.
     above, left = from_above.copy(), np.empty(levels, np.float32)
-    total, upright, sideways = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty(levels, np.float32)
+    upright, sideways = np.empty(levels, np.float32), np.empty(levels, np.float32)
+    total, spare = np.empty(levels, np.float32), np.empty((3, levels), np.float32)
     for y in range(start, stop):
         left[:] = to_right[y * columns]
         for column in range(columns):
@@ -225,23 +267,23 @@ def _exchange(
                 for k in range(levels):
                     total[k] = costs[p, k] + left[k] + upright[k]
                     left[k] = to_right[q, k]
-                _send(total, right[p], prior, damping, to_right[q])
+                send(total, spare, right[p], prior, damping, to_right[q])
             if column > 0:
                 q = np.uint64(p - np.uint64(1))
                 for k in range(levels):
                     total[k] = costs[p, k] + to_left[p, k] + upright[k]
-                _send(total, right[q], prior, damping, to_left[q])
+                send(total, spare, right[q], prior, damping, to_left[q])
             if y + 1 < rows:
                 q = np.uint64(p + np.uint64(columns))
                 for k in range(levels):
                     total[k] = costs[p, k] + above[x, k] + sideways[k]
                     above[x, k] = to_below[q, k]
-                _send(total, down[p], prior, damping, to_below[q])
+                send(total, spare, down[p], prior, damping, to_below[q])
             if y > 0:
                 q = np.uint64(p - np.uint64(columns))
                 for k in range(levels):
                     total[k] = costs[p, k] + under[at, k] + sideways[k]
-                _send(total, down[q], prior, damping, to_above[q])
+                send(total, spare, down[q], prior, damping, to_above[q])
 
 
 @kernel

@@ -38,3 +38,8 @@ def edge_weights(smoothness: Smoothness) -> NDArray[np.float32]:
 def reach_of(rho: NDArray[np.float32]) -> int:
     """The level difference, at least 1, from which on all cost the same, the most of all: of those only the best level counts."""
     return int(np.flatnonzero(rho != rho.max()).max(initial=0)) + 1
+
+
+def differences_of(rho: NDArray[np.float32]) -> NDArray[np.float32]:
+    """rho(k - l) for all levels k: those of a level l stand from place ``levels - 1 - l`` on."""
+    return np.concatenate([rho[:0:-1], rho])

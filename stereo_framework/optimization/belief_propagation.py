@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,22 +13,25 @@ from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
+from stereo_framework.optimization._raster import sequential
 from stereo_framework.optimization._smoothness import required_smoothness
 from stereo_framework.parameters import require
 from stereo_framework.stage import PositiveInt, stage
 from stereo_framework.volume import CostVolume, Energy, Labeling
 
+SCHEDULES: dict[str, Callable[..., object]] = {"accelerated": accelerated, "sequential": sequential, "synchronous": synchronous}
+
 
 @stage(
     "optimization",
-    source="Tappen & Freeman 2003, section 3; Felzenszwalb & Huttenlocher 2006, sections 2 and 3",
+    source="Tappen & Freeman 2003, section 3; Felzenszwalb & Huttenlocher 2006, sections 2 and 3; Szeliski et al. 2008, section 2.3",
     volumes=5,
     needs_smoothness=True,
 )
 def belief_propagation(
     energy: Energy,
     *,
-    schedule: Literal["accelerated", "synchronous"] = "accelerated",
+    schedule: Literal["accelerated", "sequential", "synchronous"] = "accelerated",
     iterations: PositiveInt = 50,
     damping: Annotated[float, Ge(0), Lt(1)] = 0.1,
 ) -> Labeling:
@@ -37,8 +41,9 @@ def belief_propagation(
     ----------
     energy : Energy
         Costs float32 (rows, columns, levels) and a smoothness term.
-    schedule : {"accelerated", "synchronous"}
-        accelerated: in an iteration messages run across the whole image, to the right, to the left, down and up. synchronous: all pixels
+    schedule : {"accelerated", "sequential", "synchronous"}
+        accelerated: in an iteration messages run across the whole image, to the right, to the left, down and up. sequential: each pixel
+        sends to the right and down, row by row, then each to the left and up, from the last pixel to the first. synchronous: all pixels
         send to all neighbours at the same time, so that news travel by one pixel an iteration.
     iterations : int
         How often every pixel sends to each of its neighbours.
@@ -64,8 +69,8 @@ def belief_propagation(
     of all labellings with that level there. With loops the result is an approximation and need not settle. Of equal beliefs the
     lowest level wins.
 
-    A message takes time in proportion to the levels where rho is a Potts model, or linear up to a limit (Felzenszwalb & Huttenlocher 2006,
-    section 3), else to the levels times those up to which rho differs. Its lowest value is made 0, which changes no result. The
+    A message takes time in proportion to the levels where rho is a Potts model, or linear or quadratic up to a limit (Felzenszwalb &
+    Huttenlocher 2006, section 3), else to the levels times those up to which rho differs. Its lowest value is made 0, which changes no result. The
     messages take four volumes, in float32, one of which becomes the beliefs; the costs stay as they are.
 
     Examples
@@ -89,7 +94,7 @@ def belief_propagation(
     messages: Messages = tuple(np.zeros((rows * columns, levels), np.float32) for _ in range(4))  # type: ignore[assignment]
     weights = tuple(np.ascontiguousarray(edges).reshape(-1) for edges in (smoothness.right, smoothness.down))
     prior, labels = prior_of(smoothness.rho), np.empty((rows, columns), np.int16)
-    iterate = accelerated if schedule == "accelerated" else synchronous
+    iterate = SCHEDULES[schedule]
     trace = []
     for _ in counted(iterations, "iteration"):
         iterate(rows, columns, costs, messages, weights, prior, np.float32(damping))

@@ -15,7 +15,7 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._smoothness import edge_weights, required_smoothness
+from stereo_framework.optimization._smoothness import differences_of, edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
 from stereo_framework.parameters import require
@@ -97,8 +97,7 @@ def simulated_annealing(
     pixels = rows * columns
     costs = np.ascontiguousarray(energy.volume.costs).reshape(pixels, levels)
     weights = edge_weights(smoothness).reshape(pixels, 4)
-    # rho(k - l) for all levels k stands at levels - 1 - l and after.
-    differences = np.concatenate([smoothness.rho[:0:-1], smoothness.rho])
+    differences = differences_of(smoothness.rho)
     # One more row above and below gives every pixel four neighbours; those that it does not have weigh 0.
     padded = np.zeros((rows + 2, columns), np.int16)
     padded[1:-1] = winner_take_all(energy).labels

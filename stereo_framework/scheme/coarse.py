@@ -55,7 +55,7 @@ def coarse(
     >>> from stereo_framework.matching_cost import absolute_difference
     >>> from stereo_framework.optimization import winner_take_all
     >>> left, right = np.array([[0, 0, 80, 80, 0, 0]], np.uint8), np.array([[80, 80, 0, 0, 0, 0]], np.uint8)
-    >>> match = Pipeline(absolute_difference, winner_take_all, scheme=coarse)(Pair(left, right, Search(0, 2)))
+    >>> match = Pipeline([absolute_difference, winner_take_all, coarse])(Pair(left, right, Search(0, 2)))
     >>> match.disparity[0, 2:4].tolist()
     [2.0, 2.0]
     """

@@ -69,6 +69,17 @@ class Script:
             raise ParameterError(f"{self.name}: has {len(self.runs)} settings; a script of one is needed")
         return self.runs[0]
 
+    @property
+    def pipeline(self) -> Pipeline:
+        """The method of a script that sweeps nothing.
+
+        Raises
+        ------
+        ParameterError
+            It has several settings.
+        """
+        return self.only.pipeline
+
 
 def load(
     source: str | Path | Mapping[str, Any],
@@ -107,8 +118,8 @@ def load(
     Examples
     --------
     >>> script = load("ssd", overrides=["aggregation.box.size=9"])
-    >>> print(script.runs[0].pipeline.aggregation[0])
-    box(size=9, iterations=1)
+    >>> script.pipeline
+    Pipeline(squared_difference > box > min_filter(size=21) > winner_take_all)
     """
     faults = Faults()
     path = None if isinstance(source, Mapping) else find_script(source)
@@ -211,7 +222,7 @@ def _apart(pipeline: Pipeline, home: str = "") -> Iterator[tuple[str, str]]:
     for address, bound in pipeline.own_stages():
         if wrong := bound.stage.misfit(bound.parameters):
             yield home + address, f"{bound.stage.name}: {wrong}"
-        if bound.stage.needs_smoothness and pipeline.smoothness is None:
+        if bound.stage.needs_smoothness and not pipeline.in_slot("smoothness"):
             yield home + address, f"{bound.stage.name}: {NO_SMOOTHNESS}"
     for name, other in pipeline.alternatives:
         yield from _apart(other, f"{home}alternatives.{name}.")

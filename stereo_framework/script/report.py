@@ -13,7 +13,7 @@ from stereo_framework.io import name_fault
 from stereo_framework.parameters import Checked, NonNegative, spelled
 from stereo_framework.script.places import Faults, Node, from_python
 from stereo_framework.script.reading import expect_mapping, is_number, must_be, read, without_fault
-from stereo_framework.script.result_names import STATISTIC, key_fault, key_schema, statistic_fault
+from stereo_framework.script.result_names import ABOUT_RUNS, STATISTIC, key_fault, key_schema, statistic_fault
 
 FILE_NAME = r"^\w[\w.-]{0,99}$"
 """Names of plots, tables and charts: they become those of files."""
@@ -77,7 +77,7 @@ def _words_or_nothing(value: Any) -> Any:
 
 _STATISTIC = {
     "type": "string",
-    "pattern": rf"^((total_)?bad[0-9].*|({'|'.join(['energy', 'seconds', *METRICS])})([._].*)?|{'|'.join(GROUPS)})$",
+    "pattern": rf"^((total_)?bad[0-9].*|({'|'.join([*ABOUT_RUNS, *METRICS])})([._].*)?|{'|'.join(GROUPS)})$",
 }
 _WORDS = {"type": ["string", "number"]}
 

@@ -69,7 +69,7 @@ def _sweep(sweep: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _stages(slot: str, specs: Specs) -> Any:
-    found = [stage_mapping(spec.bound(), seed=not takes_seed(spec)) for spec in specs or ()]
+    found = [stage_mapping(spec.step(), seed=not takes_seed(spec)) for spec in specs or ()]
     if SLOTS[slot].many or (specs and specs[0].added):
         return found
     return found[0] if found else None

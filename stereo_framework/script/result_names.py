@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stereo_framework.engine.step import FACTORS
 from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
 from stereo_framework.script.addresses import NAME, split
 from stereo_framework.script.keys import SEARCH
-from stereo_framework.script.specs import FACTORS
 from stereo_framework.stage import SLOTS, stages
 
 STATISTIC = "statistic"
@@ -27,7 +27,7 @@ _PLACES: Mapping[str, Sequence[str]] = {
 }
 """What the names of statistics end in, by what their metric is about or by its name; nothing where none stands here."""
 
-_ABOUT_RUNS = ("energy", "seconds")
+ABOUT_RUNS = ("energy", "gap", "lower_bound", "seconds")
 
 
 def key_fault(name: str) -> str | None:
@@ -89,11 +89,11 @@ def statistic_fault(name: str) -> str | None:
     >>> statistic_fault("rms_error_nonoc").endswith("did you mean 'rms_error_nonocc'?")
     True
     """
-    if name in _ABOUT_RUNS or name.partition(".")[0] == "seconds":
+    if name in ABOUT_RUNS or name.partition(".")[0] == "seconds":
         return None
     metric = metric_of(name)
     if metric is None:
-        return f"no such statistic {name!r}; {nearest(name, [*METRICS, *_ABOUT_RUNS], kind='statistics begin with')}"
+        return f"no such statistic {name!r}; {nearest(name, [*METRICS, *ABOUT_RUNS], kind='statistics begin with')}"
     stem, place = _split(name, metric.name)
     places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
     if metric.about == "confidence":

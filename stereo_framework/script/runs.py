@@ -7,17 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stereo_framework.engine.costs import CostSum, Weighted, cost_sum
 from stereo_framework.engine.pipeline import Pipeline
+from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol, shortest
 from stereo_framework.parameters import spelled
 from stereo_framework.script.addresses import alternatives_of, slot_of
 from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.specs import Spec, parameter, takes_seed
-from stereo_framework.stage import SLOTS, Bound
-
-Work = Bound | Weighted
-"""A stage of a pipeline."""
+from stereo_framework.stage import SLOTS
 
 
 @dataclass(frozen=True)
@@ -123,15 +120,15 @@ def _slots(method: Pipeline, seeded: Sequence[str], home: str = "") -> dict[str,
     for address, bound in method.own_stages():
         slot = bound.stage.slot
         written = stage_mapping(bound, seed=home + address not in seeded)
-        if isinstance(getattr(method, slot), Bound):
-            found[slot] = written
-        else:
+        if SLOTS[slot].many or bound.added:
             found.setdefault(slot, []).append(written)
+        else:
+            found[slot] = written
     others = {name: _slots(other, seeded, f"{home}alternatives.{name}.") for name, other in method.alternatives}
     return {**found, "alternatives": others} if others else found
 
 
-def stage_mapping(bound: Work, *, seed: bool) -> dict[str, Any]:
+def stage_mapping(bound: Step, *, seed: bool) -> dict[str, Any]:
     """A stage as a script writes it, with all its parameters; its seed only on demand."""
     return {"use": bound.stage.name, **{k: v for k, v in bound.parameters.items() if seed or k != "seed"}}
 
@@ -176,9 +173,8 @@ class _Builder:
 
     def __init__(self, method: Method):
         self.method = method
-        self.bounds: dict[str, Work] = {}
-        self.sums: dict[tuple[int, ...], CostSum] = {}
-        self.slots: dict[tuple[Any, ...], tuple[tuple[Work, ...], dict[str, Any], tuple[int, ...]]] = {}
+        self.bounds: dict[str, Step] = {}
+        self.slots: dict[tuple[Any, ...], tuple[tuple[Step, ...], dict[str, Any], tuple[int, ...]]] = {}
         self.numbers: dict[tuple[Any, ...], int] = {}
         self.pipelines: dict[tuple[Any, ...], tuple[Pipeline, tuple[str, ...]]] = {}
         # Per slot: the groups of axes that change it.
@@ -195,7 +191,7 @@ class _Builder:
         """The pipeline of one choice of values, and the addresses that the seed was filled into; notes the axes' values in `values`."""
         inner = alternatives_of(home, self.method.homes)
         others = {name: self.pipeline(choice, seed, values, within) for name, within in inner.items()}
-        chosen: dict[str, tuple[Work, ...]] = {}
+        chosen: dict[str, tuple[Step, ...]] = {}
         seeded: dict[str, tuple[int, ...]] = {}
         for slot in SLOTS:
             key = (home + slot, seed, *(choice[g] for g in self.relevant[home + slot]))
@@ -219,24 +215,17 @@ class _Builder:
     def _made(
         self,
         home: str,
-        chosen: Mapping[str, tuple[Work, ...]],
+        chosen: Mapping[str, tuple[Step, ...]],
         seeded: Mapping[str, tuple[int, ...]],
         others: Mapping[str, tuple[Pipeline, tuple[str, ...]]],
     ) -> tuple[Pipeline, tuple[str, ...]]:
-        stages = {slot: self._whole(slot, bounds) for slot, bounds in chosen.items()}
-        pipeline = Pipeline(**stages, alternatives={name: other for name, (other, _) in others.items()})
+        pipeline = Pipeline(chosen.values(), {name: other for name, (other, _) in others.items()})
         by_seed = [i in seeded[slot] for slot, bounds in chosen.items() for i in range(len(bounds))]
         own = [home + address for (address, _), its in zip(pipeline.own_stages(), by_seed, strict=True) if its]
         below = [address for _, addresses in others.values() for address in addresses]
         return pipeline, (*below, *own)
 
-    def _whole(self, slot: str, bounds: tuple[Work, ...]) -> Any:
-        """A slot as a pipeline takes it."""
-        if bounds and isinstance(bounds[0], Weighted):
-            return self.sums.setdefault(tuple(map(id, bounds)), cost_sum(bounds))
-        return bounds if SLOTS[slot].many else (bounds or (None,))[0]
-
-    def _slot(self, slot: str, choice: tuple[float, ...], seed: int) -> tuple[tuple[Work, ...], dict[str, Any], tuple[int, ...]]:
+    def _slot(self, slot: str, choice: tuple[float, ...], seed: int) -> tuple[tuple[Step, ...], dict[str, Any], tuple[int, ...]]:
         """Stages of a slot, the values of the axes that chose them, and the indices of those that the seed was filled into."""
         axes = [(axis, axis.at(choice[g])) for g in self.relevant[slot] for axis in self.method.groups[g]]
         specs: list[Spec] = list(self.method.slots.get(slot) or ())
@@ -256,8 +245,8 @@ class _Builder:
         shown.update({name: bounds[i].parameters[key] for name, (i, key) in set_by.items()})
         return bounds, shown, seeded
 
-    def _bound(self, spec: Spec) -> Work:
-        bound = spec.bound()
+    def _bound(self, spec: Spec) -> Step:
+        bound = spec.step()
         return self.bounds.setdefault(f"{bound.stage.slot}.{bound!r}", bound)
 
 
@@ -279,8 +268,8 @@ def show(specs: tuple[Spec, ...]) -> str:
 
 
 def _show_one(spec: Spec) -> str:
-    defaults = replace(spec, parameters={}).bound().parameters
-    own = [f"{k}={_text(v)}" for k, v in spec.bound().parameters.items() if _text(v) != _text(defaults[k])]
+    defaults = replace(spec, parameters={}).step().parameters
+    own = [f"{k}={_text(v)}" for k, v in spec.step().parameters.items() if _text(v) != _text(defaults[k])]
     return f"{spec.stage.name}({', '.join(own)})" if own else spec.stage.name
 
 

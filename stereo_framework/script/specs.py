@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stereo_framework.engine.costs import Factors, Weighted
+from stereo_framework.engine.step import FACTORS, Factors, Step, step
 from stereo_framework.errors import nearest
 from stereo_framework.matcher._opencv import NAMES
-from stereo_framework.parameters import located, parameter_faults, parameters_of
+from stereo_framework.parameters import located, parameter_faults
 from stereo_framework.script.places import Node, Place
 from stereo_framework.script.reading import is_number
-from stereo_framework.stage import SLOTS, Bound, Stage
-
-FACTORS = tuple(parameters_of(Factors))
+from stereo_framework.stage import SLOTS, Stage
 
 
 @dataclass(frozen=True)
@@ -44,13 +42,9 @@ class Spec:
         """The stage with one more parameter, or another value of one."""
         return replace(self, parameters={**self.parameters, name: value})
 
-    def bound(self) -> Bound | Weighted:
+    def step(self) -> Step:
         """The stage as a pipeline takes it."""
-        if not self.added:
-            return Bound(self.stage.function, self.parameters)
-        own = {name: value for name, value in self.parameters.items() if name not in FACTORS}
-        factors = {name: float(self.parameters[name]) for name in FACTORS if self.parameters.get(name) is not None}
-        return Weighted(Bound(self.stage.function, own), **factors)
+        return step(self.stage.function, **{**({"weight": 1.0} if self.added else {}), **self.parameters})
 
 
 Specs = tuple[Spec, ...] | None
@@ -91,6 +85,6 @@ def no_parameter(spec: Spec, name: str) -> str:
 def same_run(value: Any) -> str:
     """Equal for values of an axis that make equal runs."""
     if isinstance(value, tuple):
-        return repr([(spec.added, spec.stage.name, spec.bound().parameters) for spec in value])
+        return repr([(spec.added, spec.stage.name, spec.step().parameters) for spec in value])
     data = value.data() if isinstance(value, Node) else value
     return repr(float(data) if is_number(data) else data)

@@ -14,18 +14,16 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.call_reports import stopped_by
-from stereo_framework.engine.blame import blame
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.steps import Step
-from stereo_framework.engine.tree import Tree
+from stereo_framework.engine.stage_errors import blame
+from stereo_framework.engine.step import Step, step
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.kernels.threads import threads
 from stereo_framework.scheme import tiles
-from stereo_framework.stage import Bound
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import Sending
 from stereo_framework.sweep.work import Outcome, failed, measure, pack, whole_work
@@ -100,12 +98,12 @@ def _refused(unit: Unit, memory: int | None) -> str | None:
 def _advice(unit: Unit, memory: int) -> str:
     """Which tiles would fit, as a setting of the command line; empty where none do, or where the method has a scheme already."""
     pipeline, shape = unit.tasks[0][1].run.pipeline, unit.scene.reference.shape[:2]
-    for count in () if pipeline.scheme else range(2, 33):
+    for count in () if pipeline.in_slot("scheme") else range(2, 33):
         try:
-            tiled = replace(pipeline, scheme=[Bound(tiles, {"rows": count, "columns": count})])
+            tiled = pipeline.having(scheme=step(tiles, rows=count, columns=count))
         except ParameterError:  # a stage needs the scene itself
             return ""
-        if peak_memory(Tree([tiled]).root, shape, unit.search.levels, search=unit.search) <= memory:
+        if peak_memory([tiled], shape, unit.search.levels, search=unit.search) <= memory:
             return f", or tiles: --set 'scheme=[{{use: tiles, rows: {count}, columns: {count}}}]'"
     return ""
 
@@ -123,17 +121,17 @@ def serial(units: Iterable[Unit], options: Options) -> Iterator[Found]:
             yield unit
 
 
-def _measured(unit: Unit, options: Options, notify: Callable[[Step], None]) -> Iterator[Found]:
+def _measured(unit: Unit, options: Options, watch: Callable[[Step], None]) -> Iterator[Found]:
     protocols = [task.protocols for _, task in unit.tasks]
     for i, measured in measure(
-        unit.tree, protocols, unit.scene, unit.search, keep=options.keep, parts=options.parts, notify=notify
+        unit.pipelines, protocols, unit.scene, unit.search, keep=options.keep, parts=options.parts, watch=watch
     ):
         yield unit.tasks[i][0], measured
 
 
 def _tell(watch: Callable[[str], None] | None, unit: Unit, step: Step) -> None:
     if watch:
-        watch(f"{unit.scene.name}: {step.bound.stage.name if step.bound else step.link.address}")
+        watch(f"{unit.scene.name}: {step.stage.name}")
 
 
 # --- several at a time ------------------------------------------------------------------------------------------------
@@ -170,13 +168,13 @@ class ThreadTeam(Team):
         return self.pool.submit(contextvars.copy_context().run, self._compute, unit, emit)
 
     def _compute(self, unit: Unit, emit: Callable[[Found], None]) -> list[Found]:
-        def notify(step: Step) -> None:
+        def watch(step: Step) -> None:
             if self.stopped.is_set():
                 raise _Stopped
             _tell(self.options.watch, unit, step)
 
         with threads(1), stopped_by(self.stopped), contextlib.suppress(_Stopped):
-            for found in _measured(unit, self.options, notify):
+            for found in _measured(unit, self.options, watch):
                 emit(found)
         return []
 

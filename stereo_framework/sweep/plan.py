@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.engine.links import Link
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.tree import Tree
+from stereo_framework.engine.pipeline import Pipeline
+from stereo_framework.engine.step import Step
 from stereo_framework.errors import DataError, ParameterError, ScriptError
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol, of_scene
@@ -189,15 +189,15 @@ class Unit:
         """Of all tasks."""
         return self.tasks[0][1].search
 
-    @functools.cached_property
-    def tree(self) -> Tree:
+    @property
+    def pipelines(self) -> list[Pipeline]:
         """What the tasks compute."""
-        return Tree([task.run.pipeline for _, task in self.tasks])
+        return [task.run.pipeline for _, task in self.tasks]
 
     @functools.cached_property
     def memory(self) -> int:
         """Bytes of volumes that there are at most at a time, about."""
-        return peak_memory(self.tree.root, self.scene.reference.shape[:2], self.search.levels, search=self.search)
+        return peak_memory(self.pipelines, self.scene.reference.shape[:2], self.search.levels, search=self.search)
 
     def single(self) -> list[Unit]:
         """The same tasks, nothing shared."""
@@ -256,23 +256,24 @@ class _Kinds:
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}
         # By the identity of what a step runs, which is kept alive here.
-        self.known: dict[tuple[int, int], tuple[tuple[int, int], Link]] = {}
+        self.known: dict[tuple[int, int], tuple[tuple[int, int], Step]] = {}
         self.costs: dict[int, float] = {}
 
     def path(self, task: Task) -> tuple[tuple[int, int], ...]:
         """(kind, number) of each step of a task. Runs of a script share their stages, which are looked up by identity."""
-        links = task.run.pipeline.links()
-        return tuple([(self.known.get((id(link.work), link.view)) or self._of(link))[0] for link in links if link.work])
+        plan = task.run.pipeline.plan
+        # What lies before a stage that looks across is computed for both sides.
+        across = max((i for i, step in enumerate(plan) if "other" in step.data), default=0)
+        about = [(step, 1 + (i < across)) for i, step in enumerate(plan)]
+        return tuple([(self.known.get((id(step), sides)) or self._of(step, sides))[0] for step, sides in about])
 
-    def _of(self, link: Link) -> tuple[tuple[int, int], Link]:
-        number = self.numbers.setdefault((link.work, link.view), len(self.numbers))
-        kind, bound = number, link.bound
-        self.costs[number] = _LOCAL if link.slot in ("preprocessing", "smoothness") or link.declares_halo else _GLOBAL
-        if bound is not None and (resume := bound.stage.resume) is not None:
-            others = tuple((name, repr(value)) for name, value in bound.parameters.items() if name != resume)
-            kind = self.numbers.setdefault((bound.stage.name, link.view, others), len(self.numbers))
-            self.costs[number] = _ITERATION * bound.parameters[resume]
-        self.known[id(link.work), link.view] = found = (kind, number), link
+    def _of(self, step: Step, sides: int) -> tuple[tuple[int, int], Step]:
+        line, iterations = step.line
+        number = self.numbers.setdefault((step, sides), len(self.numbers))
+        kind = number if step.stage.resume is None else self.numbers.setdefault((line, sides, "line"), len(self.numbers))
+        local = step.stage.slot in ("preprocessing", "smoothness") or step.declares_halo
+        self.costs[number] = sides * (_ITERATION * iterations if step.stage.resume else _LOCAL if local else _GLOBAL)
+        self.known[id(step), sides] = found = (kind, number), step
         return found
 
 

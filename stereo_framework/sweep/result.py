@@ -20,6 +20,8 @@ EVALUATION = "evaluation"
 MEMORY, MESSAGES = "peak_memory", "messages"
 """What the memory of programs from outside is called among the statistics of a result, in MiB, and what they wrote for people in its environment."""
 
+LOWER_BOUND, GAP = "lower_bound", "gap"
+"""What an optimizer's lower bound of the energy is called among the statistics, and how much higher the energy is, in percent of the bound."""
 
 CONFIDENCE = "_confidence_"
 """Stands between the name of a map and that of a measure in the name of a file of confidence."""

@@ -7,7 +7,6 @@ import contextlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +14,6 @@ import yaml
 
 from stereo_framework import limits
 from stereo_framework.datasets import load_scenes
-from stereo_framework.engine.kept_parts import parts_of
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
 from stereo_framework.io import inside, read_bytes, write_bytes, write_disparity, write_pfm
@@ -29,6 +27,7 @@ from stereo_framework.stage import installed_plugins, typed_stages
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.identity import code_digest
+from stereo_framework.sweep.kept_parts import parts_of
 from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import CONFIDENCE, Result, ResultList, confidence_file
@@ -179,14 +178,16 @@ def execute(
             store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
         owners = [task for task in tasks for _ in task.protocols]
         for place, result in stored_or_computed(store, tasks, crew, give_up=True):
-            if parts is not None and result.error is None and owners[place].run.pipeline.scheme:
+            if parts is not None and result.error is None and owners[place].run.pipeline.in_slot("scheme"):
                 _forget_parts(owners[place].run.pipeline, parts)
             yield place, result
 
 
 def _forget_parts(pipeline: Pipeline, parts: Path) -> None:
     """Remove the tiles of a run whose result is stored."""
-    shutil.rmtree(inside(parts.parents[1], parts_of(replace(pipeline, scheme=pipeline.scheme[1:]), parts)), ignore_errors=True)
+    shutil.rmtree(
+        inside(parts.parents[1], parts_of(pipeline.having(scheme=pipeline.in_slot("scheme")[1:]), parts)), ignore_errors=True
+    )
     # Those of other runs and of other versions may be there.
     with contextlib.suppress(OSError):
         parts.rmdir()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stereo_framework.engine.blame import blame
 from stereo_framework.engine.match import Match
-from stereo_framework.engine.steps import Step
-from stereo_framework.engine.tree import Tree
+from stereo_framework.engine.pipeline import Pipeline
+from stereo_framework.engine.stage_errors import blame
+from stereo_framework.engine.step import Step
+from stereo_framework.engine.walk import Walk
 from stereo_framework.errors import ParameterError, StereoFrameworkError, short
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
@@ -21,9 +23,10 @@ from stereo_framework.kernels.threads import threads
 from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.stage import load_plugin
 from stereo_framework.sweep.identity import environment
+from stereo_framework.sweep.kept_parts import kept_match
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.reference import reference
-from stereo_framework.sweep.result import EVALUATION, MEMORY, MESSAGES
+from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES
 from stereo_framework.sweep.scenes import SentScene
 
 
@@ -65,30 +68,33 @@ class Outcome:
 
 
 def measure(
-    tree: Tree,
+    pipelines: Sequence[Pipeline],
     protocols: Sequence[Sequence[Protocol]],
     scene: Scene,
     search: Search,
     *,
     keep: bool,
     parts: Path | None = None,
-    notify: Callable[[Step], None] | None = None,
+    watch: Callable[[Step], None] | None = None,
 ) -> Iterator[tuple[int, Outcome]]:
-    """Run a tree and measure each map under the protocols of its pipeline; what is raised becomes an error of its own runs alone.
+    """Run pipelines and measure each map under the protocols of its own; what is raised becomes an error of its own runs alone.
 
     Parameters
     ----------
-    tree : Tree
+    pipelines : sequence of Pipeline
     protocols : sequence of sequence of Protocol
         For each pipeline.
     scene : Scene
     search : Search
     keep : bool
         Return the maps as well.
-    parts, notify : optional
-        As in `Tree.walk`.
+    parts : Path, optional
+        Where matches of the parts that schemes make are kept, see `kept_match`.
+    watch : callable, optional
+        As of `Walk`.
     """
-    for i, outcome in tree.walk(scene, search, notify=notify, parts=parts):
+    solve = None if parts is None else functools.partial(kept_match, folder=parts)
+    for i, outcome in Walk(pipelines, scene, search, watch=watch, solve=solve):
         try:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -106,7 +112,11 @@ def failed(error: str) -> Outcome:
 
 def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[Protocol], keep: bool) -> Outcome:
     statistics, seconds, told = [], [], list(match.warnings)
-    memory = {} if match.memory is None else {MEMORY: match.memory}
+    about = {} if match.memory is None else {MEMORY: match.memory}
+    if match.lower_bound is not None:
+        about[LOWER_BOUND] = match.lower_bound
+        if match.energy is not None and match.lower_bound > 0:
+            about[GAP] = 100 * (match.energy / match.lower_bound - 1)
     stand_in = None
     if any(protocol.without_truth for protocol in protocols):
         try:
@@ -116,7 +126,7 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
     for protocol in protocols:
         start = working_time()
         statistics.append(
-            statistics_of(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | memory
+            statistics_of(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | about
         )
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
     return Outcome(
@@ -157,7 +167,7 @@ def work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> Iterator[tup
         load_plugin(plugin)
     pipelines, protocols, search, keep, parts = pickle.loads(packed)
     with threads(1):
-        yield from measure(Tree(pipelines), protocols, sent.load(), search, keep=keep, parts=parts)
+        yield from measure(pipelines, protocols, sent.load(), search, keep=keep, parts=parts)
 
 
 def whole_work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> list[tuple[int, Outcome]]:

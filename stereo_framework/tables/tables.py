@@ -141,6 +141,8 @@ def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> 
         shown = list(columns) or statistics  # without truth everything that was measured is shown
     if COVERAGE in statistics and COVERAGE not in shown and any(n in statistics and better(n) == "lower" for n in shown):
         shown.append(COVERAGE)
+    if not columns and "lower_bound" in statistics:
+        shown = list(dict.fromkeys((*shown, "energy", "lower_bound", "gap")))
     return shown
 
 

@@ -113,8 +113,10 @@ def is_number(item: object) -> bool:
 @functools.cache
 def better(name: str) -> str:
     """Which direction of a statistic is better: ``lower`` or ``higher``; ``""`` if neither is."""
-    if name == "energy" or name.partition(".")[0] == "seconds":
+    if name in ("energy", "gap") or name.partition(".")[0] == "seconds":
         return "lower"
+    if name == "lower_bound":
+        return "higher"
     metric = metric_of(name)
     return metric.better if metric else ""
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, domains, guided_volumes, in_threads
-from pipeline_parts import in_slabs, make_scene
+from pipeline_parts import in_strips, make_scene
 
-from stereo_framework import Bound, CostVolume, Pipeline, Search, evaluate, load_scene
+from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
 from stereo_framework.aggregation import cross_based
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.kernels.arms import arms
@@ -82,18 +82,18 @@ def test_more_rows_and_cells_than_are_summed_up_at_a_time():
 @pytest.mark.parametrize("iterations", [1, 2])
 @pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.compiled
-def test_slabs_and_threads_change_nothing(iterations, direction):
+def test_strips_and_threads_change_nothing(iterations, direction):
     left, right = np.random.default_rng(3).integers(0, 50, (2, 45, 12, 3), dtype=np.uint8)
     search = Search(0, 2, 1 / 2, direction)
     # AD-census costs have all digits of a float32.
-    bound = Bound(cross_based, {"length": 7, "iterations": iterations})
+    bound = step(cross_based, length=7, iterations=iterations)
     scene = make_scene(left, right, search) if direction > 0 else make_scene(right, left, Search(0, 2, 1 / 2)).pair(1, 0)
-    method = Pipeline(ad_census, winner_take_all, aggregation=[bound])
-    expected = in_slabs(1000, method, scene, keep_volume=True)
+    method = Pipeline([ad_census, bound, winner_take_all])
+    expected = in_strips(1000, method, scene, keep_volume=True)
     assert bound.halo == 6 * iterations
     with in_threads(2):
         for height in (7, 25):
-            found = in_slabs(height, method, scene, keep_volume=True)
+            found = in_strips(height, method, scene, keep_volume=True)
             np.testing.assert_array_equal(found.volume.costs, expected.volume.costs)
 
 
@@ -197,7 +197,7 @@ def test_images_that_do_not_fit_are_refused():
 def test_better_than_a_window_on_real_scenes(data):
     scene = load_scene("tsukuba", data=data)
     [plain, crossed] = (
-        evaluate(Pipeline(absolute_difference, winner_take_all, aggregation=stages)(scene).disparity, scene)["bad_pixels_nonocc"]
-        for stages in ([], [Bound(cross_based)])
+        evaluate(Pipeline([absolute_difference, stages, winner_take_all])(scene).disparity, scene)["bad_pixels_nonocc"]
+        for stages in ([], [step(cross_based)])
     )
     assert crossed < plain / 4

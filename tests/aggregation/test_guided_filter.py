@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches
-from pipeline_parts import in_slabs, make_scene
+from pipeline_parts import in_strips, make_scene
 
-from stereo_framework import Bound, CostVolume, Pipeline, Search, evaluate, load_scene
+from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
 from stereo_framework.aggregation import guided_filter
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import absolute_difference, ad_census
@@ -71,17 +71,17 @@ def test_a_flat_guide_gives_the_mean_of_means():
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 @pytest.mark.compiled
-def test_slabs_and_threads_change_nothing(dtype):
+def test_strips_and_threads_change_nothing(dtype):
     left, right = (np.random.default_rng(3).integers(0, 256, (2, 45, 14, 3)) / (1 if dtype == np.uint8 else 1.7)).astype(dtype)
-    bound = Bound(guided_filter, {"radius": 3})
+    bound = step(guided_filter, radius=3)
     # AD-census costs have all digits of a float32.
-    method = Pipeline(ad_census, winner_take_all, aggregation=[bound])
+    method = Pipeline([ad_census, bound, winner_take_all])
     scene = make_scene(left, right, Search(0, 4))
-    expected = in_slabs(1000, method, scene, keep_volume=True)
+    expected = in_strips(1000, method, scene, keep_volume=True)
     assert bound.halo == 6
     with in_threads(2):
         for height in (5, 25):
-            found = in_slabs(height, method, scene, keep_volume=True)
+            found = in_strips(height, method, scene, keep_volume=True)
             np.testing.assert_array_equal(found.volume.costs, expected.volume.costs)
 
 
@@ -131,7 +131,7 @@ def test_an_image_that_does_not_fit_is_refused():
 def test_better_than_no_support_on_real_scenes(data):
     scene = load_scene("tsukuba", data=data)
     [plain, guided] = (
-        evaluate(Pipeline(absolute_difference, winner_take_all, aggregation=stages)(scene).disparity, scene)["bad_pixels_nonocc"]
-        for stages in ([], [Bound(guided_filter)])
+        evaluate(Pipeline([absolute_difference, stages, winner_take_all])(scene).disparity, scene)["bad_pixels_nonocc"]
+        for stages in ([], [step(guided_filter)])
     )
     assert guided < plain / 4

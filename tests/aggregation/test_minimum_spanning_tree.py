@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, shapes
 
-from stereo_framework import Bound, CostVolume, Pipeline, Search, evaluate, load_scene
+from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
 from stereo_framework.aggregation import box, minimum_spanning_tree
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import absolute_difference
@@ -87,9 +87,9 @@ def test_illegal_parameters_and_images_are_refused():
 
 def test_better_than_a_window_on_real_scenes(data):
     scene = load_scene("tsukuba", data=data)
-    cost = Bound(absolute_difference, {"truncation": 40})
+    cost = step(absolute_difference, truncation=40)
     [window, tree] = (
-        evaluate(Pipeline(cost, winner_take_all, aggregation=[stage])(scene).disparity, scene)["bad_pixels_nonocc"]
-        for stage in (Bound(box, {"size": 9}), minimum_spanning_tree)
+        evaluate(Pipeline([cost, stage, winner_take_all])(scene).disparity, scene)["bad_pixels_nonocc"]
+        for stage in (step(box, size=9), minimum_spanning_tree)
     )
     assert tree < window

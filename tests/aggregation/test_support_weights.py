@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, domains, guided_volumes, in_threads
-from pipeline_parts import in_slabs, make_scene
+from pipeline_parts import in_strips, make_scene
 
-from stereo_framework import Bound, CostVolume, Pipeline, Search, evaluate, load_scene
+from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
 from stereo_framework.aggregation import box, support_weights
 from stereo_framework.aggregation.support_weights import _lab
 from stereo_framework.errors import DataError, ParameterError
@@ -107,13 +107,13 @@ def test_both_views_share_the_colours_of_an_image():
 
 
 @pytest.mark.parametrize("height", [1, 3])
-def test_slabs_give_the_same(height):
+def test_strips_give_the_same(height):
     rng = np.random.default_rng(3)
     images = rng.integers(0, 256, (2, 9, 20, 3), dtype=np.uint8)
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(support_weights, {"radius": 2})])
+    method = Pipeline([absolute_difference, step(support_weights, radius=2), winner_take_all])
     scene = make_scene(*images, Search(0, 5))
     whole = method(scene, keep_volume=True)
-    np.testing.assert_array_equal(in_slabs(height, method, scene).disparity, whole.disparity)
+    np.testing.assert_array_equal(in_strips(height, method, scene).disparity, whole.disparity)
 
 
 @pytest.mark.parametrize(
@@ -149,10 +149,10 @@ def test_images_that_do_not_fit_are_refused():
 @pytest.mark.slow
 def test_better_than_a_window_on_real_scenes(data, share):
     scene = load_scene("tsukuba", data=data)
-    cost = Bound(absolute_difference, {"truncation": 40})
+    cost = step(absolute_difference, truncation=40)
     [window, weighted] = (
-        evaluate(Pipeline(cost, winner_take_all, aggregation=[stage])(scene).disparity, scene)["bad_pixels_nonocc"]
-        for stage in (Bound(box, {"size": 9}), Bound(support_weights))
+        evaluate(Pipeline([cost, stage, winner_take_all])(scene).disparity, scene)["bad_pixels_nonocc"]
+        for stage in (step(box, size=9), step(support_weights))
     )
     # No paper has a figure for maps that nothing refines.
     assert weighted < window * share

@@ -9,12 +9,11 @@ from made_results import result
 from naive import fine_row
 from typer.testing import CliRunner
 
-from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load_scene, match, run
+from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load, load_scene, match, run
 from stereo_framework.aggregation import cross_based
 from stereo_framework.cli._output import print_results
 from stereo_framework.cli.main import app
-from stereo_framework.engine.blame import WrongReturn
-from stereo_framework.errors import DataError, ParameterError, ResultWarning
+from stereo_framework.errors import DataError, ParameterError, ResultWarning, StereoFrameworkError
 from stereo_framework.evaluation.disparity_error import bad_pixels
 from stereo_framework.evaluation.protocols import PRESETS, resolve
 from stereo_framework.io import write_pfm
@@ -55,7 +54,7 @@ def test_ranges_around_the_truth_do_not_push_sub_pixel_estimates_out_of_them(sla
     nearest = np.rint(slanted.truth)
     pair = slanted.reference_index, slanted.match_index
     narrow = replace(slanted, ranges={pair: lambda: (nearest, nearest + 1)})
-    whole, moved = (Pipeline(census, semi_global, refinement=some)(narrow).disparity for some in ((), refinement))
+    whole, moved = (Pipeline([census, semi_global, some])(narrow).disparity for some in ((), refinement))
     error, moved_error = (np.sqrt(np.nanmean((found - slanted.truth) ** 2)) for found in (whole, moved))
     # Both levels of a pixel have a closed neighbour, so nothing may move; half a level too far would nearly double the error.
     np.testing.assert_array_equal(moved, whole)
@@ -176,7 +175,7 @@ def masked_matcher(left, right, minimum, maximum):
 
 def test_a_masked_map_of_a_python_function_has_no_estimates_there(slanted):
     method = {"matcher": {"use": "python", "function": f"{__file__}:masked_matcher"}}
-    found = Pipeline.from_script(method)(slanted).disparity
+    found = load(method).pipeline(slanted).disparity
     assert np.isnan(found[:, :30]).all()
     assert (found[:, 30:] == 5).all()
 
@@ -197,7 +196,7 @@ def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene, request)
     scene = load_scene(scene, data=None if scene.startswith("synthetic") else request.getfixturevalue("data"))
     # True disparities lie on both sides of it.
     low, high = np.floor(np.nanpercentile(scene.truth, [30, 70]))
-    found = Pipeline.from_script(method)(scene, Search(float(low), float(high)))
+    found = load(method).pipeline(scene, Search(float(low), float(high)))
     known = found.disparity[np.isfinite(found.disparity)]
     # Half a step is what sub-pixel refinement may add at either end.
     assert known.size > 1000
@@ -245,14 +244,14 @@ def looks_both_ways(reference, match, search) -> CostVolume:
 def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(slanted):
     for one in (looks_left_only, looks_both_ways):
         stage("matching_cost", source="this test", halo=lambda: 0)(one)
-    assert Pipeline(looks_left_only, winner_take_all)(slanted)
+    assert Pipeline([looks_left_only, winner_take_all])(slanted)
     for beside in ([], ["rank"]):
         with pytest.raises(
-            WrongReturn,
+            StereoFrameworkError,
             match=r"test_silently_wrong.py:\d+: .* do not obey search.direction: .* by 100% .* x - search.direction \* d",
         ):
-            Pipeline([looks_left_only, *beside], winner_take_all, refinement=left_right_check)(slanted)
-    assert np.isfinite(Pipeline(looks_both_ways, winner_take_all, refinement=left_right_check)(slanted).disparity).mean() > 0.5
+            Pipeline([looks_left_only, *beside, winner_take_all, left_right_check])(slanted)
+    assert np.isfinite(Pipeline([looks_both_ways, winner_take_all, left_right_check])(slanted).disparity).mean() > 0.5
 
 
 WRONG_MATCHES = {
@@ -277,10 +276,10 @@ def changing(solve, pair):
 def test_the_match_of_a_scheme_is_checked_whole(slanted, changes, said):
     CHANGES.clear()
     stage("scheme", source="this test")(changing)
-    method = Pipeline(census, winner_take_all, scheme=changing)
+    method = Pipeline([census, winner_take_all, changing])
     assert method(slanted)
     CHANGES.update(changes)
-    with pytest.raises(WrongReturn, match=said):
+    with pytest.raises(StereoFrameworkError, match=said):
         method(slanted)
 
 
@@ -291,13 +290,13 @@ def small(image):
 WARNED = {
     "exchanged": (lambda s: match(s.match, s.reference, (0, 31), method="ssd"), "the images look exchanged"),
     "narrow": (lambda s: match(s.reference, s.match, (0, 8), method="ssd"), "the range is too narrow"),
-    "end": (lambda s: Pipeline.from_script("window")(s, Search(0, 8)), "chose the upper end of the search range, 8"),
+    "end": (lambda s: load("window").pipeline(s, Search(0, 8)), "chose the upper end of the search range, 8"),
     "0..1 matched": (
         lambda s: match(small(s.reference), small(s.match), (0, 31), method="ssd"),
         "intensities up to 1, where 0 to 255",
     ),
     "0..1 in a pair": (
-        lambda s: Pipeline.from_script("window")(Pair(small(s.reference), small(s.match), s.search)),
+        lambda s: load("window").pipeline(Pair(small(s.reference), small(s.match), s.search)),
         "intensities up to 1, where 0 to 255",
     ),
     "0..1 measured": (

@@ -297,6 +297,11 @@ def test_a_warning_names_its_scene_once(capsys):
 
 def test_stages_of_a_slot(cli):
     names = [line.split("\t")[:2] for line in cli("stages", "--slot", "smoothness").stdout.splitlines()]
-    assert [name for slot, name in names if slot == "smoothness"] == ["linear", "potts", "truncated_linear"]
+    assert [name for slot, name in names if slot == "smoothness"] == [
+        "linear",
+        "potts",
+        "truncated_linear",
+        "truncated_quadratic",
+    ]
     one_line(cli("stages", "--slot", "smoothnes"), "did you mean 'smoothness'?")
     one_line(cli("stages", "box", "--slot", "smoothness"), "no stage 'box'", "legal stages and slots: linear, potts")

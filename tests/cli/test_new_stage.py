@@ -9,7 +9,7 @@ import pytest
 import test_contract as contract
 from typer.testing import CliRunner
 
-from stereo_framework import Bound, Pipeline, load_scene
+from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.cli import main
 from stereo_framework.cli.new_stage import example
@@ -19,7 +19,7 @@ from stereo_framework.refinement import median
 from stereo_framework.stage import SLOTS, find, load_plugin, stages
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "stages"
-WINDOW = {"matching_cost": absolute_difference, "aggregation": [Bound(box, {"size": 9})], "optimization": winner_take_all}
+WINDOW = {"matching_cost": absolute_difference, "aggregation": [step(box, size=9)], "optimization": winner_take_all}
 
 
 def call(*arguments):
@@ -80,13 +80,13 @@ def test_examples_do_what_they_say(written):
     scene = load_scene("synthetic/planes")
     changes, most = JOINED[written.slot]
     base = {k: v for k, v in (WINDOW | changes).items() if v is not None}
-    mine = Pipeline(**{**base, written.slot: Bound(written.function)})
+    mine = Pipeline([*{**base, written.slot: step(written.function)}.values()])
     if written.slot == "aggregation":
-        without = Pipeline(absolute_difference, winner_take_all)
+        without = Pipeline([absolute_difference, winner_take_all])
     elif written.slot in ("smoothness", "optimization"):
-        without = Pipeline(absolute_difference, winner_take_all, refinement=[median])
+        without = Pipeline([absolute_difference, winner_take_all, median])
     else:
-        without = Pipeline(**WINDOW)
+        without = Pipeline([*WINDOW.values()])
     assert bad(mine, scene) <= bad(without, scene) + most
     if written.slot == "confidence":
         match = mine(scene)

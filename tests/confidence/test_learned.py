@@ -43,7 +43,7 @@ def test_takes_its_turn_in_a_method_after_what_it_combines():
     measures = [getattr(family, name) for name in MEASURES]
     scene = load_scene("synthetic/slanted")
     small = dataclasses.replace(scene, search=Search(0, 20))
-    match = Pipeline(census, semi_global, confidence=[*measures, learned])(small)
+    match = Pipeline([census, semi_global, *measures, learned])(small)
     found = evaluate(match.disparity, small, confidence=match.confidence)
     assert found["auc_optimal"] < found["auc_learned"] < min(found["auc_curvature"], found["bad_pixels_all"])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pipeline_parts import local, not_local, textured
 
-from stereo_framework import Bound, Pipeline, StereoFrameworkError
-from stereo_framework.engine.blame import Blame, blame
+from stereo_framework import Pipeline, StereoFrameworkError, step
+from stereo_framework.engine.stage_errors import Blame, blame
 from stereo_framework.errors import DataError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -70,7 +70,7 @@ def raised(method):
 )
 def test_the_line_names_stage_file_and_line(breaks, how, line):
     path, function = breaks
-    method = Pipeline(absolute_difference, winner_take_all, refinement=[median, Bound(function, {"how": how})])
+    method = Pipeline([absolute_difference, winner_take_all, median, step(function, how=how)])
     told = blame(raised(method))
     assert told.line.startswith(line.format(path=path))
     assert "\n" not in told.line
@@ -80,19 +80,19 @@ def test_the_line_names_stage_file_and_line(breaks, how, line):
 def test_paths_are_short_where_one_works(breaks, monkeypatch):
     path, function = breaks
     monkeypatch.chdir(path.parent)
-    method = Pipeline(absolute_difference, winner_take_all, refinement=[Bound(function, {"how": "lines"})])
+    method = Pipeline([absolute_difference, winner_take_all, step(function, how="lines")])
     assert blame(raised(method)).line == "broken.py:16: refinement stage breaks: ValueError: one"
 
 
 def test_the_innermost_stage_is_named(breaks):
     path, function = breaks
-    inner = Pipeline(absolute_difference, winner_take_all, refinement=[Bound(function, {"how": "lines"})])
-    for method in (dataclasses.replace(inner, scheme=[pyramid]), alternated(inner)):
+    inner = Pipeline([absolute_difference, winner_take_all, step(function, how="lines")])
+    for method in (inner.having(scheme=[pyramid]), alternated(inner)):
         assert blame(raised(method)) == Blame(f"{path}:16: refinement stage breaks: ValueError: one", "refinement.breaks")
 
 
 def alternated(inner):
-    return Pipeline(absolute_difference, winner_take_all, alternatives={"other": inner})
+    return Pipeline([absolute_difference, winner_take_all], {"other": inner})
 
 
 def test_one_of_several_costs_is_named(registry):
@@ -100,7 +100,7 @@ def test_one_of_several_costs_is_named(registry):
     def fails(reference, match, search):
         raise ArithmeticError("no cost")
 
-    told = blame(raised(Pipeline([absolute_difference, fails], winner_take_all)))
+    told = blame(raised(Pipeline([absolute_difference, fails, winner_take_all])))
     assert told.stage == "matching_cost.fails"
     assert told.line.endswith("matching_cost stage fails: ArithmeticError: no cost")
 
@@ -110,7 +110,7 @@ def test_halos_are_code_of_stages_too(registry):
     def careless(volume, *, size: int = 0):
         return volume
 
-    told = blame(raised(Pipeline(absolute_difference, winner_take_all, aggregation=careless)))
+    told = blame(raised(Pipeline([absolute_difference, careless, winner_take_all])))
     assert told.stage == "aggregation.careless"
     assert "aggregation stage careless: ZeroDivisionError" in told.line
 
@@ -122,7 +122,7 @@ def test_what_no_stage_raised():
 
 def test_out_of_memory_is_nobodys_mistake(breaks):
     _, function = breaks
-    method = Pipeline(absolute_difference, winner_take_all, refinement=[Bound(function, {"how": "memory"})])
+    method = Pipeline([absolute_difference, winner_take_all, step(function, how="memory")])
     assert blame(raised(method)) == Blame("refinement.breaks: out of memory (1 TiB)", "")
 
 
@@ -201,7 +201,7 @@ WRONG = [
 def test_what_a_stage_must_not_return(registry, slot, names, value, message):
     wrong = returning(slot, names, value)
     stages = {} if slot == "matcher" else {"matching_cost": absolute_difference, "optimization": winner_take_all}
-    error = raised(Pipeline(**{**stages, slot: wrong}))
+    error = raised(Pipeline([*{**stages, slot: wrong}.values()]))
     assert isinstance(error, StereoFrameworkError)
     told = blame(error)
     assert f": {slot} stage wrong returned {message}" in told.line
@@ -212,4 +212,4 @@ def test_what_a_stage_must_not_return(registry, slot, names, value, message):
 
 def test_views_of_a_matcher_are_both_looked_at(registry):
     wrong = returning("matcher", ["reference", "match", "search"], Views(FLOAT, FLOAT[1:]))
-    assert "returned float32 (8, 20); expected float32 (9, 20)" in blame(raised(Pipeline(matcher=wrong))).line
+    assert "returned float32 (8, 20); expected float32 (9, 20)" in blame(raised(Pipeline([wrong]))).line

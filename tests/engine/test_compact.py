@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs
-from pipeline_parts import in_slabs
+from pipeline_parts import in_strips
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search
+from stereo_framework import CostVolume, Energy, Pipeline, Search, step
 from stereo_framework.aggregation import box
 from stereo_framework.engine import pipeline
 from stereo_framework.engine.match import DENSE
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.tree import Tree
 from stereo_framework.kernels.blocks import block_size
 from stereo_framework.matching_cost import ad_census, census
 from stereo_framework.optimization import semi_global, winner_take_all
@@ -27,7 +26,7 @@ from stereo_framework.refinement import left_right_check, parabola
 from stereo_framework.scheme import pyramid
 from stereo_framework.volume import Domain, Held
 
-SMALL = Bound(census, {"width": 3, "height": 3})
+SMALL = step(census, width=3, height=3)
 
 
 def blocks_of(rng, shape, levels, most=2):
@@ -73,18 +72,18 @@ def whole(method, pair, **options):
     data=st.data(),
     images=image_pairs([np.uint8]),
     levels=st.integers(20, 70),
-    step=st.sampled_from([1.0, 0.5]),
+    distance=st.sampled_from([1.0, 0.5]),
     sign=st.sampled_from([1, -1]),
     seed=st.integers(0, 99),
 )
-def test_the_same_as_whole_volumes(data, images, levels, step, sign, seed):
+def test_the_same_as_whole_volumes(data, images, levels, distance, sign, seed):
     rng, shape = np.random.default_rng(seed), images[0].shape[:2]
-    search = Search(-2, -2 + (levels - 1) * step, step, direction=sign)
+    search = Search(-2, -2 + (levels - 1) * distance, distance, direction=sign)
     optimizer = data.draw(st.sampled_from([winner_take_all, semi_global]))
     domain = random_domain(rng, shape, search, masks=optimizer is winner_take_all and data.draw(st.booleans()))
-    cost = data.draw(st.sampled_from([SMALL, Bound(ad_census, {"width": 3, "height": 3, "steps": 1000})]))
-    boxes = [Bound(box, {"size": size}) for size in data.draw(st.sampled_from([[], [3], [2]]))]
-    method = Pipeline(cost, optimizer, aggregation=boxes)
+    cost = data.draw(st.sampled_from([SMALL, step(ad_census, width=3, height=3, steps=1000)]))
+    boxes = [step(box, size=size) for size in data.draw(st.sampled_from([[], [3], [2]]))]
+    method = Pipeline([cost, boxes, optimizer])
     pair = Pair(*images, search, domain)
     found, expected = method(pair, keep_volume=True), whole(method, pair, keep_volume=True)
     held = found.volume.held
@@ -100,7 +99,7 @@ def test_the_same_as_whole_volumes(data, images, levels, step, sign, seed):
     of_whole = expected.volume.costs.reshape(len(pixels) and held.starts.size - 1, -1)[pixels[:, None], cells]
     np.testing.assert_array_equal(found.volume.costs, of_whole)
     if optimizer is winner_take_all:
-        np.testing.assert_array_equal(in_slabs(1, method, pair).labels, found.labels)
+        np.testing.assert_array_equal(in_strips(1, method, pair).labels, found.labels)
 
 
 @settings(max_examples=40, deadline=None)
@@ -213,10 +212,10 @@ def surfaces(rows=24, columns=96):
 @pytest.mark.compiled
 def test_a_pyramid_makes_both_views_compact():
     pair, truth = surfaces()
-    method = Pipeline(SMALL, semi_global, refinement=[left_right_check])
+    method = Pipeline([SMALL, semi_global, left_right_check])
     module = sys.modules["stereo_framework.optimization.semi_global"]
     with mock.patch.object(module, "compact_path_sums", wraps=module.compact_path_sums) as sums:
-        match = replace(method, scheme=[Bound(pyramid, {"window": 3, "levels": 2})])(pair)
+        match = method.having(scheme=[step(pyramid, window=3, levels=2)])(pair)
     # 50 levels are seven blocks, of which the wall and the block need one or two each.
     held = [call.args[1] for call in sums.call_args_list]
     assert [one.shape for one in held] == [(24, 96)] * 2
@@ -230,8 +229,8 @@ def test_a_pyramid_makes_both_views_compact():
 @pytest.mark.compiled
 def test_a_method_that_cannot_says_so():
     pair, _ = surfaces()
-    scheme = [Bound(pyramid, {"window": 3, "levels": 2})]
-    method = Pipeline(SMALL, winner_take_all, aggregation=["min_filter"], confidence=["winner_margin"], scheme=scheme)
+    scheme = [step(pyramid, window=3, levels=2)]
+    method = Pipeline([SMALL, "min_filter", winner_take_all, "winner_margin", scheme])
     (told,) = [line for line in method(pair).warnings if line.startswith(DENSE)]
     assert told.startswith(f"{DENSE}min_filter and winner_margin cannot use them; 50 levels of a pixel were held where ")
     assert told.endswith(" would do on average")
@@ -239,21 +238,21 @@ def test_a_method_that_cannot_says_so():
 
 def test_memory_of_a_pyramid_is_that_of_its_width():
     search, shape = Search(0, 279), (100, 200)
-    method = Pipeline(SMALL, semi_global, refinement=[parabola])
+    method = Pipeline([SMALL, semi_global, parabola])
 
     def estimated(method):
-        return peak_memory(Tree([method]).root, shape, search.levels, search=search)
+        return peak_memory([method], shape, search.levels, search=search)
 
-    assert estimated(replace(method, scheme=[Bound(pyramid, {"width": 56})])) == estimated(method) / 5
-    assert estimated(replace(method, scheme=[pyramid])) == estimated(method)
+    assert estimated(method.having(scheme=[step(pyramid, width=56)])) == estimated(method) / 5
+    assert estimated(method.having(scheme=[pyramid])) == estimated(method)
     # A stage that is not compact holds all.
-    dense = replace(method, confidence=["winner_margin"])
-    assert estimated(replace(dense, scheme=[Bound(pyramid, {"width": 56})])) == estimated(dense)
+    dense = method.having(confidence=["winner_margin"])
+    assert estimated(dense.having(scheme=[step(pyramid, width=56)])) == estimated(dense)
     # One of the two, or a width of more than half of the levels, makes volumes hold all.
-    other = replace(method, alternatives={"other": dense}, preprocessing=["row_alignment"])
-    assert estimated(replace(other, scheme=[Bound(pyramid, {"width": 56})])) == estimated(other)
-    assert estimated(replace(method, scheme=[Bound(pyramid, {"width": 140})])) == estimated(method) / 2
-    assert estimated(replace(method, scheme=[Bound(pyramid, {"width": 141})])) == estimated(method)
+    other = method.having(alternatives={"other": dense}, preprocessing=["row_alignment"])
+    assert estimated(other.having(scheme=[step(pyramid, width=56)])) == estimated(other)
+    assert estimated(method.having(scheme=[step(pyramid, width=140)])) == estimated(method) / 2
+    assert estimated(method.having(scheme=[step(pyramid, width=141)])) == estimated(method)
 
 
 def two_walls():
@@ -266,11 +265,11 @@ def two_walls():
 
 def test_memory_is_that_of_the_view_that_takes_more():
     pair = two_walls()
-    one, both = Pipeline(SMALL, semi_global), Pipeline(SMALL, semi_global, refinement=[left_right_check])
+    one, both = Pipeline([SMALL, semi_global]), Pipeline([SMALL, semi_global, left_right_check])
     estimates = []
     with mock.patch.object(pipeline, "peak_memory", side_effect=lambda *given, **_: estimates.append(given[2]) or 0):
-        for method in (one, both, replace(one, alternatives={"other": both}, preprocessing=["row_alignment"])):
-            method._check_memory(Tree([method]), pair)
+        for method in (one, both, one.having(alternatives={"other": both}, preprocessing=["row_alignment"])):
+            method._check_memory(pair, keep_volume=False)
     # Levels 2 to 11 lie in two blocks of eight, 38 to 47 as well. Seen from the match image most pixels are reached from both halves, and have all between.
     assert estimates == [16, 50, 50]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pipeline_parts import in_slabs, local, not_local, textured
+from pipeline_parts import in_strips, local, not_local, textured
 
 from stereo_framework import Pipeline, StereoFrameworkError
 from stereo_framework.aggregation import box
@@ -30,9 +30,9 @@ def measures(registry):
 def test_measured_after_the_optimizer(measures, height):
     lowest_cost, _ = measures
     scene = textured()
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=box, confidence=lowest_cost)
-    plain = Pipeline(absolute_difference, winner_take_all, aggregation=box)(scene, keep_volume=True)
-    match = in_slabs(height, method, scene)
+    method = Pipeline([absolute_difference, box, winner_take_all, lowest_cost])
+    plain = Pipeline([absolute_difference, box, winner_take_all])(scene, keep_volume=True)
+    match = in_strips(height, method, scene)
     np.testing.assert_array_equal(match.confidence["lowest_cost"], -plain.volume.costs.min(axis=2))
     assert match.confidence["lowest_cost"].dtype == np.float32
     assert list(match.seconds)[-1] == "confidence.lowest_cost"
@@ -54,9 +54,9 @@ def test_lowest_where_nothing_is_known_or_filled(measures):
         return disparity
 
     scene = textured()
-    measured = Pipeline(absolute_difference, dynamic_programming, confidence=lowest_cost)(scene).confidence["lowest_cost"]
-    match = Pipeline(absolute_difference, winner_take_all, confidence=lowest_cost, refinement=[forget, fill])(scene)
-    plain = Pipeline(absolute_difference, winner_take_all, confidence=lowest_cost)(scene).confidence["lowest_cost"]
+    measured = Pipeline([absolute_difference, dynamic_programming, lowest_cost])(scene).confidence["lowest_cost"]
+    match = Pipeline([absolute_difference, winner_take_all, lowest_cost, forget, fill])(scene)
+    plain = Pipeline([absolute_difference, winner_take_all, lowest_cost])(scene).confidence["lowest_cost"]
     found = match.confidence["lowest_cost"]
     assert (match.status[:, 6] == Status.FILLED).all()
     assert (found[:, 5:8] == plain.min()).all()
@@ -64,7 +64,7 @@ def test_lowest_where_nothing_is_known_or_filled(measures):
     kept[:, 5:8] = False
     np.testing.assert_array_equal(found[kept], plain[kept])
     # What the optimizer leaves out is not sure either.
-    occluded = np.isnan(Pipeline(absolute_difference, dynamic_programming)(scene).disparity)
+    occluded = np.isnan(Pipeline([absolute_difference, dynamic_programming])(scene).disparity)
     assert (measured[occluded] == measured.min()).all()
 
 
@@ -79,8 +79,8 @@ def test_refinements_get_the_maps_as_measured(measures, height):
         return np.where(confidence["lowest_cost"] < 0, np.float32(np.nan), disparity)
 
     scene = textured()
-    method = Pipeline(absolute_difference, winner_take_all, confidence=[lowest_cost, agreement], refinement=[doubt])
-    match = in_slabs(height, method, scene)
+    method = Pipeline([absolute_difference, winner_take_all, lowest_cost, agreement, doubt])
+    match = in_strips(height, method, scene)
     assert set(map(tuple, seen)) == {("agreement", "lowest_cost")}
     costs = absolute_difference(scene.reference, scene.match, scene.search).costs
     np.testing.assert_array_equal(np.isnan(match.disparity), costs.min(axis=2) > 0)
@@ -96,11 +96,9 @@ def test_measures_and_refinements_see_the_other_views(measures):
         return disparity
 
     scene = textured()
-    method = Pipeline(
-        absolute_difference, winner_take_all, confidence=[lowest_cost, agreement], refinement=[compare, left_right_check]
-    )
+    method = Pipeline([absolute_difference, winner_take_all, lowest_cost, agreement, compare, left_right_check])
     match = method(scene)
-    views = {one.direction: Pipeline(absolute_difference, winner_take_all)(one) for one in (scene, scene.pair(1, 0))}
+    views = {one.direction: Pipeline([absolute_difference, winner_take_all])(one) for one in (scene, scene.pair(1, 0))}
     difference = -np.abs(views[1].disparity - views[-1].disparity)
     # Both views compare: a later stage looks across.
     assert len(seen) == 2
@@ -127,7 +125,7 @@ def test_a_volume_that_nobody_declared_is_told(registry):
             StereoFrameworkError,
             match=rf"^the other view's {name} was not kept; declare it: @stage\(..., other_needs={{'{name}'}}\)$",
         ):
-            Pipeline(absolute_difference, winner_take_all, refinement=refinement)(scene)
+            Pipeline([absolute_difference, winner_take_all, refinement])(scene)
 
 
 def raw_of(view):

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
-from pipeline_parts import in_slabs, local, textured
+from pipeline_parts import in_strips, local, textured
 
-from stereo_framework import Bound, CostVolume, Pipeline, Search
-from stereo_framework.engine.costs import Weighted, cost_sum
+from stereo_framework import CostVolume, Pipeline, Search, step
+from stereo_framework.engine.step import cost_sum
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference, normalized_cross_correlation, squared_difference
 from stereo_framework.optimization import winner_take_all
@@ -33,8 +33,8 @@ def plain(function, images, search, weight, scale, **parameters):
 )
 def test_sums_agree_with_numpy(images, search, weights, scales):
     parts = [
-        Weighted(Bound(absolute_difference, {"truncation": 40.0}), weights[0], scales[0]),
-        Weighted(Bound(squared_difference), weights[1], scales[1]),
+        step(absolute_difference, truncation=40.0, weight=weights[0], scale=scales[0]),
+        step(squared_difference, weight=weights[1], scale=scales[1]),
     ]
     total = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
     one = plain(absolute_difference, images, search, weights[0], scales[0], truncation=40.0)
@@ -58,10 +58,10 @@ def test_saturation_by_arithmetic(registry):
         return cost_sum(parts)({"reference": image, "match": image, "search": Search(0, 1)})
 
     # 1 - 1/e, 1 - 1/e^2.
-    once = summed(Weighted(Bound(tens), 2.0, 10.0))
+    once = summed(step(tens, weight=2.0, scale=10.0))
     assert once.costs[0, 0, 0] == pytest.approx(2 * (1 - np.exp(-1)))
     assert once.outside == pytest.approx(2 * (1 - np.exp(-2)))
-    both = summed(tens, Weighted(Bound(tens), 0.5))
+    both = summed(tens, step(tens, weight=0.5))
     assert both.costs.tolist() == [[[15, 15], [15, 15]]]
     assert both.outside == 30
 
@@ -74,7 +74,7 @@ def test_costs_of_others_are_left_as_they_are(registry):
     def own(reference, match, search):
         return CostVolume(kept, search, 7.0)
 
-    method = Pipeline([Weighted(Bound(own), 2.0, 1.0), absolute_difference], winner_take_all)
+    method = Pipeline([step(own, weight=2.0, scale=1.0), absolute_difference, winner_take_all])
     assert np.isfinite(method(textured()).disparity).all()
     assert (kept == 7).all()
 
@@ -84,19 +84,19 @@ def test_integer_costs_are_added_as_numbers(registry):
     def worst(reference, match, search):
         return CostVolume(np.full((*reference.shape, search.levels), 255, np.uint8), search, 255.0)
 
-    match = Pipeline([worst, worst], winner_take_all)(textured(), keep_volume=True)
+    match = Pipeline([worst, worst, winner_take_all])(textured(), keep_volume=True)
     assert match.volume.costs.dtype == np.float32
     assert (match.volume.costs == 510).all()
 
 
-def test_lists_in_slabs():
+def test_lists_in_strips():
     method = Pipeline(
-        [Weighted(Bound(absolute_difference), 0.5, 20.0), Bound(normalized_cross_correlation, {"size": 3})], winner_take_all
+        [step(absolute_difference, weight=0.5, scale=20.0), step(normalized_cross_correlation, size=3), winner_take_all]
     )
-    assert method.matching_cost.halo == 1
+    assert method.plan[0].halo == 1
     whole = method(textured())
     for height in (1, 2, 4):
-        np.testing.assert_array_equal(in_slabs(height, method, textured()).disparity, whole.disparity)
+        np.testing.assert_array_equal(in_strips(height, method, textured()).disparity, whole.disparity)
 
 
 def test_one_that_sees_the_whole_makes_all_see_it(registry):
@@ -105,13 +105,13 @@ def test_one_that_sees_the_whole_makes_all_see_it(registry):
         assert reference.shape[0] == 9
         return absolute_difference(reference, match, search)
 
-    method = Pipeline([absolute_difference, whole], winner_take_all)
-    assert method.matching_cost.halo is None
-    in_slabs(2, method, textured())
+    method = Pipeline([absolute_difference, whole, winner_take_all])
+    assert method.plan[0].halo is None
+    in_strips(2, method, textured())
 
 
 def test_addresses_and_words():
-    method = Pipeline([absolute_difference, Weighted(Bound(squared_difference), 0.5, 100.0)], winner_take_all)
+    method = Pipeline([absolute_difference, step(squared_difference, weight=0.5, scale=100.0), winner_take_all])
     assert [address for address, _ in method.stages()] == [
         "matching_cost.absolute_difference",
         "matching_cost.squared_difference",
@@ -120,15 +120,17 @@ def test_addresses_and_words():
     assert dict(method.stages())["matching_cost.squared_difference"].parameters["weight"] == 0.5
     assert str(method).startswith("1 * absolute_difference(truncation=None")
     assert "0.5 * (1 - exp(-squared_difference(" in str(method)
-    assert hash(method) == hash(Pipeline([absolute_difference, Weighted(Bound(squared_difference), 0.5, 100.0)], winner_take_all))
+    assert hash(method) == hash(
+        Pipeline([absolute_difference, step(squared_difference, weight=0.5, scale=100.0), winner_take_all])
+    )
 
 
 @pytest.mark.parametrize(("name", "value"), [("weight", 0), ("weight", True), ("weight", float("inf")), ("scale", -1.0)])
 def test_wrong_factors_are_refused(name, value):
     with pytest.raises(ParameterError, match=rf"^matching_cost.absolute_difference.{name}: .* is not a number > 0"):
-        Weighted(Bound(absolute_difference), **{name: value})
+        step(absolute_difference, **{name: value})
 
 
 def test_an_empty_list_is_no_cost():
     with pytest.raises(ParameterError, match="^matching_cost: missing"):
-        Pipeline([], winner_take_all)
+        Pipeline([winner_take_all])

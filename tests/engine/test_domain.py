@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
-from pipeline_parts import in_slabs, local, not_local
+from pipeline_parts import in_strips, local, not_local
 
-from stereo_framework import Bound, Pipeline, Search
+from stereo_framework import Pipeline, Search, step
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.errors import DataError
 from stereo_framework.matching_cost import absolute_difference
@@ -82,11 +82,11 @@ def test_exchanged_takes_the_match_pixels_own_range():
 def test_nobody_gets_a_disparity_of_a_closed_cell(data, images, search, size):
     shape = images[0].shape[:2]
     domain = data.draw(domains(shape, search))
-    aggregation = [] if size is None else [Bound(box, {"size": size})]
+    aggregation = [] if size is None else [step(box, size=size)]
     pair = Pair(*images, search, domain)
     for one in (pair, pair.exchanged()):
         is_open = naive.open_cells(one.domain, one.search, shape)
-        method = Pipeline(absolute_difference, winner_take_all, aggregation=aggregation)
+        method = Pipeline([absolute_difference, aggregation, winner_take_all])
         match = method(one, keep_volume=True)
         some = is_open.any(axis=2)
         # Winners are those of the open cells.
@@ -98,17 +98,17 @@ def test_nobody_gets_a_disparity_of_a_closed_cell(data, images, search, size):
         closed = np.broadcast_to(np.where(some, 1e6, 0)[..., None], is_open.shape)
         np.testing.assert_array_equal(match.volume.costs[~is_open], closed[~is_open])
         for height in (1, 2):
-            slab = in_slabs(height, method, one)
-            np.testing.assert_array_equal(slab.disparity, match.disparity)
-            np.testing.assert_array_equal(slab.status, match.status)
-            assert slab.energy == pytest.approx(match.energy, rel=1e-12)
+            strip = in_strips(height, method, one)
+            np.testing.assert_array_equal(strip.disparity, match.disparity)
+            np.testing.assert_array_equal(strip.status, match.status)
+            assert strip.energy == pytest.approx(match.energy, rel=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
 @given(images=image_pairs([np.uint8]), search=searches(), size=st.sampled_from([None, 3]))
 def test_a_domain_that_closes_nothing_changes_nothing(images, search, size):
-    aggregation = [] if size is None else [Bound(box, {"size": size})]
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=aggregation, refinement=[parabola])
+    aggregation = [] if size is None else [step(box, size=size)]
+    method = Pipeline([absolute_difference, aggregation, winner_take_all, parabola])
     everything = Domain(valid=np.ones(images[0].shape[:2], bool))
     plain, wide = (method(Pair(*images, search, domain), keep_volume=True) for domain in (None, everything))
     np.testing.assert_array_equal(wide.volume.costs, plain.volume.costs)
@@ -123,9 +123,9 @@ def textured_pair(domain, *, step=1.0, direction=1):
     return Pair(*images, Search(0, 4, step, direction), domain)
 
 
-@pytest.mark.parametrize("step", [1.0, 0.5])
+@pytest.mark.parametrize("distance", [1.0, 0.5])
 @pytest.mark.parametrize("direction", [1, -1])
-def test_closed_cells_hold_outside_until_the_last_aggregation(registry, step, direction):
+def test_closed_cells_hold_outside_until_the_last_aggregation(registry, distance, direction):
     seen = {}
 
     @stage("aggregation", **local)
@@ -147,15 +147,10 @@ def test_closed_cells_hold_outside_until_the_last_aggregation(registry, step, di
     valid = np.ones((9, 20), bool)
     valid[:, 8:10] = False
     domain = Domain(valid=valid, low=np.full((9, 20), 1, np.float32))
-    pair = textured_pair(domain, step=step, direction=direction)
+    pair = textured_pair(domain, step=distance, direction=direction)
     is_open = naive.open_cells(domain, pair.search, pair.shape)
     assert 0.5 < is_open.mean() < 0.8
-    Pipeline(
-        absolute_difference,
-        look,
-        aggregation=[Bound(spy, {"name": "first"}), Bound(spy, {"name": "second"})],
-        refinement=[look_again],
-    )(pair)
+    Pipeline([absolute_difference, step(spy, name="first"), step(spy, name="second"), look, look_again])(pair)
     original = absolute_difference(pair.reference, pair.match, pair.search)
     expected = np.where(is_open, original.costs, 255)
     np.testing.assert_array_equal(seen["first"][0], expected)
@@ -206,7 +201,7 @@ def test_labels_in_closed_cells_and_invalid_pixels(registry, height):
         ([fill_all, mark_all], [5, 5, np.nan], [Status.FILLED, Status.FILLED, Status.INVALID]),
         ([fill_all, mark_all, fill_occlusions], [5, 5, np.nan], [Status.FILLED, Status.FILLED, Status.INVALID]),
     ):
-        match = in_slabs(height, Pipeline(absolute_difference, always_level_2, refinement=refinement), pair)
+        match = in_strips(height, Pipeline([absolute_difference, always_level_2, refinement]), pair)
         kind = np.where(~valid, 2, np.where(occluded, 1, 0))
         np.testing.assert_array_equal(match.labels, np.where(kind == 0, 2, -1))
         np.testing.assert_array_equal(match.disparity, np.float32(disparity)[kind])
@@ -218,7 +213,7 @@ def test_energy_counts_the_costs_of_filled_labels(registry):
     valid = np.ones((9, 20), bool)
     valid[:, 8:10] = False
     pair = textured_pair(Domain(valid=valid))
-    match = Pipeline(absolute_difference, dynamic_programming)(pair, keep_volume=True)
+    match = Pipeline([absolute_difference, dynamic_programming])(pair, keep_volume=True)
     labels = naive.fill_labels(match.labels)
     expected = np.take_along_axis(match.volume.costs, labels[..., None].astype(int), axis=2).sum(dtype=float)
     assert (match.labels[:, 8:10] == -1).all()
@@ -227,20 +222,15 @@ def test_energy_counts_the_costs_of_filled_labels(registry):
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), images=image_pairs([np.uint8]), search=searches([1, 2, 0.5]), height=st.integers(1, 4))
-def test_slabs_equal_the_whole(data, images, search, height):
+def test_strips_equal_the_whole(data, images, search, height):
     domain = data.draw(domains(images[0].shape[:2], search))
     pair = Pair(*images, search, domain)
-    method = Pipeline(
-        absolute_difference,
-        winner_take_all,
-        aggregation=[Bound(box, {"size": 3}), Bound(min_filter, {"size": 2})],
-        refinement=[parabola],
-    )
-    whole, slab = method(pair), in_slabs(height, method, pair)
+    method = Pipeline([absolute_difference, step(box, size=3), step(min_filter, size=2), winner_take_all, parabola])
+    whole, strip = method(pair), in_strips(height, method, pair)
     for name in ("disparity", "status", "labels"):
-        np.testing.assert_array_equal(getattr(slab, name), getattr(whole, name))
+        np.testing.assert_array_equal(getattr(strip, name), getattr(whole, name))
     # Rows by themselves are those rows of the whole where nothing reaches across.
-    plain = dataclasses.replace(method, aggregation=())
+    plain = method.having(aggregation=())
     top = plain(pair.rows(0, 1))
     np.testing.assert_array_equal(top.disparity, plain(pair).disparity[:1])
 
@@ -249,7 +239,7 @@ def test_images_may_be_parts_of_others():
     pair = textured_pair(None)
     wide = [np.pad(image, ((0, 0), (3, 5))) for image in (pair.reference, pair.match)]
     cut = Pair(wide[0][:, 3:-5], wide[1][:, 3:-5], pair.search)
-    method = Pipeline(absolute_difference, winner_take_all)
+    method = Pipeline([absolute_difference, winner_take_all])
     np.testing.assert_array_equal(method(cut).disparity, method(pair).disparity)
 
 

@@ -4,12 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from pipeline_parts import in_slabs, local, not_local, textured
+from pipeline_parts import in_strips, local, not_local, textured
 
 from stereo_framework import CostVolume, Pipeline
 from stereo_framework.aggregation import box
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.tree import Tree
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.pair import Pair
@@ -68,10 +67,7 @@ def parts(registry, monkeypatch):
 def test_converted_once_with_the_same_labels(parts, height):
     converted, narrow, wide, twice, decide, _ = parts
     scene = textured()
-    results = {
-        cost: in_slabs(height, Pipeline(cost, decide, aggregation=twice, refinement=[parabola, parabola]), scene)
-        for cost in (narrow, wide)
-    }
+    results = {cost: in_strips(height, Pipeline([cost, twice, decide, parabola, parabola]), scene) for cost in (narrow, wide)}
     assert converted == [np.uint16]
     for name in ("labels", "disparity", "status"):
         np.testing.assert_array_equal(getattr(results[narrow], name), getattr(results[wide], name))
@@ -87,7 +83,7 @@ def test_raw_and_volume_are_one_when_they_are(parts):
         seen.append((volume.costs is raw.costs, volume.costs.dtype))
         return disparity
 
-    Pipeline(narrow, decide, refinement=look)(textured())
+    Pipeline([narrow, decide, look])(textured())
     # The optimizer had its volume converted, raw costs were first asked for after it.
     assert seen[0][1] == np.float32
     assert len(converted) <= 2
@@ -96,18 +92,18 @@ def test_raw_and_volume_are_one_when_they_are(parts):
 def test_integers_all_the_way(parts):
     converted, narrow, wide, twice, decide, decide_in_integers = parts
     scene = textured()
-    match = Pipeline(narrow, decide_in_integers, aggregation=twice)(scene, keep_volume=True)
+    match = Pipeline([narrow, twice, decide_in_integers])(scene, keep_volume=True)
     assert converted == []
     assert match.volume.costs.dtype == np.uint16
-    np.testing.assert_array_equal(match.labels, Pipeline(wide, decide, aggregation=twice)(scene).labels)
+    np.testing.assert_array_equal(match.labels, Pipeline([wide, twice, decide])(scene).labels)
     # The energy is that of the costs as numbers.
-    assert match.energy == Pipeline(wide, decide, aggregation=twice)(scene).energy
+    assert match.energy == Pipeline([wide, twice, decide])(scene).energy
 
 
 def test_float_aggregation_of_integer_costs(parts):
     converted, narrow, wide, _, decide, _ = parts
     scene = textured()
-    one, other = (Pipeline(cost, decide, aggregation=[box])(scene) for cost in (narrow, wide))
+    one, other = (Pipeline([cost, box, decide])(scene) for cost in (narrow, wide))
     np.testing.assert_array_equal(one.disparity, other.disparity)
     assert set(converted) == {np.dtype(np.uint8)}
 
@@ -119,7 +115,7 @@ def test_closed_cells_of_integers(parts):
     valid[:, 4] = False
     pair = Pair(scene.reference, scene.match, scene.search, Domain(valid=valid, low=np.full((9, 20), 1, np.float32)))
     for aggregation in ([], [twice]):
-        match = Pipeline(narrow, decide_in_integers, aggregation=aggregation)(pair, keep_volume=True)
+        match = Pipeline([narrow, aggregation, decide_in_integers])(pair, keep_volume=True)
         assert match.volume.costs.dtype == np.uint16
         assert (match.volume.costs[:, 5:, 0] == 65535).all()
         assert (match.volume.costs[:, 4] == 0).all()
@@ -143,7 +139,7 @@ def test_the_other_views_costs_are_converted_too(parts):
 
     scene = textured()
     for refinement in (look, look_at_integers):
-        Pipeline(narrow, decide_in_integers, aggregation=twice, refinement=refinement)(scene)
+        Pipeline([narrow, twice, decide_in_integers, refinement])(scene)
     assert [costs.dtype for costs in seen] == [np.float32, np.uint16]
     np.testing.assert_array_equal(*seen)
 
@@ -153,8 +149,8 @@ def test_memory_counts_the_copy(parts):
     shape, levels = (1000, 1000), 100
     volume = 4 * 1000 * 1000 * 100
 
-    def peak(*arguments, **others):
-        return peak_memory(Tree([Pipeline(*arguments, **others)]).root, shape, levels)
+    def peak(*steps):
+        return peak_memory([Pipeline(steps)], shape, levels)
 
     # The volume, two more that the optimizer may hold, and the copy.
     assert peak(wide, decide) == 3 * volume
@@ -166,5 +162,5 @@ def test_memory_counts_the_copy(parts):
         return disparity
 
     # The other view's volume, two more that the stage may hold, and the copy.
-    assert peak(wide, decide, refinement=look) == 3 * volume
-    assert peak(narrow, decide_in_integers, refinement=look) == 4 * volume
+    assert peak(wide, decide, look) == 3 * volume
+    assert peak(narrow, decide_in_integers, look) == 4 * volume

@@ -6,16 +6,17 @@ import itertools
 import numpy as np
 import pytest
 
-from stereo_framework import Bound, Energy, Pipeline, load_scene
+from stereo_framework import Energy, Pipeline, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.engine.tree import Tree
+from stereo_framework.engine.walk import Walk
+from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.pair import Pair
 from stereo_framework.refinement import fill_occlusions, left_right_check, median
 from stereo_framework.stage import stage
-from stereo_framework.view import View
-from stereo_framework.volume import Status, restore_outside
+from stereo_framework.view import View, Views
+from stereo_framework.volume import Domain, Status, restore_outside
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +72,7 @@ def test_each_view_is_matched_once(pair, counted, checks):
         (fill_occlusions, {"rule": "left"}),
         (left_right_check, {"tolerance": 0.0}),
     ][: 2 * checks - 1]
-    method = Pipeline(
-        absolute_difference, winner_take_all, aggregation=counted_box, refinement=[Bound(f, p) for f, p in refinements]
-    )
+    method = Pipeline([absolute_difference, counted_box, winner_take_all, [step(f, **p) for f, p in refinements]])
     match = method(pair)
     assert sorted(calls) == [-1, 1]
     expected = views_by_hand(pair, refinements)
@@ -82,7 +81,7 @@ def test_each_view_is_matched_once(pair, counted, checks):
     # Each check takes something away and leaves most.
     assert 0.01 < np.isnan(match.disparity).mean() < 0.6
     # The last stage that looks across ends the other view; who wants both gets both, in the same steps.
-    [(_, both)] = Tree([method], both=True).walk(pair)
+    [(_, both)] = Walk([method], pair, both=True)
     for found, view in zip(both, expected, strict=True):
         np.testing.assert_array_equal(found.disparity, view.disparity)
         np.testing.assert_array_equal(found.status, view.status)
@@ -91,11 +90,9 @@ def test_each_view_is_matched_once(pair, counted, checks):
 def test_a_sweep_over_thresholds_matches_each_view_once(pair, counted):
     calls, counted_box = counted
     thresholds = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0]
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=counted_box)
-    some = [
-        dataclasses.replace(method, refinement=[Bound(left_right_check, {"tolerance": t}), fill_occlusions]) for t in thresholds
-    ]
-    found = dict(Tree(some).walk(pair))
+    method = Pipeline([absolute_difference, counted_box, winner_take_all])
+    some = [method.having(refinement=[step(left_right_check, tolerance=t), fill_occlusions]) for t in thresholds]
+    found = dict(Walk(some, pair))
     assert sorted(calls) == [-1, 1]
     for i, threshold in enumerate(thresholds):
         expected, _ = views_by_hand(pair, [(left_right_check, {"tolerance": threshold}), (fill_occlusions, {})])
@@ -115,12 +112,9 @@ def test_a_sweep_over_thresholds_matches_each_view_once(pair, counted):
 def test_a_sweep_before_the_check_matches_each_view_once(pair, counted):
     calls, counted_box = counted
     settings = list(itertools.product([1, 3, 5, 7], [0.5, 1.0]))
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=counted_box)
-    some = [
-        dataclasses.replace(method, refinement=[Bound(median, {"size": s}), Bound(left_right_check, {"tolerance": t})])
-        for s, t in settings
-    ]
-    found = dict(Tree(some).walk(pair))
+    method = Pipeline([absolute_difference, counted_box, winner_take_all])
+    some = [method.having(refinement=[step(median, size=s), step(left_right_check, tolerance=t)]) for s, t in settings]
+    found = dict(Walk(some, pair))
     assert sorted(calls) == [-1, 1]
     for i, (size, tolerance) in enumerate(settings):
         expected, _ = views_by_hand(pair, [(median, {"size": size}), (left_right_check, {"tolerance": tolerance})])
@@ -137,11 +131,69 @@ def test_a_volume_of_the_other_view_is_kept_for_those_who_need_it(pair, counted)
         seen.append((other.volume.search.direction, other.volume.costs[3, 50].tolist(), other.raw.costs[3, 50].tolist()))
         return disparity
 
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=counted_box)
-    some = [dataclasses.replace(method, refinement=[median, Bound(look_at_costs, {"again": n})]) for n in range(3)]
-    assert all(not isinstance(outcome, Exception) for _, outcome in Tree(some).walk(pair))
+    method = Pipeline([absolute_difference, counted_box, winner_take_all])
+    some = [method.having(refinement=[median, step(look_at_costs, again=n)]) for n in range(3)]
+    assert all(not isinstance(outcome, Exception) for _, outcome in Walk(some, pair))
     assert sorted(calls) == [-1, 1]
     other = pair.exchanged()
     raw = absolute_difference(other.reference, other.match, other.search)
     expected = restore_outside(box(raw, size=7)).costs[3, 50].tolist(), raw.costs[3, 50].tolist()
     assert seen == 3 * [(-1, *expected)]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_an_optimizer_that_names_other_decides_both_sides_at_once(pair, counted, narrow):
+    calls, counted_box = counted
+    seen = []
+
+    @stage("optimization", source="a test", other_needs={"volume"})
+    def both_at_once(energy, reference, match, search, other, domain=None):
+        seen.append((search.direction, other.search.direction, other.disparity is None))
+        np.testing.assert_array_equal(reference, pair.reference)
+        maps = [
+            side.search.disparities[side.volume.costs.argmin(axis=2)] + np.float32(0.25) for side in (energy_view(energy), other)
+        ]
+        return Views(*maps)
+
+    def energy_view(energy):
+        return View(search=energy.volume.search, volumes={"volume": energy.volume})
+
+    search = pair.search
+    domain = Domain(low=np.full(pair.shape, search.minimum + 2, np.float32)) if narrow else None
+    problem = dataclasses.replace(pair, domain=domain)
+    method = Pipeline([absolute_difference, counted_box, both_at_once])
+    # Alone, for both sides, and for stages that look across once more: it runs once, and each side's costs are made once.
+    plain = Pipeline([absolute_difference, counted_box, winner_take_all])
+    some = [
+        method,
+        method.having(refinement=[left_right_check]),
+        method.having(refinement=[left_right_check, median, left_right_check]),
+    ]
+    found = dict(Walk(some, problem))
+    assert seen == [(1, -1, True)]
+    assert sorted(calls) == [-1, 1]
+    [(_, sides)] = Walk([method], problem, both=True)
+    assert seen == 2 * [(1, -1, True)]
+    for match, one in zip(sides, (problem, problem.exchanged()), strict=True):
+        expected = plain(one)
+        known = np.isfinite(expected.disparity)
+        np.testing.assert_array_equal(match.disparity[known], expected.disparity[known] + np.float32(0.25))
+        assert (match.labels, match.energy) == (None, None)
+        if narrow:
+            # A closed level is no estimate, and a pixel without an open cell is invalid.
+            assert not known.all() or one is problem
+            np.testing.assert_array_equal(match.status == Status.INVALID, expected.status == Status.INVALID)
+    np.testing.assert_array_equal(found[0].disparity, sides[0].disparity)
+    checked = left_right_check(
+        sides[0].disparity, View(sides[1].disparity, sides[1].status, sides[1].search), search, sides[0].status
+    )
+    np.testing.assert_array_equal(found[1].disparity, checked[0])
+
+    @stage("optimization", source="a test")
+    def one_alone(energy, other):
+        return winner_take_all(energy)
+
+    with pytest.raises(
+        StereoFrameworkError, match="returned Labeling; expected Views of both disparity maps, since it names other"
+    ):
+        Pipeline([absolute_difference, one_alone])(problem)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pipeline_parts import local, not_local, textured
 
-from stereo_framework import Bound, Pipeline
+from stereo_framework import Pipeline, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -18,7 +18,7 @@ from stereo_framework.volume import Domain, Status
 
 def plain(reference, match, search):
     """Disparities of a method of ours, as a matcher from elsewhere would find them."""
-    return Pipeline(absolute_difference, winner_take_all)(Pair(reference, match, search)).disparity
+    return Pipeline([absolute_difference, winner_take_all])(Pair(reference, match, search)).disparity
 
 
 @pytest.fixture
@@ -53,14 +53,12 @@ def vars_of(pair):
 
 
 def checked(**matcher):
-    return Pipeline(
-        **matcher, refinement=[left_right_check, fill_occlusions, Bound(left_right_check, {"tolerance": 0.5}), median]
-    )
+    return Pipeline([*matcher.values(), left_right_check, fill_occlusions, step(left_right_check, tolerance=0.5), median])
 
 
 def test_what_looks_across_makes_it_run_on_the_exchanged_pair(one_view, calls):
     scene = textured()
-    np.testing.assert_array_equal(Pipeline(matcher=one_view)(scene).disparity, plain(scene.reference, scene.match, scene.search))
+    np.testing.assert_array_equal(Pipeline([one_view])(scene).disparity, plain(scene.reference, scene.match, scene.search))
     assert calls == [1]
     calls.clear()
     match = checked(matcher=one_view)(scene)
@@ -88,7 +86,7 @@ def test_the_views_of_one_call_are_not_mixed_up(both_views, calls):
         return disparity
 
     scene = textured()
-    Pipeline(matcher=both_views, refinement=look)(scene)
+    Pipeline([both_views, look])(scene)
     [(disparity, status, other, other_status)] = seen
     np.testing.assert_array_equal(disparity, plain(scene.reference, scene.match, scene.search))
     back = scene.pair(1, 0)
@@ -110,14 +108,14 @@ def test_it_sees_what_was_prepared(registry):
         return np.ones(reference.shape, np.float32)
 
     scene = textured()
-    Pipeline(matcher=look, preprocessing=[binomial_blur, darker])(scene)
+    Pipeline([binomial_blur, darker, look])(scene)
     [(reference, match, domain, own)] = seen
     np.testing.assert_array_equal(reference, binomial_blur(scene.reference) // 2)
     np.testing.assert_array_equal(match, binomial_blur(scene.match) // 4)
     assert domain is None
     assert own is scene
     limits = Domain(valid=np.ones((9, 20), bool))
-    Pipeline(matcher=look)(Pair(scene.reference, scene.match, scene.search, limits))
+    Pipeline([look])(Pair(scene.reference, scene.match, scene.search, limits))
     assert seen[1][2] is limits
     assert seen[1][3] is None
 
@@ -136,7 +134,7 @@ def test_status_confidence_and_invalid_pixels(registry, parts):
     scene = textured()
     valid = np.ones((9, 20), bool)
     valid[:, 10] = False
-    match = Pipeline(matcher=tells)(Pair(scene.reference, scene.match, scene.search, Domain(valid=valid)))
+    match = Pipeline([tells])(Pair(scene.reference, scene.match, scene.search, Domain(valid=valid)))
     expected = np.full((9, 20), Status.MISMATCHED if parts > 1 else Status.MATCHED)
     if parts == 1:
         expected[:, 3] = Status.OCCLUDED
@@ -158,7 +156,7 @@ def test_warnings_come_from_disparities(registry):
     def at_the_end(reference, match, search):
         return np.full(reference.shape, search.maximum, np.float32)
 
-    [warning] = Pipeline(matcher=at_the_end)(textured()).warnings
+    [warning] = Pipeline([at_the_end])(textured()).warnings
     assert warning.startswith("100 % of the pixels chose the upper end of the search range, 4:")
 
 
@@ -168,7 +166,7 @@ def test_what_does_not_go_together(one_view):
         return disparity
 
     with pytest.raises(ParameterError) as caught:
-        Pipeline(matcher=one_view, matching_cost=absolute_difference, refinement=parabola, confidence=needs_costs)
+        Pipeline([one_view, absolute_difference, needs_costs, parabola])
     assert str(caught.value).splitlines() == [
         "matching_cost: the matcher one_view stands instead of it; remove one of both",
         "confidence.needs_costs: needs_costs needs the volume, and the matcher one_view makes none",

@@ -9,7 +9,7 @@ import pytest
 PROGRAM = """
 import hashlib, json, re, sys
 import numpy as np
-from stereo_framework import Bound, Pipeline
+from stereo_framework import step, Pipeline
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.datasets import random_planes
 from stereo_framework.matching_cost import absolute_difference
@@ -18,12 +18,7 @@ from stereo_framework.refinement import parabola
 
 rows, columns, levels = map(int, sys.argv[2:])
 scene = random_planes(rows=rows, columns=columns, levels=levels, seed=1)
-method = Pipeline(
-    absolute_difference,
-    winner_take_all,
-    aggregation=[Bound(box, {"size": 9}), Bound(min_filter, {"size": 9})],
-    refinement=[parabola],
-)
+method = Pipeline([absolute_difference, step(box, size=9), step(min_filter, size=9), winner_take_all, parabola])
 match = method(scene, keep_volume=sys.argv[1] == "whole")
 print(json.dumps({
     "digest": hashlib.sha256(match.disparity.tobytes()).hexdigest(),
@@ -46,24 +41,24 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /
 
 @linux
 @pytest.mark.slow
-def test_slabs_save_most_of_the_volume():
+def test_strips_save_most_of_the_volume():
     rows, columns, levels = 550, 700, 192
     # Kernels are compiled once and kept on disk; that takes some 200 MiB of its own.
-    _measure("slabs", rows=30, columns=40, levels=8)
-    slabs, whole = (_measure(how, rows, columns, levels) for how in ("slabs", "whole"))
-    # A few slabs of 64 rows are held instead, less than a third of it.
-    assert whole["peak_mib"] - slabs["peak_mib"] > 2 / 3 * rows * columns * levels * 4 / 2**20
-    assert slabs["digest"] == whole["digest"]
+    _measure("strips", rows=30, columns=40, levels=8)
+    strips, whole = (_measure(how, rows, columns, levels) for how in ("strips", "whole"))
+    # A few strips of 64 rows are held instead, less than a third of it.
+    assert whole["peak_mib"] - strips["peak_mib"] > 2 / 3 * rows * columns * levels * 4 / 2**20
+    assert strips["digest"] == whole["digest"]
 
 
 @pytest.mark.slow
 @linux
 def test_a_large_pair_stays_under_600_mib():
     # Kernels are compiled once and kept on disk; that takes some 200 MiB of its own.
-    _measure("slabs", rows=30, columns=40, levels=8)
-    slabs, whole = _measure("slabs"), _measure("whole")
-    assert slabs["levels"] == 192
-    assert slabs["peak_mib"] < 600
-    # The whole volume alone is 1128 MiB, so that the comparison cannot be between two runs in slabs.
+    _measure("strips", rows=30, columns=40, levels=8)
+    strips, whole = _measure("strips"), _measure("whole")
+    assert strips["levels"] == 192
+    assert strips["peak_mib"] < 600
+    # The whole volume alone is 1128 MiB, so that the comparison cannot be between two runs in strips.
     assert whole["peak_mib"] > 1128
-    assert slabs["digest"] == whole["digest"]
+    assert strips["digest"] == whole["digest"]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pipeline_parts import MIRRORED, local, not_local, textured
 
-from stereo_framework import Bound, Pipeline
+from stereo_framework import Pipeline, step
 from stereo_framework.aggregation import box
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.tree import Tree
+from stereo_framework.engine.walk import Walk
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
@@ -18,8 +18,8 @@ from stereo_framework.refinement import left_right_check, median
 from stereo_framework.scheme import pyramid
 from stereo_framework.stage import stage
 
-PLAIN = Pipeline(absolute_difference, winner_take_all)
-ROBUST = Pipeline(squared_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[left_right_check])
+PLAIN = Pipeline([absolute_difference, winner_take_all])
+ROBUST = Pipeline([squared_difference, step(box, size=3), winner_take_all, left_right_check])
 
 
 @pytest.fixture
@@ -47,12 +47,11 @@ def seen(registry):
     return found
 
 
-def test_alternatives_run_for_both_views(seen):
+@pytest.mark.parametrize("prepared", [(), "binomial_blur"])
+def test_alternatives_run_for_both_views(seen, prepared):
     _, merge, guided = seen["stages"]
     scene = textured()
-    Pipeline(guided, winner_take_all, refinement=[merge, left_right_check], alternatives={"robust": ROBUST, "plain": PLAIN})(
-        scene
-    )
+    Pipeline([prepared, guided, winner_take_all, merge, left_right_check], {"robust": ROBUST, "plain": PLAIN})(scene)
     for slot in ("cost", "refinement"):
         for one in (scene, scene.pair(1, 0)):
             got = seen[slot, one.direction]
@@ -69,28 +68,26 @@ def test_alternatives_run_for_both_views(seen):
 
 def test_alternatives_are_matched_once_for_many_settings(seen):
     counted, merge, _ = seen["stages"]
-    robust = dataclasses.replace(PLAIN, matching_cost=counted)
-    method = Pipeline(squared_difference, winner_take_all, alternatives={"robust": robust})
+    robust = PLAIN.having(matching_cost=counted)
+    method = Pipeline([squared_difference, winner_take_all], {"robust": robust})
     # What looks across wants both views of them.
-    some = [
-        dataclasses.replace(method, refinement=[Bound(merge, {"threshold": t}), left_right_check]) for t in (0.0, 1.0, 2.0, 3.0)
-    ]
-    found = dict(Tree(some).walk(textured()))
+    some = [method.having(refinement=[step(merge, threshold=t), left_right_check]) for t in (0.0, 1.0, 2.0, 3.0)]
+    found = dict(Walk(some, textured()))
     assert sorted(seen["calls"]) == [-1, 1]
     assert not any(isinstance(outcome, Exception) for outcome in found.values())
     # Another alternative is another method, though the stages are the same.
-    other = dataclasses.replace(some[0], alternatives={"robust": dataclasses.replace(robust, refinement=[median])})
+    other = some[0].having(alternatives={"robust": robust.having(refinement=[median])})
     assert other != some[0]
     seen["calls"].clear()
-    dict(Tree([some[0], other]).walk(textured()))
+    dict(Walk([some[0], other], textured()))
     assert sorted(seen["calls"]) == [-1, -1, 1, 1]
 
 
 def test_an_alternative_of_an_alternative_is_matched_once(seen):
     counted, merge, _ = seen["stages"]
-    first = dataclasses.replace(PLAIN, matching_cost=counted)
-    inner = dataclasses.replace(PLAIN, refinement=[merge, left_right_check], alternatives={"robust": first})
-    outer = dataclasses.replace(inner, alternatives={"robust": first, "inner": inner})
+    first = PLAIN.having(matching_cost=counted)
+    inner = PLAIN.having(refinement=[merge, left_right_check], alternatives={"robust": first})
+    outer = inner.having(alternatives={"robust": first, "inner": inner})
     scene = textured()
     outer(scene)
     assert sorted(seen["calls"]) == [-1, 1]
@@ -104,18 +101,16 @@ def test_an_alternative_of_an_alternative_is_matched_once(seen):
 def test_alternatives_have_images_of_their_own(seen):
     _, merge, _ = seen["stages"]
     scene = textured()
-    blurred = dataclasses.replace(PLAIN, preprocessing=[binomial_blur])
+    blurred = PLAIN.having(preprocessing=[binomial_blur])
     for outer, inner in (([], blurred), ([binomial_blur], PLAIN)):
-        Pipeline(absolute_difference, winner_take_all, preprocessing=outer, refinement=merge, alternatives={"robust": inner})(
-            scene
-        )
+        Pipeline([outer, absolute_difference, winner_take_all, merge], {"robust": inner})(scene)
         np.testing.assert_array_equal(seen["refinement", 1]["robust"].disparity, inner(scene).disparity)
 
 
 def test_alternatives_nest_and_are_told(seen):
     _, merge, _ = seen["stages"]
-    inner = dataclasses.replace(PLAIN, refinement=[merge], alternatives={"robust": ROBUST})
-    method = Pipeline(absolute_difference, winner_take_all, refinement=[merge], alternatives={"robust": inner})
+    inner = PLAIN.having(refinement=[merge], alternatives={"robust": ROBUST})
+    method = Pipeline([absolute_difference, winner_take_all, merge], {"robust": inner})
     assert [address for address, _ in method.stages()][:3] == [
         "alternatives.robust.alternatives.robust.matching_cost",
         "alternatives.robust.alternatives.robust.aggregation.box",
@@ -126,17 +121,17 @@ def test_alternatives_nest_and_are_told(seen):
     np.testing.assert_array_equal(seen["refinement", 1]["robust"].disparity, inner(scene).disparity)
     assert match.seconds["alternatives"] > 0
     with pytest.raises(ParameterError, match=r"^refinement.merge: merge needs alternatives, and the method names none$"):
-        Pipeline(absolute_difference, winner_take_all, refinement=merge)
+        Pipeline([absolute_difference, winner_take_all, merge])
 
 
 def test_alternatives_count_in_memory(seen):
     _, merge, _ = seen["stages"]
     shape, levels = (1000, 1000), 100
-    cut = Pipeline(absolute_difference, graph_cut, smoothness=None)
-    method = dataclasses.replace(PLAIN, refinement=[merge], alternatives={"robust": cut})
-    plain = peak_memory(Tree([PLAIN]).root, shape, levels)
-    assert peak_memory(Tree([cut]).root, shape, levels) == 3 * 4 * 1000 * 1000 * 100
-    assert peak_memory(Tree([method]).root, shape, levels) == peak_memory(Tree([cut], both=True).root, shape, levels) > plain
+    cut = Pipeline([absolute_difference, graph_cut])
+    method = PLAIN.having(refinement=[merge], alternatives={"robust": cut})
+    plain = peak_memory([PLAIN], shape, levels)
+    assert peak_memory([cut], shape, levels) == 3 * 4 * 1000 * 1000 * 100
+    assert peak_memory([method], shape, levels) == peak_memory([cut], shape, levels, both=True) > plain
 
 
 @pytest.fixture
@@ -158,7 +153,7 @@ def halves(registry):
 def test_schemes_nest_the_first_outermost(halves):
     halves, shapes = halves
     scene = textured(rows=16)
-    match = dataclasses.replace(PLAIN, scheme=[halves, halves])(scene)
+    match = PLAIN.having(scheme=[halves, halves])(scene)
     # Once on the whole, then on each half.
     assert [shape for shape, _ in shapes] == [(16, 20), (8, 20), (8, 20)]
     # Rows do not reach across each other: the same as without.
@@ -166,10 +161,10 @@ def test_schemes_nest_the_first_outermost(halves):
     assert len(match.seconds) == 1
     assert match.seconds.popitem()[1] > 0
     shapes.clear()
-    dataclasses.replace(PLAIN, scheme=[pyramid, halves])(scene)
+    PLAIN.having(scheme=[pyramid, halves])(scene)
     assert [shape for shape, _ in shapes] == [(4, 5), (8, 10), (16, 20)]
     shapes.clear()
-    dataclasses.replace(PLAIN, scheme=[halves, pyramid])(scene)
+    PLAIN.having(scheme=[halves, pyramid])(scene)
     assert [shape for shape, _ in shapes] == [(16, 20)]
 
 
@@ -182,7 +177,7 @@ def test_other_never_crosses_a_part(halves, registry):
         seen.append((disparity.shape, other.disparity.shape, search.direction))
         return disparity
 
-    method = dataclasses.replace(PLAIN, refinement=[look], scheme=[halves])
+    method = PLAIN.having(refinement=[look], scheme=[halves])
     method(textured(rows=16))
     assert seen == 2 * [((8, 20), (8, 20), 1)]
 
@@ -190,8 +185,8 @@ def test_other_never_crosses_a_part(halves, registry):
 def test_both_views_of_a_method_under_a_scheme(halves, registry):
     halves, shapes = halves
     scene = textured(rows=16)
-    method = dataclasses.replace(PLAIN, scheme=[halves])
-    [(_, both)] = Tree([method], both=True).walk(scene)
+    method = PLAIN.having(scheme=[halves])
+    [(_, both)] = Walk([method], scene, both=True)
     assert [direction for _, direction in shapes] == [1, -1]
     for match, one in zip(both, (scene, scene.pair(1, 0)), strict=True):
         np.testing.assert_array_equal(match.disparity, PLAIN(one).disparity)
@@ -200,8 +195,8 @@ def test_both_views_of_a_method_under_a_scheme(halves, registry):
 
 def test_settings_under_a_scheme_share_nothing(halves, registry):
     halves, shapes = halves
-    some = [dataclasses.replace(PLAIN, scheme=[halves], refinement=[Bound(median, {"size": n})]) for n in (1, 3)]
-    found = dict(Tree(some).walk(textured(rows=16)))
+    some = [PLAIN.having(scheme=[halves], refinement=[step(median, size=n)]) for n in (1, 3)]
+    found = dict(Walk(some, textured(rows=16)))
     assert len(shapes) == 2
     for i, method in enumerate(some):
         np.testing.assert_array_equal(found[i].disparity, method(textured(rows=16)).disparity)
@@ -213,4 +208,4 @@ def test_a_scene_is_refused_under_a_scheme(registry):
         return np.zeros(reference.shape, np.float32)
 
     with pytest.raises(ParameterError, match=r"^matcher: needs_scene needs the scene, and pyramid makes pairs without one$"):
-        Pipeline(matcher=needs_scene, scheme=pyramid)
+        Pipeline([needs_scene, pyramid])

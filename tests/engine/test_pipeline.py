@@ -1,13 +1,12 @@
 """What users see of a pipeline: warnings, refusals, names and times."""
 
-import dataclasses
 import re
 
 import numpy as np
 import pytest
-from pipeline_parts import in_slabs, local, make_scene, not_local, ramp, textured
+from pipeline_parts import in_strips, local, make_scene, not_local, ramp, textured
 
-from stereo_framework import Bound, Energy, Pipeline, Search, StereoFrameworkError
+from stereo_framework import Energy, Pipeline, Search, StereoFrameworkError, step
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.engine import pipeline
 from stereo_framework.errors import DataError, ParameterError
@@ -19,7 +18,7 @@ from stereo_framework.volume import restore_outside
 
 
 def test_no_warning_where_all_is_well():
-    assert Pipeline(absolute_difference, winner_take_all, aggregation=box)(textured()).warnings == ()
+    assert Pipeline([absolute_difference, box, winner_take_all])(textured()).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,7 @@ def test_no_warning_where_all_is_well():
     ],
 )
 def test_winners_at_the_ends_of_the_range_warn(scene, message):
-    [warning] = Pipeline(absolute_difference, winner_take_all)(scene).warnings
+    [warning] = Pipeline([absolute_difference, winner_take_all])(scene).warnings
     assert re.search(message, warning)
 
 
@@ -45,13 +44,13 @@ def test_a_map_without_estimates_warns(registry):
     def forget(disparity):
         return np.full_like(disparity, np.nan)
 
-    result = Pipeline(absolute_difference, winner_take_all, refinement=forget)(textured())
+    result = Pipeline([absolute_difference, winner_take_all, forget])(textured())
     assert result.warnings == ("the result holds no estimate at all",)
 
 
 def test_range_is_the_scenes_or_the_callers():
     scene = textured()
-    method = Pipeline(absolute_difference, winner_take_all)
+    method = Pipeline([absolute_difference, winner_take_all])
     assert method(scene).search == Search(0, 4)
     # The direction is the scene's in any case.
     assert method(scene, Search(1, 3, 0.5, -1)).search == Search(1, 3, 0.5, 1)
@@ -64,7 +63,7 @@ def test_range_is_the_scenes_or_the_callers():
 def test_images_of_different_size_are_refused():
     scene = make_scene(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), Search(0, 1))
     with pytest.raises(DataError, match=r"left.png is 3x2 and right.png is 4x2; both images must be of one size"):
-        Pipeline(absolute_difference, winner_take_all)(scene)
+        Pipeline([absolute_difference, winner_take_all])(scene)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +73,14 @@ def test_images_of_different_size_are_refused():
         ({"optimization": parabola}, "^optimization: parabola is a stage of refinement$"),
         ({"aggregation": [box, parabola]}, "^aggregation: parabola is a stage of refinement$"),
         ({"refinement": winner_take_all}, "^refinement: winner_take_all is a stage of optimization$"),
-        ({"smoothness": Bound(box)}, "^smoothness: box is a stage of aggregation$"),
+        ({"smoothness": step(box)}, "^smoothness: box is a stage of aggregation$"),
         ({"optimization": None}, "^optimization: missing; a method needs one, or a matcher$"),
         ({"aggregation": [len]}, "^len: not a stage; register it"),
     ],
 )
 def test_stages_in_a_wrong_slot_are_refused(arguments, message):
     with pytest.raises(ParameterError, match=message):
-        Pipeline(**{"matching_cost": absolute_difference, "optimization": winner_take_all, **arguments})
+        Pipeline([absolute_difference, winner_take_all]).having(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -94,13 +93,11 @@ def test_stages_in_a_wrong_slot_are_refused(arguments, message):
 )
 def test_what_is_no_scene_or_search_is_told(arguments, message):
     with pytest.raises(ParameterError, match=message):
-        Pipeline(absolute_difference, winner_take_all)(*arguments)
+        Pipeline([absolute_difference, winner_take_all])(*arguments)
 
 
 def test_pipelines_print_compare_and_list_their_stages():
-    method = Pipeline(
-        absolute_difference, winner_take_all, aggregation=[box, min_filter, Bound(box, {"size": 3})], refinement=parabola
-    )
+    method = Pipeline([absolute_difference, box, min_filter, step(box, size=3), winner_take_all, parabola])
     addresses = [address for address, _ in method.stages()]
     assert addresses == [
         "matching_cost",
@@ -110,24 +107,24 @@ def test_pipelines_print_compare_and_list_their_stages():
         "optimization",
         "refinement.parabola",
     ]
-    assert str(Pipeline(absolute_difference, winner_take_all, aggregation=box)) == (
+    assert str(Pipeline([absolute_difference, box, winner_take_all])) == (
         "absolute_difference(truncation=None, interval=False, interpolation='cubic') > box(size=9, iterations=1) > winner_take_all()"
     )
-    assert method == dataclasses.replace(method)
-    assert len({method, dataclasses.replace(method), dataclasses.replace(method, refinement=())}) == 2
+    assert method == method.having()
+    assert len({method, method.having(), method.having(refinement=())}) == 2
 
 
 def test_stages_called_one_after_the_other_give_what_a_pipeline_gives():
     scene = textured()
     volume = restore_outside(box(absolute_difference(scene.reference, scene.match, scene.search), size=3))
     disparity = parabola(scene.search.disparity_of(winner_take_all(Energy(volume)).labels), volume)
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[parabola])
+    method = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola])
     np.testing.assert_array_equal(disparity, method(scene).disparity)
 
 
 def test_seconds_are_kept_by_address():
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=box, refinement=parabola)
-    for result in (in_slabs(2, method, textured()), in_slabs(2, method, textured(), keep_volume=True)):
+    method = Pipeline([absolute_difference, box, winner_take_all, parabola])
+    for result in (in_strips(2, method, textured()), in_strips(2, method, textured(), keep_volume=True)):
         assert list(result.seconds) == [
             "matching_cost",
             "aggregation.box",
@@ -145,18 +142,18 @@ def test_volumes_that_do_not_fit_are_refused(registry, monkeypatch):
 
     # Three volumes of 9 x 20 x 5 float32 cells.
     monkeypatch.setattr(pipeline, "free_memory", lambda: 3 * 4 * 900 - 1)
-    method = Pipeline(absolute_difference, everything)
+    method = Pipeline([absolute_difference, everything])
     with pytest.raises(
         StereoFrameworkError,
         match=r"^everything needs about 0.0 GiB for 20x9 pixels and 5 levels; 0.0 GiB are free; use fewer levels, smaller images or the scheme tiles$",
     ):
         method(textured())
-    # A slab is read and another one written while the volume that is kept is put together.
+    # A strip is read and another one written while the volume that is kept is put together.
     monkeypatch.setattr(pipeline, "free_memory", lambda: 4 * 900 + 2 * 4 * 200 - 1)
     with pytest.raises(StereoFrameworkError, match="winner_take_all needs about"):
-        in_slabs(2, Pipeline(absolute_difference, winner_take_all), textured(), keep_volume=True)
-    # In slabs it fits.
-    Pipeline(absolute_difference, winner_take_all, aggregation=box)(textured())
+        in_strips(2, Pipeline([absolute_difference, winner_take_all]), textured(), keep_volume=True)
+    # Strips that nobody keeps fit.
+    in_strips(1, Pipeline([absolute_difference, step(box, size=3), winner_take_all]), textured())
     for free in (3 * 4 * 900, None):
         monkeypatch.setattr(pipeline, "free_memory", lambda free=free: free)
         method(textured())
@@ -168,7 +165,7 @@ def test_memory_errors_name_the_stage(registry):
         raise MemoryError("Unable to allocate 1 TiB")
 
     with pytest.raises(StereoFrameworkError, match=r"^aggregation.hungry: out of memory \(Unable to allocate 1 TiB\)$"):
-        Pipeline(absolute_difference, winner_take_all, aggregation=hungry)(textured())
+        Pipeline([absolute_difference, hungry, winner_take_all])(textured())
 
 
 def test_errors_of_stages_reach_the_caller(registry):
@@ -177,4 +174,4 @@ def test_errors_of_stages_reach_the_caller(registry):
         raise ZeroDivisionError("in a stage")
 
     with pytest.raises(ZeroDivisionError, match="in a stage"):
-        Pipeline(absolute_difference, winner_take_all, refinement=breaks)(textured())
+        Pipeline([absolute_difference, winner_take_all, breaks])(textured())

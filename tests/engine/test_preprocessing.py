@@ -56,9 +56,7 @@ def test_a_pair_is_corrected_for_the_cost_alone(seen):
     brighter, darker, cost, support, decide, look = seen["stages"]
     scene = textured()
     left, right = scene.reference, scene.match
-    Pipeline(cost, decide, preprocessing=[darker, brighter], aggregation=support, refinement=[look, left_right_check, look])(
-        scene
-    )
+    Pipeline([darker, brighter, cost, support, decide, look, left_right_check, look])(scene)
     # Once for both views, on the images as they were prepared so far.
     [(reference, match, direction)] = seen["pairs"]
     np.testing.assert_array_equal(reference, left // 3)
@@ -79,7 +77,7 @@ def test_a_pair_is_corrected_for_the_cost_alone(seen):
 def test_what_comes_after_a_pair_changes_both(seen):
     brighter, darker, cost, support, decide, look = seen["stages"]
     scene = textured()
-    Pipeline(cost, decide, preprocessing=[brighter, darker, brighter], aggregation=support, refinement=look)(scene)
+    Pipeline([brighter, darker, brighter, cost, support, decide, look])(scene)
     left, right = scene.reference, scene.match
     once = left // 2 // 3, (right // 2 + 10) // 3
     np.testing.assert_array_equal(seen["pairs"][1][0], once[0])
@@ -102,4 +100,4 @@ def test_images_are_read_only_and_in_c_order(registry):
         return absolute_difference(reference, match, search)
 
     for preprocessing in ([], [turned]):
-        Pipeline(writes, winner_take_all, preprocessing=preprocessing)(textured())
+        Pipeline([preprocessing, writes, winner_take_all])(textured())

@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from pipeline_parts import in_slabs, local, textured
+from pipeline_parts import in_strips, local, textured
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, Smoothness
+from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, step
 from stereo_framework.aggregation import box
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -34,13 +34,13 @@ def cross_check(registry):
 @pytest.mark.parametrize(("pair", "hidden"), [((0, 1), slice(None, 2)), ((1, 0), slice(-2, None))])
 def test_left_right_check(cross_check, pair, hidden, height):
     scene = textured(shift=2).pair(*pair)
-    result = in_slabs(height, Pipeline(absolute_difference, winner_take_all, refinement=cross_check), scene)
+    result = in_strips(height, Pipeline([absolute_difference, winner_take_all, cross_check]), scene)
     expected = np.full(scene.reference.shape, 2, np.float32)
     # Two columns are seen in one frame only.
     expected[:, hidden] = np.nan
     np.testing.assert_array_equal(result.disparity, expected)
     np.testing.assert_array_equal(result.status, np.where(np.isnan(expected), Status.MISMATCHED, Status.MATCHED))
-    assert not np.isnan(Pipeline(absolute_difference, winner_take_all)(scene).disparity).any()
+    assert not np.isnan(Pipeline([absolute_difference, winner_take_all])(scene).disparity).any()
 
 
 @pytest.mark.parametrize("height", [2, 100])
@@ -59,9 +59,9 @@ def test_other_is_the_exchanged_pair_so_far(registry, height):
         return disparity
 
     scene = textured(search=Search(-1, 4, 0.5))
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=box, refinement=[look, add, look])
-    result = in_slabs(height, method, scene)
-    plain = Pipeline(absolute_difference, winner_take_all, aggregation=box)
+    method = Pipeline([absolute_difference, box, winner_take_all, look, add, look])
+    result = in_strips(height, method, scene)
+    plain = Pipeline([absolute_difference, box, winner_take_all])
     expected = plain(scene.pair(1, 0), keep_volume=True)
     # The second look's exchanged pair takes the first look as well.
     assert len(seen) == 3
@@ -82,7 +82,7 @@ def test_what_is_not_named_is_not_computed(registry):
         calls.append(search.direction)
         return absolute_difference(reference, match, search)
 
-    Pipeline(count, winner_take_all, refinement=parabola)(textured())
+    Pipeline([count, winner_take_all, parabola])(textured())
     assert calls == [1]
 
 
@@ -108,19 +108,19 @@ def test_raw_is_the_volume_before_aggregation(registry, height):
     scene = textured(search=Search(0, 3, 0.5))
     original = absolute_difference(scene.reference, scene.match, scene.search)
     for aggregation, expected in (
-        ([Bound(box, {"size": 3})], box(original, size=3)),
+        ([step(box, size=3)], box(original, size=3)),
         ([], None),
         ([keep], original),
-        ([Bound(box, {"size": 3}), add_raw], CostVolume(box(original, size=3).costs + original.costs, scene.search, 255.0)),
+        ([step(box, size=3), add_raw], CostVolume(box(original, size=3).costs + original.costs, scene.search, 255.0)),
     ):
         seen.clear()
-        method = Pipeline(absolute_difference, winner_take_all, aggregation=aggregation, refinement=costs_of)
-        result = in_slabs(height, method, scene, keep_volume=True)
+        method = Pipeline([absolute_difference, aggregation, winner_take_all, costs_of])
+        result = in_strips(height, method, scene, keep_volume=True)
         np.testing.assert_array_equal(np.concatenate(seen["raw"]), original.costs)
         expected = restore_outside(expected).costs if expected else original.costs
         np.testing.assert_array_equal(result.volume.costs, expected)
         seen.clear()
-        in_slabs(height, method, scene)
+        in_strips(height, method, scene)
         np.testing.assert_array_equal(np.concatenate(seen["raw"]), original.costs)
 
 
@@ -138,11 +138,11 @@ def test_refinements_see_the_volume_that_the_optimizer_returns(registry, height)
 
     scene = textured()
     expected = absolute_difference(scene.reference, scene.match, scene.search).costs
-    result = in_slabs(height, Pipeline(absolute_difference, doubling, refinement=cost_at_level_1), scene)
+    result = in_strips(height, Pipeline([absolute_difference, doubling, cost_at_level_1]), scene)
     np.testing.assert_array_equal(result.disparity, 2 * expected[..., 1])
     # The energy is that of the stage's input all the same.
     assert result.energy == pytest.approx(expected.min(axis=2).sum(dtype=float))
-    kept = in_slabs(height, Pipeline(absolute_difference, doubling), scene, keep_volume=True)
+    kept = in_strips(height, Pipeline([absolute_difference, doubling]), scene, keep_volume=True)
     np.testing.assert_array_equal(kept.volume.costs, 2 * expected)
 
 
@@ -180,9 +180,9 @@ def test_status_keeps_the_books(registry, height):
         ([forget, fill, doubt_filled], [occluded] * 5 + [mismatched] + [matched]),
         ([fill], [occluded] + [filled] * 2 + [matched] * 4),
     ):
-        result = in_slabs(height, Pipeline(absolute_difference, leaves_first_columns, refinement=refinement), scene)
+        result = in_strips(height, Pipeline([absolute_difference, leaves_first_columns, refinement]), scene)
         np.testing.assert_array_equal(result.status, np.tile(np.uint8(columns), (9, 1)), strict=True)
-    assert np.isnan(Pipeline(absolute_difference, leaves_first_columns)(scene).disparity[:, :3]).all()
+    assert np.isnan(Pipeline([absolute_difference, leaves_first_columns])(scene).disparity[:, :3]).all()
 
 
 def test_preprocessing_gets_both_images_and_changes_what_others_see(registry):
@@ -202,7 +202,7 @@ def test_preprocessing_gets_both_images_and_changes_what_others_see(registry):
         return disparity
 
     scene = textured()
-    Pipeline(absolute_difference, winner_take_all, preprocessing=[invert, halve], refinement=look)(scene)
+    Pipeline([invert, halve, absolute_difference, winner_take_all, look])(scene)
     np.testing.assert_array_equal(seen[0][0], (255 - scene.reference) // 2)
     np.testing.assert_array_equal(seen[0][1], (255 - scene.match) // 2)
 
@@ -226,11 +226,11 @@ def test_smoothness_enters_the_energy(registry, height):
 
     scene = textured()
     volume = absolute_difference(scene.reference, scene.match, scene.search)
-    data = Pipeline(absolute_difference, with_gaps, smoothness=Bound(steps, {"weight": 1}))
+    data = Pipeline([absolute_difference, step(steps, weight=1), with_gaps])
     energies = []
     for weight in (1, 5):
-        method = dataclasses.replace(data, smoothness=Bound(steps, {"weight": weight}))
-        result = in_slabs(height, method, scene)
+        method = data.having(smoothness=step(steps, weight=weight))
+        result = in_strips(height, method, scene)
         expected = Energy(volume, steps(scene.reference, scene.search, weight=weight)).of(result.labels)
         assert result.energy == pytest.approx(expected, rel=1e-12)
         energies.append(result.energy)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 
-from stereo_framework import Bound, Pipeline, Scene, Search
+from stereo_framework import Pipeline, Scene, Search, step
 from stereo_framework.aggregation import bayesian_diffusion, binomial, box, diffusion, membrane_diffusion, min_filter
-from stereo_framework.engine import slabs
-from stereo_framework.engine.memory import holds_volume, peak_memory
-from stereo_framework.engine.tree import Tree
+from stereo_framework.engine import strips
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.walk import Walk
 from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import dynamic_programming, graph_cut, scanline_optimization, winner_take_all
@@ -39,7 +39,7 @@ def textured(rows=12, columns=20):
 
 
 def outcomes(pipelines, scene, **options):
-    found = dict(Tree(pipelines).walk(scene, scene.search, **options))
+    found = dict(Walk(pipelines, scene, scene.search, **options))
     assert sorted(found) == list(range(len(pipelines)))
     return [found[i] for i in range(len(pipelines))]
 
@@ -54,33 +54,26 @@ def assert_same(match, expected):
 
 aggregations = st.lists(
     st.one_of(
-        st.builds(lambda n: Bound(box, {"size": n}), st.integers(1, 3)),
-        st.just(Bound(min_filter, {"size": 2})),
-        st.builds(lambda n: Bound(binomial, {"iterations": n}), st.integers(1, 3)),
-        st.builds(lambda n, r: Bound(diffusion, {"iterations": n, "rate": r}), st.integers(1, 4), st.sampled_from([0.1, 0.2])),
-        st.builds(lambda n: Bound(membrane_diffusion, {"iterations": n}), st.integers(1, 4)),
-        st.builds(lambda n: Bound(bayesian_diffusion, {"iterations": n}), st.integers(1, 3)),
+        st.builds(lambda n: step(box, size=n), st.integers(1, 3)),
+        st.just(step(min_filter, size=2)),
+        st.builds(lambda n: step(binomial, iterations=n), st.integers(1, 3)),
+        st.builds(lambda n, r: step(diffusion, iterations=n, rate=r), st.integers(1, 4), st.sampled_from([0.1, 0.2])),
+        st.builds(lambda n: step(membrane_diffusion, iterations=n), st.integers(1, 4)),
+        st.builds(lambda n: step(bayesian_diffusion, iterations=n), st.integers(1, 3)),
     ),
     max_size=2,
 )
 pipelines = st.builds(
     lambda blur, cost, truncation, chain, weight, optimizer, refinement: Pipeline(
-        Bound(cost, {"truncation": truncation}),
-        optimizer,
-        preprocessing=blur,
-        aggregation=chain,
-        smoothness=Bound(potts, {"weight": weight}),
-        refinement=refinement,
+        [blur, step(cost, truncation=truncation), chain, step(potts, weight=weight), optimizer, refinement]
     ),
-    st.lists(st.just(Bound(binomial_blur)), max_size=1),
+    st.lists(st.just(step(binomial_blur)), max_size=1),
     st.sampled_from([absolute_difference, squared_difference]),
     st.sampled_from([None, 20]),
     aggregations,
     st.sampled_from([1.0, 5.0]),
-    st.sampled_from(
-        [Bound(winner_take_all), Bound(dynamic_programming), Bound(scanline_optimization), Bound(graph_cut, {"seed": 1})]
-    ),
-    st.lists(st.sampled_from([Bound(parabola), Bound(fill_occlusions, {"rule": "left"})]), max_size=2),
+    st.sampled_from([step(winner_take_all), step(dynamic_programming), step(scanline_optimization), step(graph_cut, seed=1)]),
+    st.lists(st.sampled_from([step(parabola), step(fill_occlusions, rule="left")]), max_size=2),
 )
 
 
@@ -93,7 +86,7 @@ pipelines = st.builds(
 def test_sharing_changes_nothing(some, images, search, height):
     scene = make_scene(*(np.concatenate([np.roll(image, i, axis=0) for i in range(2)]) for image in images), search)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slabs, "SLAB_ROWS", height)
+        patch.setattr(strips, "STRIP_ROWS", height)
         for match, pipeline in zip(outcomes(some, scene), some, strict=True):
             assert_same(match, pipeline(scene))
 
@@ -142,12 +135,7 @@ def test_each_beginning_is_computed_once(counted):
     calls, cost, whole, _, decide, shift, _ = counted
     grid = itertools.product([5, 20], [1, 2], [0, 1], [0.5, 1.0, 2.0])
     some = [
-        Pipeline(
-            Bound(cost, {"truncation": float(t)}),
-            Bound(decide, {"seed": s}),
-            aggregation=[Bound(whole, {"factor": f})],
-            refinement=[Bound(shift, {"by": b})],
-        )
+        Pipeline([step(cost, truncation=float(t)), step(whole, factor=f), step(decide, seed=s), step(shift, by=b)])
         for t, f, s, b in grid
     ]
     found = outcomes(some, textured())
@@ -161,32 +149,33 @@ def test_each_beginning_is_computed_once(counted):
 
 def test_the_longer_continues_the_shorter(counted):
     calls, cost, _, counting, decide, *_ = counted
-    some = [Pipeline(cost, decide, aggregation=[Bound(counting, {"steps": n})]) for n in (7, 1, 3)]
+    some = [Pipeline([cost, step(counting, steps=n), decide]) for n in (7, 1, 3)]
     found = outcomes(some, textured())
     assert [call[1:] for call in calls if call[0] == "counting"] == [(1, False), (2, True), (4, True)]
     times = [match.seconds["aggregation.counting"] for match in found]
     assert times[1] < times[2] < times[0]
     for match, steps in zip(found, (7, 1, 3), strict=True):
-        assert_same(match, Pipeline(cost, decide, aggregation=[Bound(counting, {"steps": steps})])(textured()))
+        assert_same(match, Pipeline([cost, step(counting, steps=steps), decide])(textured()))
 
 
 def test_where_nothing_is_shared_no_volume_exists(counted, monkeypatch):
     calls, cost, *_ = counted
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 2)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 2)
     some = [
-        Pipeline(Bound(cost, {"truncation": float(t)}), winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[r])
-        for t in (5, 20)
-        for r in (parabola,)
+        Pipeline([step(cost, truncation=float(t)), step(box, size=3), winner_take_all, r]) for t in (5, 20) for r in (parabola,)
     ]
-    assert not holds_volume(Tree(some).root)
     outcomes(some, textured())
     assert max(rows for _, _, rows in calls) == 2 + 2
     # One cost with two windows is shared, and thus held.
-    shared = [Pipeline(cost, winner_take_all, aggregation=[Bound(box, {"size": n})]) for n in (3, 5)]
-    assert holds_volume(Tree(shared).root)
+    shared = [Pipeline([cost, step(box, size=n), winner_take_all]) for n in (3, 5)]
+    calls.clear()
+    outcomes(shared, textured())
+    assert max(rows for _, _, rows in calls) == 12
     # Two refinements that do not need it are not.
-    refined = [Pipeline(cost, winner_take_all, refinement=r) for r in ([], [Bound(fill_occlusions)])]
-    assert not holds_volume(Tree(refined).root)
+    refined = [Pipeline([cost, winner_take_all, r]) for r in ([], [step(fill_occlusions)])]
+    calls.clear()
+    outcomes(refined, textured())
+    assert max(rows for _, _, rows in calls) == 2
 
 
 def test_one_volume_a_depth(registry):
@@ -211,11 +200,7 @@ def test_one_volume_a_depth(registry):
         return winner_take_all(energy)
 
     some = [
-        Pipeline(
-            Bound(cost, {"truncation": t}),
-            Bound(decide, {"seed": s}),
-            aggregation=[Bound(scale, {"factor": f}), Bound(scale, {"factor": g})],
-        )
+        Pipeline([step(cost, truncation=t), step(scale, factor=f), step(scale, factor=g), step(decide, seed=s)])
         for t in (5.0, 20.0)
         for f in (1, 2, 3)
         for g in (1, 2)
@@ -237,15 +222,15 @@ def test_a_shared_volume_is_not_reset_in_place(registry):
         return dataclasses.replace(volume)
 
     scene = textured()
-    chains = [[Bound(nothing)], [Bound(nothing), Bound(nothing)], [Bound(box, {"size": 3})], [Bound(nothing), Bound(box)]]
-    some = [Pipeline(Bound(squared_difference), winner_take_all, aggregation=chain, refinement=[parabola]) for chain in chains]
+    chains = [[step(nothing)], [step(nothing), step(nothing)], [step(box, size=3)], [step(nothing), step(box)]]
+    some = [Pipeline([step(squared_difference), chain, winner_take_all, parabola]) for chain in chains]
     some = [p for p in some for _ in range(2)] + some[::-1]
     half = dataclasses.replace(scene, search=Search(0, 4, 0.5))
     for match, pipeline in zip(outcomes(some, half), some, strict=True):
         assert_same(match, pipeline(half))
 
 
-def test_a_stage_may_leave_some_slabs_as_they_are(registry, monkeypatch):
+def test_a_stage_may_leave_some_strips_as_they_are(registry, monkeypatch):
     @stage("aggregation", source="a test")
     def whole(volume):
         return dataclasses.replace(volume, costs=volume.costs.copy())
@@ -257,14 +242,14 @@ def test_a_stage_may_leave_some_slabs_as_they_are(registry, monkeypatch):
             return volume
         return dataclasses.replace(volume, costs=volume.costs + np.float32(1))
 
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 1)
-    chains = [[whole, Bound(brighten, {"level": n}), *rest] for n in (3, 7, 50) for rest in ([], [whole])]
-    some = [Pipeline(absolute_difference, winner_take_all, aggregation=chain) for chain in chains]
+    monkeypatch.setattr(strips, "STRIP_ROWS", 1)
+    chains = [[whole, step(brighten, level=n), *rest] for n in (3, 7, 50) for rest in ([], [whole])]
+    some = [Pipeline([absolute_difference, chain, winner_take_all]) for chain in chains]
     scene = textured()
     found = outcomes(some, scene)
     volume = absolute_difference(scene.reference, scene.match, scene.search).costs
     for match, pipeline in zip(found, some, strict=True):
-        level = pipeline.aggregation[1].parameters["level"]
+        level = pipeline.in_slot("aggregation")[1].parameters["level"]
         rows = (volume == level).any(axis=(1, 2))
         assert 0 < rows.sum() < len(rows)
         expected = volume + rows[:, None, None].astype(np.float32)
@@ -278,7 +263,7 @@ def test_a_stage_may_leave_some_slabs_as_they_are(registry, monkeypatch):
 def test_what_fails_stops_what_depends_on_it_alone(counted):
     _, cost, _, _, decide, _, break_at = counted
     some = [
-        Pipeline(cost, decide, refinement=[Bound(break_at, {"value": v}), Bound(fill_occlusions, {"rule": r})])
+        Pipeline([cost, decide, step(break_at, value=v), step(fill_occlusions, rule=r)])
         for v in (1, 2, 3)
         for r in ("left", "background")
     ]
@@ -296,11 +281,7 @@ def test_labels_that_mean_no_level_fail_alone(registry):
         labeling.labels[0, 0] = level
         return labeling
 
-    some = [
-        Pipeline(absolute_difference, Bound(wild, {"level": n}), smoothness=potts, refinement=[r])
-        for n in (1, 99)
-        for r in (parabola, fill_occlusions)
-    ]
+    some = [Pipeline([absolute_difference, potts, step(wild, level=n), r]) for n in (1, 99) for r in (parabola, fill_occlusions)]
     found = outcomes(some, textured())
     assert [isinstance(outcome, Exception) for outcome in found] == [False, False, True, True]
     assert re.search(r"test_tree.py:\d+: optimization stage wild returned labels from 0 to 99; expected -1 to 4$", str(found[2]))
@@ -314,15 +295,15 @@ def test_the_rest_is_computed_anew_where_the_shorter_failed(registry):
         assert partial is None
         return dataclasses.replace(volume, costs=volume.costs + np.float32(steps))
 
-    some = [Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(fails_at_one, {"steps": n})]) for n in (1, 3)]
+    some = [Pipeline([absolute_difference, step(fails_at_one, steps=n), winner_take_all]) for n in (1, 3)]
     failed, match = outcomes(some, textured())
     assert str(failed) == "one is too few"
     assert_same(match, some[1](textured()))
 
 
 def test_addresses_are_those_of_each_pipeline(registry):
-    chains = [[Bound(box, {"size": 3})], [Bound(box, {"size": 3}), Bound(box, {"size": 5})]]
-    some = [Pipeline(absolute_difference, winner_take_all, aggregation=chain) for chain in chains]
+    chains = [[step(box, size=3)], [step(box, size=3), step(box, size=5)]]
+    some = [Pipeline([absolute_difference, chain, winner_take_all]) for chain in chains]
     one, two = outcomes(some, textured())
     assert list(one.seconds) == ["matching_cost", "aggregation.box", "restore_outside", "optimization"]
     assert list(two.seconds) == ["matching_cost", "aggregation.0", "aggregation.1", "restore_outside", "optimization"]
@@ -331,13 +312,13 @@ def test_addresses_are_those_of_each_pipeline(registry):
 def test_memory_is_estimated():
     shape, levels = (1000, 1000), 100
     volume = 4 * 1000 * 1000 * 100
-    plain = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 9})])
-    assert peak_memory(Tree([plain]).root, shape, levels) < 0.5 * volume
-    cut = Pipeline(absolute_difference, graph_cut, smoothness=potts)
-    assert peak_memory(Tree([cut]).root, shape, levels) == 3 * volume
-    # A cost with two windows: its volume and slabs.
-    windows = [dataclasses.replace(plain, aggregation=[Bound(box, {"size": n})]) for n in (9, 11)]
-    assert 1 * volume < peak_memory(Tree(windows).root, shape, levels) < 1.6 * volume
+    plain = Pipeline([absolute_difference, step(box, size=9), winner_take_all])
+    assert peak_memory([plain], shape, levels) < 0.5 * volume
+    cut = Pipeline([absolute_difference, potts, graph_cut])
+    assert peak_memory([cut], shape, levels) == 3 * volume
+    # A cost with two windows: its volume and strips.
+    windows = [plain.having(aggregation=[step(box, size=n)]) for n in (9, 11)]
+    assert 1 * volume < peak_memory(windows, shape, levels) < 1.6 * volume
     # Costs, one result to be continued, the buffers that the hungriest of such stages has.
-    spread = [Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(diffusion, {"iterations": n})]) for n in (5, 9)]
-    assert peak_memory(Tree(spread).root, shape, levels) == 6 * volume
+    spread = [Pipeline([absolute_difference, step(diffusion, iterations=n), winner_take_all]) for n in (5, 9)]
+    assert peak_memory(spread, shape, levels) == 6 * volume

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from made_results import result
 
-from stereo_framework import Bound, Pipeline, Scene, everyday, run, show
+from stereo_framework import Pipeline, Scene, everyday, load, run, show, step
 from stereo_framework.aggregation import box
-from stereo_framework.engine.costs import Weighted
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.saving import rendered
@@ -23,7 +22,7 @@ ROWS, COLUMNS = 24, 32
 IMAGE = np.random.default_rng(0).integers(0, 255, (ROWS, COLUMNS, 3), np.uint8)
 TRUTH = np.full((ROWS, COLUMNS), 3, np.float32)
 SCENE = Scene.from_images(IMAGE, np.roll(IMAGE, -3, axis=1), (0, 5), name="made & own", truth=TRUTH)
-METHOD = Pipeline("absolute_difference", "winner_take_all", aggregation="box", confidence=["left_right_consistency"])
+METHOD = Pipeline(["absolute_difference", "box", "winner_take_all", "left_right_consistency"])
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +69,7 @@ def test_words_are_short(match, results):
     assert repr(unread) == "Scene('far', 2 frames, no search range, without truth)"
     assert re.fullmatch(r"Match\(100% of 32x24 pixels estimated, search 0..5 step 1, \S+ s\)", repr(match))
     assert repr(METHOD) == "Pipeline(absolute_difference > box > winner_take_all > left_right_consistency)"
-    weighted = Pipeline(
-        [Weighted(Bound(census), 0.5), "absolute_difference"], "winner_take_all", aggregation=Bound(box, {"size": 5})
-    )
+    weighted = Pipeline([step(census, weight=0.5), "absolute_difference", step(box, size=5), "winner_take_all"])
     assert repr(weighted) == "Pipeline(census(weight=0.5) > absolute_difference > box(size=5) > winner_take_all)"
     assert repr(results[0]).startswith("Result(made & own, boxes, aggregation.box.size=3: bad_pixels_")
     assert repr(results) == "2 results of 1 method on 1 scene"
@@ -109,10 +106,8 @@ def test_results_and_methods_show_tables(results):
     one = _Parts(results[0]._repr_html_())
     assert ["bad_pixels_nonocc", f"{results[0].statistics['bad_pixels_nonocc']:.4g}"] in one.rows
     assert len(one.pictures) == 1
-    assert (
-        "<b>size=5</b>, iterations=1" in Pipeline("census", "winner_take_all", aggregation=Bound(box, {"size": 5}))._repr_html_()
-    )
-    assert ["size", "5", "a whole number >= 1", "pixels"] in _Parts(Bound(box, {"size": 5})._repr_html_()).rows
+    assert "<b>size=5</b>, iterations=1" in Pipeline(["census", step(box, size=5), "winner_take_all"])._repr_html_()
+    assert ["size", "5", "a whole number >= 1", "pixels"] in _Parts(step(box, size=5)._repr_html_()).rows
     assert ["border", "None"] in _Parts(resolve("taxonomy2002")._repr_html_()).rows
     many = Results([result("a", {"size": i}, {"bad_pixels": float(i)}) for i in range(60)])
     assert "and 10 more" in many._repr_html_()
@@ -157,23 +152,24 @@ def test_figures_show_themselves_in_notebooks(match, results):
 
 
 def test_methods_by_name():
-    assert Pipeline("absolute_difference", "winner_take_all", aggregation=["box"], refinement="median") == Pipeline(
-        absolute_difference, Pipeline.from_script("ssd").optimization, aggregation=box, refinement=["median"]
+    assert Pipeline(["absolute_difference", "box", "winner_take_all", "median"]) == Pipeline(
+        [absolute_difference, box, load("ssd").pipeline.in_slot("optimization"), "median"]
     )
-    with pytest.raises(ParameterError, match="optimization: no stage 'winner_takes_all'; .* did you mean 'winner_take_all'"):
-        Pipeline("census", "winner_takes_all")
+    with pytest.raises(ParameterError, match="no stage 'winner_takes_all'; .* did you mean 'winner_take_all'"):
+        Pipeline(["census", "winner_takes_all"])
     with pytest.raises(ParameterError, match="aggregation: no stage 'median'; .*'median' is a stage of refinement"):
-        Pipeline("census", "winner_take_all", aggregation="median")
+        Pipeline(["census", "aggregation.median", "winner_take_all"])
 
 
 def test_methods_from_scripts():
-    assert Pipeline.from_script("ssd").aggregation[0].parameters == {"size": 21, "iterations": 1}
-    changed = Pipeline.from_script("ssd", truncation=None, **{"aggregation.box.size": 5})
-    assert changed.aggregation[0].parameters["size"] == 5
-    assert Pipeline.from_script("ssd", truncation=30).matching_cost.parameters["truncation"] == 30
+    method = load("ssd").pipeline
+    assert method.in_slot("aggregation")[0].parameters == {"size": 21, "iterations": 1}
+    changed = method.having(truncation=None, **{"aggregation.box.size": 5})
+    assert changed.in_slot("aggregation")[0].parameters["size"] == 5
+    assert method.having(truncation=30).in_slot("matching_cost")[0].parameters["truncation"] == 30
     with pytest.raises(ParameterError, match=r"size: aggregation.box and aggregation.min_filter have it; say which"):
-        Pipeline.from_script("ssd", size=5)
+        method.having(size=5)
     with pytest.raises(ParameterError, match="truncatoin: no stage has it; .* did you mean 'truncation'"):
-        Pipeline.from_script("ssd", truncatoin=5)
+        method.having(truncatoin=5)
     with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
-        Pipeline.from_script({"include": "ssd", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}})
+        _ = load({"include": "ssd", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}).pipeline

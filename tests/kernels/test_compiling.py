@@ -108,7 +108,7 @@ def test_seconds_of_stages_are_without_it(registry):
         compiling()
         return disparity
 
-    match = Pipeline(absolute_difference, winner_take_all, refinement=compiled_first)(textured())
+    match = Pipeline([absolute_difference, winner_take_all, compiled_first])(textured())
     assert 0 < match.seconds["refinement.compiled_first"] < LONG / 2
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pipeline_parts import make_scene
 
-from stereo_framework import Bound, Pipeline, Search
+from stereo_framework import Pipeline, Search, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
 from stereo_framework.matcher._opencv import NAMES
@@ -160,7 +160,7 @@ def test_without_a_tolerance_nothing_is_checked(matcher):
 @both
 @pytest.mark.parametrize("name", ["window", "filter_size"])
 def test_even_windows_are_refused(matcher, name):
-    if name not in Bound(matcher).parameters:
+    if name not in step(matcher).parameters:
         return
     left, right = shifted(3)
     with pytest.raises(ParameterError, match=f"^{matcher.__name__}.{name}: 8 is not odd$"):
@@ -178,14 +178,14 @@ def test_unknown_choices_are_refused():
 @both
 def test_in_a_method_without_a_volume(matcher):
     left, right = shifted(7)
-    match = Pipeline(matcher=Bound(matcher))(make_scene(left, right, Search(0, 15)))
+    match = Pipeline([step(matcher)])(make_scene(left, right, Search(0, 15)))
     np.testing.assert_array_equal(match.disparity, matcher(left, right, Search(0, 15)))
     np.testing.assert_array_equal(match.status, np.where(np.isnan(match.disparity), Status.OCCLUDED, Status.MATCHED))
     assert (match.labels, match.energy, match.objective, match.volume) == (None, None, None, None)
     assert list(match.seconds) == ["matcher"]
     valid = np.ones(left.shape, bool)
     valid[:, 50:60] = False
-    masked = Pipeline(matcher=Bound(matcher))(Pair(left, right, Search(0, 15), Domain(valid=valid)))
+    masked = Pipeline([step(matcher)])(Pair(left, right, Search(0, 15), Domain(valid=valid)))
     assert np.isnan(masked.disparity[:, 50:60]).all()
     assert (masked.status[:, 50:60] == Status.INVALID).all()
     np.testing.assert_array_equal(masked.disparity[valid], match.disparity[valid])

@@ -13,7 +13,7 @@ import pytest
 from networks import write_network
 from pipeline_parts import textured
 
-from stereo_framework import Bound, Pipeline, Search
+from stereo_framework import Pipeline, Search, step
 from stereo_framework.call_reports import collecting_reports, stopped_by
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import read_image, read_pfm, write_disparity, write_image
@@ -79,14 +79,14 @@ def test_maps_that_do_not_fit_are_told(tmp_path):
 def test_a_map_is_not_taken_for_that_of_the_other_view(tmp_path):
     scene = textured(rows=2, columns=3)
     write_disparity(tmp_path / "made.pfm", np.ones((2, 3), np.float32))
-    checked = Pipeline(matcher=Bound(maps, {"place": str(tmp_path)}), refinement=[left_right_check])
+    checked = Pipeline([step(maps, place=str(tmp_path)), left_right_check])
     assert "no map of made (other view)" in _fails(checked, scene)
 
 
 def test_maps_take_no_time(tmp_path):
     scene = textured(rows=2, columns=3)
     write_disparity(tmp_path / "made.pfm", np.ones((2, 3), np.float32))
-    assert Pipeline(matcher=Bound(maps, {"place": str(tmp_path)}))(scene).seconds == {}
+    assert Pipeline([step(maps, place=str(tmp_path))])(scene).seconds == {}
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_time_memory_and_messages_of_a_program():
     # Python itself needs some 10 MiB; this process, with all that it has loaded, some hundreds.
     assert 64 <= told.memory < 100
     assert 0.3 <= told.seconds < 10
-    match = Pipeline(matcher=Bound(command, {"run": run, "shell": True}))(textured(rows=4, columns=6))
+    match = Pipeline([step(command, run=run, shell=True)])(textured(rows=4, columns=6))
     assert 64 <= match.memory < 100
     assert 0.3 <= match.seconds["matcher"] < 10
     assert match.messages == "said so"
@@ -291,14 +291,14 @@ def test_a_program_does_not_outlive_who_wanted_it(tmp_path):
 )
 def test_commands_are_checked_before_they_run(run, said):
     with pytest.raises(ParameterError, match=re.escape(said)):
-        Bound(command, {"run": run}).files()
+        step(command, run=run).files()
 
 
 @posix
 def test_the_program_and_its_words_belong_to_it(tmp_path):
     (tmp_path / "match.py").write_text("")
     (tmp_path / "weights.pth").write_text("")
-    bound = Bound(command, {"run": f"sh {tmp_path}/match.py {{output}}", "files": [f"{tmp_path}/weights.pth"]})
+    bound = step(command, run=f"sh {tmp_path}/match.py {{output}}", files=[f"{tmp_path}/weights.pth"])
     program, *others = bound.files()
     assert program.name == "sh"
     assert others == [tmp_path / "match.py", tmp_path / "weights.pth"]
@@ -375,12 +375,12 @@ def test_a_file_that_is_no_network(tmp_path):
         onnx, LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx")
     )
     with pytest.raises(ParameterError, match=r"onnx\.model: no file .*none\.onnx"):
-        Bound(onnx, {"model": str(tmp_path / "none.onnx")}).files()
+        step(onnx, model=str(tmp_path / "none.onnx")).files()
     with pytest.raises(ParameterError, match=r"onnx\.model: is missing"):
-        Bound(onnx).files()
+        step(onnx).files()
 
 
 def test_what_lies_beside_a_network_belongs_to_it(tmp_path):
     for name in ("net.onnx", "net.onnx.data", "other.onnx"):
         (tmp_path / name).write_text("")
-    assert Bound(onnx, {"model": str(tmp_path / "net.onnx")}).files() == (tmp_path / "net.onnx", tmp_path / "net.onnx.data")
+    assert step(onnx, model=str(tmp_path / "net.onnx")).files() == (tmp_path / "net.onnx", tmp_path / "net.onnx.data")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads
 
-from stereo_framework import Bound, Pipeline, Search, load_scene
+from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.matcher import _patches, patch_match
 from stereo_framework.matcher._patches import Costs, Side
@@ -130,7 +130,7 @@ def slanted():
 def test_finds_a_slanted_surface(slanted):
     pair, truth = slanted
     # Windows well below the image's size: what only one view shows makes up most of larger ones.
-    found = Pipeline(matcher=Bound(patch_match, {"window": 15}))(pair)
+    found = Pipeline([step(patch_match, window=15)])(pair)
     seen = np.arange(32) - truth >= 0
     error = np.abs(found.disparity - truth)[seen]
     # Planes, not levels: most of the surface is right to a tenth of a pixel, which the last refinements reach.
@@ -150,13 +150,13 @@ def test_planes_spread_over_the_whole_image_at_once(sign):
     # The same pixels in both views: only the plane of disparity 0 fits, which one corner alone has. No refinement below a reach of 0.1.
     image = np.random.default_rng(0).integers(100, 110, (20, 37)).astype(np.uint8)
     everywhere = np.ones(image.shape, bool)
-    for step, corner in ((1, (0, 0)), (-1, (19, 36))):
+    for forwards, corner in ((1, (0, 0)), (-1, (19, 36))):
         side = side_of(image, image, everywhere, everywhere, sign)
         side.planes[..., 2] = 7 * sign
         side.planes[corner] = 0
         nobody = np.full(image.shape, -1, np.int32)
         for diagonal in range(4):
-            seen = side.planes.copy(), nobody, nobody, step, np.float32(0.1), 0, 0, 1, BY, diagonal
+            seen = side.planes.copy(), nobody, nobody, forwards, np.float32(0.1), 0, 0, 1, BY, diagonal
             # Two rows and three columns of tiles.
             _patches.sweep(side, *seen, max(0, diagonal - 2), min(2, diagonal + 1))
         assert not side.planes.any()
@@ -183,7 +183,7 @@ def test_masks_and_ranges_are_kept(slanted):
     valid[5:9, 10:14] = match_valid[12:, 4:6] = False
     low, high = truth - 1, truth + 1
     limited = dataclasses.replace(pair, domain=Domain(valid, match_valid, low, high))
-    found = Pipeline(matcher=patch_match)(limited)
+    found = Pipeline([patch_match])(limited)
     assert np.isnan(found.disparity[~valid]).all()
     assert (found.status[~valid] == Status.INVALID).all()
     known = ~np.isnan(found.disparity)
@@ -205,7 +205,7 @@ def test_either_view_may_be_the_reference():
     scene = load_scene("synthetic/slits")
     rows = slice(40, 64)
     pair = Pair(scene.reference[rows], scene.match[rows], scene.search)
-    method = Pipeline(matcher=patch_match)
+    method = Pipeline([patch_match])
     turned = Pair(pair.match[:, ::-1], pair.reference[:, ::-1], pair.search)
     # Mirrored and exchanged it is a pair of the same direction.
     views = patch_match(pair.reference, pair.match, pair.search, None, window=9)

@@ -13,7 +13,7 @@ COSTS = [absolute_difference, squared_difference]
 parameters = st.fixed_dictionaries(
     {
         "truncation": st.none() | st.sampled_from([1, 20, 50.5, 1000]),
-        "interval": st.booleans(),
+        "interval": st.sampled_from([True, "symmetric", False]),
         "interpolation": st.sampled_from(["linear", "cubic"]),
     }
 )
@@ -134,6 +134,25 @@ def test_intervals_are_one_sided():
         reference = grey(0, value, 90)
         assert absolute_difference(reference, match, search, interval=True).costs[0, 1, 0] == cost
         assert squared_difference(reference, match, search, interval=True).costs[0, 1, 0] == cost**2
+
+
+def test_symmetric_intervals_take_the_smaller_distance():
+    # Around the match's 20: (10 + 20) div 2 = 15 to (20 + 41) div 2 = 30. The reference's 33 lies 3 above; its own interval, from
+    # (0 + 33) div 2 = 16 on, holds the 20.
+    match, search = grey(10, 20, 41), Search(0, 1)
+    assert absolute_difference(grey(0, 33, 90), match, search, interval="symmetric").costs[0, 1, 0] == 0
+    # From (90 + 33) div 2 = 61 down to (33 + 24) div 2 = 28: 8 away, and squared afterwards.
+    for cost, expected in ((absolute_difference, 3), (squared_difference, 9)):
+        assert cost(grey(90, 33, 24), match, search, interval="symmetric").costs[0, 1, 0] == expected
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@given(images=image_pairs())
+def test_symmetric_costs_do_not_depend_on_which_image_is_the_reference(cost, images):
+    one = cost(*images, Search(0, 3), interval="symmetric").costs
+    other = cost(*images[::-1], Search(0, 3, 1, -1), interval="symmetric").costs
+    for d in range(4):
+        np.testing.assert_array_equal(one[:, d:, d], other[:, : one.shape[1] - d if d < one.shape[1] else 0, d])
 
 
 def test_intervals_of_colour_channels_are_independent():

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, image_pairs, in_threads, searches
-from pipeline_parts import in_slabs, make_scene
+from pipeline_parts import in_strips, make_scene
 from scipy.ndimage import gaussian_filter
 
-from stereo_framework import Bound, Energy, Pipeline, Search, load_scene
+from stereo_framework import Energy, Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.engine.costs import Weighted, cost_sum
+from stereo_framework.engine.step import cost_sum
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank
@@ -106,16 +106,16 @@ def test_mirrored_images_with_the_other_direction_give_the_mirrored_volume(cost,
 @every_cost
 @pytest.mark.parametrize("step", [1, 1 / 2])
 @pytest.mark.compiled
-def test_slabs_threads_and_images_kept_for_others_change_nothing(cost, step):
+def test_strips_threads_and_images_kept_for_others_change_nothing(cost, step):
     left, right = np.random.default_rng(3).integers(0, 256, (2, 40, 30, 3), dtype=np.uint8)
     scene = make_scene(left, right, Search(0, 5, step))
-    method = Pipeline(cost, winner_take_all)
+    method = Pipeline([cost, winner_take_all])
     whole = cost(left, right, scene.search)
     with in_threads(2):
-        found = in_slabs(3, method, scene, keep_volume=True)
+        found = in_strips(3, method, scene, keep_volume=True)
     np.testing.assert_array_equal(found.volume.costs, whole.costs)
     backwards = cost(right, left, Search(0, 5, step, -1))
-    np.testing.assert_array_equal(in_slabs(7, method, scene.pair(1, 0), keep_volume=True).volume.costs, backwards.costs)
+    np.testing.assert_array_equal(in_strips(7, method, scene.pair(1, 0), keep_volume=True).volume.costs, backwards.costs)
 
 
 @pytest.mark.parametrize("cost", [census, rank, ad_census])
@@ -180,7 +180,7 @@ def test_ad_census_is_the_sum_of_saturated_costs():
     images = np.random.default_rng(6).integers(0, 256, (2, 9, 20, 3), dtype=np.uint8)
     search = Search(0, 9)
     # Three channels are added there and averaged here.
-    parts = Weighted(Bound(absolute_difference), scale=30.0), Weighted(Bound(census), scale=30.0)
+    parts = step(absolute_difference, scale=30.0), step(census, scale=30.0)
     expected = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
     volume = ad_census(*images, search)
     # A few units in the last place of costs up to 2.
@@ -188,12 +188,10 @@ def test_ad_census_is_the_sum_of_saturated_costs():
 
 
 @pytest.mark.parametrize("scene", ["tsukuba", "cones", "motorcycle"])
-@pytest.mark.parametrize(("steps", "aggregation"), [(4000, []), (500, [Bound(box, {"size": 9})])])
+@pytest.mark.parametrize(("steps", "aggregation"), [(4000, []), (500, [step(box, size=9)])])
 def test_whole_numbers_lead_to_the_same_labels(scene, steps, aggregation, data):
     scene = load_scene(scene, data=data)
-    labels = [
-        Pipeline(Bound(ad_census, {"steps": s}), winner_take_all, aggregation=aggregation)(scene).labels for s in (None, steps)
-    ]
+    labels = [Pipeline([step(ad_census, steps=s), aggregation, winner_take_all])(scene).labels for s in (None, steps)]
     assert (labels[0] == labels[1]).mean() >= 0.999
     # They are other costs: not every label is the same.
     assert (labels[0] != labels[1]).any()
@@ -294,7 +292,7 @@ def test_images_that_differ_are_refused(cost):
 
 def test_scripts_refuse_windows_without_a_middle():
     with pytest.raises(ParameterError, match=r"census.width: 8 is not one of 3, 5, 7, 9, 11, 13, 15"):
-        Bound(census, {"width": 8})
+        step(census, width=8)
 
 
 def around(values, known, toward, sigma):

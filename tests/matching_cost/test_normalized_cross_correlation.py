@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
 
-from stereo_framework import Bound, Pipeline, Search, load_scene
-from stereo_framework.engine import slabs
+from stereo_framework import Pipeline, Search, load_scene, step
+from stereo_framework.engine import strips
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.kernels.window_statistics import window_variance
 from stereo_framework.matching_cost import normalized_cross_correlation
@@ -84,14 +84,14 @@ def test_variance_agrees_with_twin():
                 assert found[y, x] == float(naive_correlation.variance(image, y, x, size))
 
 
-@pytest.mark.parametrize("step", [1, 1 / 2])
-def test_slabs_and_threads_change_nothing_in_float_images(step, monkeypatch):
+@pytest.mark.parametrize("distance", [1, 1 / 2])
+def test_strips_and_threads_change_nothing_in_float_images(distance, monkeypatch):
     rng = np.random.default_rng(3)
     left, right = rng.uniform(0, 255, (2, 40, 30, 3)).astype(np.float32)
-    scene = Scene("noise", (Frame("l", lambda: left, 0), Frame("r", lambda: right, 1)), search=Search(0, 5, step))
-    method = Pipeline(Bound(normalized_cross_correlation, {"size": 7}), winner_take_all)
+    scene = Scene("noise", (Frame("l", lambda: left, 0), Frame("r", lambda: right, 1)), search=Search(0, 5, distance))
+    method = Pipeline([step(normalized_cross_correlation, size=7), winner_take_all])
     whole = normalized_cross_correlation(left, right, scene.search, size=7)
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 3)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 3)
     with in_threads(2):
         found = method(scene, keep_volume=True)
     np.testing.assert_array_equal(found.volume.costs, whole.costs)

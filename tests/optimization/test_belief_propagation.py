@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
-from stereo_framework import Bound, CostVolume, Energy, Search, Smoothness, load_scene
+from stereo_framework import CostVolume, Energy, Search, Smoothness, load_scene, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization, winner_take_all
 from stereo_framework.smoothness import potts
 
-SCHEDULES = ("accelerated", "synchronous")
+SCHEDULES = ("accelerated", "sequential", "synchronous")
 RHOS = {
     "potts": lambda levels: np.minimum(np.arange(levels), 1),
     "truncated linear": lambda levels: np.minimum(2 * np.arange(levels), 5),
@@ -56,14 +56,17 @@ SMALL = ((4, 5), (5, 3), (2, 6), (1, 5), (5, 1), (1, 1))
     iterations=st.integers(1, 4),
     damping=st.sampled_from([0.0, 0.5, 0.25]),
     block=st.sampled_from([2, 3, 1, 32]),
+    envelope=st.sampled_from([0, 48]),
     threads=st.integers(1, 3),
 )
-def test_agrees_with_twin(schedule, problem, iterations, damping, block, threads):
+def test_agrees_with_twin(schedule, problem, iterations, damping, block, envelope, threads):
     costs, smoothness = problem
     beliefs, labels = naive_messages.propagate(costs, smoothness, schedule, iterations, damping)
     energy = energy_of(costs, smoothness)
     with pytest.MonkeyPatch.context() as patch, in_threads(threads):
         patch.setattr("stereo_framework.optimization._messages.BLOCK", block)
+        # Parabolas where they would be the slower way too.
+        patch.setattr("stereo_framework.optimization._messages.ENVELOPE", envelope)
         found = belief_propagation(energy, schedule=schedule, iterations=iterations, damping=damping)
     np.testing.assert_array_equal(found.labels, found.volume.costs.argmin(axis=2))
     if damping:
@@ -130,23 +133,48 @@ def test_rows_and_columns_get_the_minimum_in_one_iteration(upright, rho):
 
 
 @pytest.mark.parametrize(
-    ("rho", "reach", "linear"),
+    ("rho", "reach", "linear", "quadratic"),
     [
-        ([0, 1, 1, 1], 1, True),
-        ([0, 0, 0], 1, True),
-        ([0, 2], 1, True),
-        ([0, 1, 2, 3], 3, True),
-        ([0, 1, 2, 2.5, 2.5], 3, True),
-        ([0, 1, 2, 5, 5], 3, False),
-        ([0, 1, 4, 4], 2, False),
-        ([0, 3, 1, 4], 3, False),
-        (np.arange(40, dtype=np.float32) / np.float32(3), 39, True),
-        (np.minimum(np.arange(40) * 0.1, 1.25), 13, True),
+        ([0, 1, 1, 1], 1, True, False),
+        ([0, 0, 0], 1, True, False),
+        ([0, 2], 1, True, False),
+        ([0, 1, 2, 3], 3, True, False),
+        ([0, 1, 2, 2.5, 2.5], 3, True, False),
+        ([0, 1, 2, 5, 5], 3, False, False),
+        ([0, 1, 4, 4], 2, False, False),
+        ([0, 3, 1, 4], 3, False, False),
+        (np.arange(40, dtype=np.float32) / np.float32(3), 39, True, False),
+        (np.minimum(np.arange(40) * 0.1, 1.25), 13, True, False),
+        (np.arange(60) ** 2 / 9, 59, False, True),
+        (np.minimum(np.arange(60) ** 2, 2450), 50, False, True),
+        # Short of the fiftieth square, or above it, an envelope of parabolas would be wrong or no use.
+        (np.minimum(np.arange(60) ** 2, 2000), 45, False, False),
+        (np.where(np.arange(60) < 50, np.arange(60) ** 2, 3000), 50, False, False),
+        (np.arange(60) ** 2 + np.minimum(np.arange(60), 1), 59, False, False),
     ],
 )
-def test_penalties_are_told_apart(rho, reach, linear):
+def test_penalties_are_told_apart(rho, reach, linear, quadratic):
     prior = _messages.prior_of(np.array(rho, np.float32))
-    assert (prior.reach, prior.linear) == (reach, linear)
+    assert (prior.reach, prior.linear, prior.quadratic) == (reach, linear, quadratic)
+
+
+@pytest.mark.parametrize("truncation", [4000, 100, 1e9])
+def test_parabolas_are_as_good_as_trying_all_differences(truncation):
+    rng = np.random.default_rng(2)
+    rho = np.minimum(np.arange(90.0) ** 2 / 4, truncation).astype(np.float32)
+    for weight in np.float32([0.3, 7, 200]):
+        costs = (3000 * rng.random(90) ** 2).astype(np.float32)
+        message, spare = np.zeros(90, np.float32), np.empty((3, 90), np.float32)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("stereo_framework.optimization._messages.ENVELOPE", 0)
+            prior = _messages.prior_of(rho)
+        assert prior.quadratic
+        lowest = _messages.send(costs.copy(), spare, weight, prior, np.float32(0), message)
+        assert lowest == costs.min()
+        every = np.abs(np.subtract.outer(np.arange(90), np.arange(90)))
+        expected = (costs + weight * rho[every].astype(float)).min(axis=1) - lowest
+        # Sums of numbers below 2**21 that the envelope keeps below 2**13, a few roundings each.
+        np.testing.assert_allclose(message, expected, atol=4 * 2.0**-11)
 
 
 def test_fractions_are_as_good_as_their_rounding():
@@ -220,7 +248,7 @@ def test_refuses_illegal_parameters(parameters, message):
 @pytest.mark.parametrize(("name", "value"), [("iterations", 0), ("schedule", "both"), ("damping", 1.5), ("damping", 1.0)])
 def test_scripts_refuse_illegal_parameters(name, value):
     with pytest.raises(ParameterError, match=f"belief_propagation.{name}: "):
-        Bound(belief_propagation, {name: value})
+        step(belief_propagation, **{name: value})
 
 
 # --- real scenes ---------------------------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 
-from stereo_framework import Bound, CostVolume, Energy, Labeling, Pipeline, Search, Smoothness, load_scene
+from stereo_framework import CostVolume, Energy, Labeling, Pipeline, Search, Smoothness, load_scene, step
 from stereo_framework.datasets import random_planes
-from stereo_framework.engine import slabs
+from stereo_framework.engine import strips
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
@@ -160,11 +160,11 @@ def test_refuses_parameters_out_of_range(parameters, message):
         dynamic_programming(Energy(CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0)), **parameters)
 
 
-def test_slabs_give_the_same_result_and_objective(monkeypatch):
+def test_strips_give_the_same_result_and_objective(monkeypatch):
     scene = random_planes(rows=40, columns=50, levels=8, seed=1)
-    method = Pipeline(absolute_difference, dynamic_programming, smoothness=potts, refinement=[fill_occlusions])
+    method = Pipeline([absolute_difference, potts, dynamic_programming, fill_occlusions])
     whole = method(scene, keep_volume=True)
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 9)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 9)
     sliced = method(scene)
     np.testing.assert_array_equal(sliced.labels, whole.labels)
     np.testing.assert_array_equal(sliced.disparity, whole.disparity)
@@ -208,8 +208,8 @@ def test_paths_pass_through_the_control_points(problem):
 
 
 def test_control_points_make_the_stage_global():
-    assert Bound(dynamic_programming).halo == 0
-    assert Bound(dynamic_programming, {"ground_control_points": True}).halo is None
+    assert step(dynamic_programming).halo == 0
+    assert step(dynamic_programming, ground_control_points=True).halo is None
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
@@ -220,10 +220,12 @@ def test_control_points_help_on_real_images(exchanged, data):
     bad = {}
     for points in (False, True):
         method = Pipeline(
-            Bound(absolute_difference, {"interval": True}),
-            Bound(dynamic_programming, {"ground_control_points": points}),
-            smoothness=Bound(potts, {"gradient_threshold": 8, "gradient_penalty": 4}),
-            refinement=[fill_occlusions],
+            [
+                step(absolute_difference, interval=True),
+                step(potts, gradient_threshold=8, gradient_penalty=4),
+                step(dynamic_programming, ground_control_points=points),
+                fill_occlusions,
+            ]
         )
         bad[points] = evaluate(method(scene).disparity, scene)["bad_pixels_nonocc"]
     # The paper's own algorithms leave 0.2 to 3.3 percent on this pair (Scharstein & Szeliski 2002, Table 5).
@@ -236,6 +238,6 @@ def test_control_points_help_on_real_images(exchanged, data):
 # The original program's energies with the paper's parameters (Scharstein & Szeliski 2002, Table 4), occlusions filled from the left.
 @pytest.mark.parametrize(("name", "energy"), [("tsukuba", 1633678), ("sawtooth", 2785251), ("venus", 3590920), ("map", 996443)])
 def test_energies_of_the_original(name, energy, data):
-    smoothness = Bound(potts, {"weight": 20, "gradient_threshold": 8, "gradient_penalty": 4})
-    cost = Bound(absolute_difference, {"interval": True})
-    assert Pipeline(cost, dynamic_programming, smoothness=smoothness)(load_scene(name, data=data)).energy == energy
+    smoothness = step(potts, weight=20, gradient_threshold=8, gradient_penalty=4)
+    cost = step(absolute_difference, interval=True)
+    assert Pipeline([cost, smoothness, dynamic_programming])(load_scene(name, data=data)).energy == energy

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 from scipy.optimize import linear_sum_assignment
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
+from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.regions import occluded
@@ -257,7 +257,7 @@ def test_refuses_images_of_another_size():
 @pytest.mark.parametrize(("name", "value"), [("max_cycles", 0), ("order", "both"), ("weight", -1), ("occlusion_cost", -1)])
 def test_scripts_refuse_illegal_parameters(name, value):
     with pytest.raises(ParameterError, match=f"graph_cut_occlusion.{name}: "):
-        Bound(graph_cut_occlusion, {name: value})
+        step(graph_cut_occlusion, **{name: value})
 
 
 # --- real scenes -----------------------------------------------------------------------------------------------------------
@@ -265,9 +265,11 @@ def test_scripts_refuse_illegal_parameters(name, value):
 
 def method(*refinement):
     return Pipeline(
-        Bound(absolute_difference, {"interval": True, "truncation": 30.0}),
-        Bound(graph_cut_occlusion, {"weight": 8.0, "occlusion_cost": 10.0}),
-        refinement=refinement,
+        [
+            step(absolute_difference, interval=True, truncation=30.0),
+            step(graph_cut_occlusion, weight=8.0, occlusion_cost=10.0),
+            refinement,
+        ]
     )
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
+from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import squared_difference
 from stereo_framework.optimization import dynamic_programming, maximum_likelihood_matching
@@ -75,7 +75,7 @@ def test_higher_prices_give_denser_maps(data):
     scene = load_scene("middlebury-v2/cones", data=data)
     density = []
     for cost in (20, 100, 500):
-        method = Pipeline(squared_difference, Bound(maximum_likelihood_matching, {"occlusion_cost": cost}))
+        method = Pipeline([squared_difference, step(maximum_likelihood_matching, occlusion_cost=cost)])
         matched = np.isfinite(method(scene).disparity)
         density.append(matched.mean())
     assert 0.1 < density[0] < density[1] < density[2] < 1

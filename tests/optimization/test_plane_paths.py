@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
-from stereo_framework import Bound, Energy, Pipeline, Search, load_scene, threads
+from stereo_framework import Energy, Pipeline, Search, load_scene, step, threads
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import plane_paths, semi_global
@@ -208,7 +208,7 @@ def test_depends_on_the_seed_and_not_on_the_number_of_threads():
 def test_the_exchanged_pair_has_the_same_maps():
     scene = load_scene("synthetic/occlusions")
     pair = Pair(scene.reference, scene.match, scene.search)
-    method = Pipeline(Bound(ad_census, {"steps": 100}), Bound(plane_paths, {"rounds": 1}), refinement=left_right_check)
+    method = Pipeline([step(ad_census, steps=100), step(plane_paths, rounds=1), left_right_check])
     views = dict.fromkeys(("own", "exchanged"))
     for name, one in (("own", pair), ("exchanged", pair.exchanged())):
         views[name] = method(one)
@@ -219,9 +219,9 @@ def test_the_exchanged_pair_has_the_same_maps():
 
 
 def solved_by_engine(method, pair):
-    from stereo_framework.engine.tree import Tree
+    from stereo_framework.engine.walk import Walk
 
-    [(_, outcome)] = Tree([method], both=True).walk(pair)
+    [(_, outcome)] = Walk([method], pair, both=True)
     return [match.disparity for match in outcome]
 
 
@@ -248,7 +248,7 @@ def test_closed_cells_are_never_chosen():
     valid = np.ones(low.shape, bool)
     valid[:20, :30] = False
     pair = Pair(scene.reference, scene.match, scene.search, Domain(valid, None, low))
-    match = Pipeline(Bound(ad_census, {"steps": 100}), Bound(plane_paths, {"rounds": 1}))(pair)
+    match = Pipeline([step(ad_census, steps=100), step(plane_paths, rounds=1)])(pair)
     assert (match.status[:20, :30] == Status.INVALID).all()
     with np.errstate(invalid="ignore"):
         assert not (match.disparity[40:80, 60:200] < 11.5).any()
@@ -257,7 +257,7 @@ def test_closed_cells_are_never_chosen():
 
 def test_refuses_more_kept_than_there_is_room_for():
     with pytest.raises(ParameterError, match=r"kept is 8, "):
-        Bound(plane_paths, {"kept": 8}).stage.function(*[None] * 5, kept=8)
+        step(plane_paths, kept=8).stage.function(*[None] * 5, kept=8)
 
 
 def test_an_optimizer_that_names_other_returns_both_views(registry):
@@ -267,19 +267,19 @@ def test_an_optimizer_that_names_other_returns_both_views(registry):
 
     @stage("optimization", source="a test")
     def two_sided(energy, reference, other, *, seed: int = 0):
-        assert np.isnan(other.disparity).all()
+        assert other.disparity is None
         shape = energy.volume.shape
         return Views(np.full(shape, 3, F), np.full(shape, 3 + other.volume.search.direction, F))
 
     scene = load_scene("synthetic/planes")
     pair = Pair(scene.reference, scene.match, scene.search)
     with pytest.raises(Exception, match=r"float32 \(240, 320\); expected Views of both disparity maps, since it names other"):
-        Pipeline(absolute_difference, one_sided)(pair)
-    assert (Pipeline(absolute_difference, two_sided)(pair).disparity == 3).all()
+        Pipeline([absolute_difference, one_sided])(pair)
+    assert (Pipeline([absolute_difference, two_sided])(pair).disparity == 3).all()
     # The other side's map is one less: within the tolerance of 1, beyond that of a half.
-    checked = Pipeline(absolute_difference, two_sided, refinement=Bound(left_right_check, {"tolerance": 0.5}))(pair)
+    checked = Pipeline([absolute_difference, two_sided, step(left_right_check, tolerance=0.5)])(pair)
     assert np.isnan(checked.disparity).all()
-    checked = Pipeline(absolute_difference, two_sided, refinement=left_right_check)(pair)
+    checked = Pipeline([absolute_difference, two_sided, left_right_check])(pair)
     assert (checked.disparity[:, 3:] == 3).all()
 
 

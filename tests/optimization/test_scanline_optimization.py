@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, priors
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, Smoothness, load_scene
+from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step
 from stereo_framework.datasets import random_planes
-from stereo_framework.engine import slabs
+from stereo_framework.engine import strips
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import scanline_optimization, winner_take_all
@@ -101,11 +101,11 @@ def test_costs_need_not_be_contiguous():
     assert (scanline_optimization(Energy(flipped, smoothness)).labels == 3).all()
 
 
-def test_slabs_give_the_same_result_and_objective(monkeypatch):
+def test_strips_give_the_same_result_and_objective(monkeypatch):
     scene = random_planes(rows=40, columns=50, levels=8, seed=1)
-    method = Pipeline(absolute_difference, scanline_optimization, smoothness=Bound(truncated_linear, {"gradient_threshold": 8}))
+    method = Pipeline([absolute_difference, step(truncated_linear, gradient_threshold=8), scanline_optimization])
     whole = method(scene, keep_volume=True)
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 9)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 9)
     sliced = method(scene)
     np.testing.assert_array_equal(sliced.labels, whole.labels)
     assert sliced.objective == whole.objective is not None
@@ -114,13 +114,13 @@ def test_slabs_give_the_same_result_and_objective(monkeypatch):
     assert (
         whole.objective
         < whole.energy
-        < Pipeline(absolute_difference, winner_take_all, smoothness=method.smoothness)(scene).energy
+        < Pipeline([absolute_difference, method.in_slot("smoothness"), winner_take_all])(scene).energy
     )
 
 
 # The original program's energies with the paper's parameters (Scharstein & Szeliski 2002, Table 4).
 @pytest.mark.parametrize(("name", "energy"), [("tsukuba", 1861469), ("sawtooth", 2929012), ("venus", 4292896), ("map", 1291559)])
 def test_energies_of_the_original(name, energy, data):
-    smoothness = Bound(potts, {"weight": 50, "gradient_threshold": 8, "gradient_penalty": 2})
-    method = Pipeline(Bound(absolute_difference, {"interval": True}), scanline_optimization, smoothness=smoothness)
+    smoothness = step(potts, weight=50, gradient_threshold=8, gradient_penalty=2)
+    method = Pipeline([step(absolute_difference, interval=True), smoothness, scanline_optimization])
     assert method(load_scene(name, data=data)).energy == energy

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches
 from numba import config
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
+from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
 from stereo_framework.datasets import random_planes
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import absolute_difference
@@ -243,7 +243,7 @@ def test_masked_pixels_are_not_matched(kind, registry):
         costs = absolute_difference(reference, match, search, truncation=60)
         return replace(costs, costs=costs.costs.astype(kind))
 
-    match = Pipeline(narrow_difference, semi_global)(masked)
+    match = Pipeline([narrow_difference, semi_global])(masked)
     np.testing.assert_array_equal(match.status == Status.INVALID, ~valid)
     np.testing.assert_array_equal(np.isnan(match.disparity), ~valid)
 
@@ -260,7 +260,7 @@ def test_refinements_see_the_sums(registry):
         return disparity
 
     scene = random_planes(rows=20, columns=30, levels=6, seed=2)
-    match = Pipeline(absolute_difference, semi_global, refinement=look)(scene)
+    match = Pipeline([absolute_difference, semi_global, look])(scene)
     [(volume, raw)] = seen
     expected = semi_global(Energy(raw), scene.reference, scene.match)
     np.testing.assert_array_equal(volume.costs, expected.volume.costs)
@@ -287,16 +287,16 @@ def test_fewer_errors_than_winners_on_noise():
     scene = random_planes(rows=40, columns=60, levels=8, seed=3, noise=8)
 
     def errors(optimizer):
-        return np.mean(np.abs(Pipeline(absolute_difference, optimizer)(scene).disparity - scene.truth) > 1)
+        return np.mean(np.abs(Pipeline([absolute_difference, optimizer])(scene).disparity - scene.truth) > 1)
 
     # Without any smoothness every second pixel is wrong; near borders and behind objects paths are wrong too.
     for paths in (4, 8):
-        assert errors(Bound(semi_global, {"p1": 40, "p2": 160, "paths": paths})) < 0.6 * errors(winner_take_all)
+        assert errors(step(semi_global, p1=40, p2=160, paths=paths)) < 0.6 * errors(winner_take_all)
 
 
 def test_real_scene(data):
     scene = load_scene("tsukuba", data=data)
-    method = Pipeline(absolute_difference, Bound(semi_global, {"p1": 20, "p2": 80}))
+    method = Pipeline([absolute_difference, step(semi_global, p1=20, p2=80)])
     match = method(scene)
     wrong = np.abs(match.disparity - scene.truth) > 1
     assert wrong[np.isfinite(scene.truth)].mean() < 0.1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from kernel_inputs import in_threads
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, Smoothness, load_scene
+from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
@@ -225,7 +225,7 @@ def test_refuses_illegal_parameters(parameters, message):
 @pytest.mark.parametrize(("name", "value"), [("sweeps", 0), ("start_temperature", 0.0), ("rule", "heat_bath")])
 def test_scripts_refuse_illegal_parameters(name, value):
     with pytest.raises(ParameterError, match=f"simulated_annealing.{name}: "):
-        Bound(simulated_annealing, {name: value})
+        step(simulated_annealing, **{name: value})
 
 
 # --- real scenes -------------------------------------------------------------------------------------------------------------
@@ -234,8 +234,8 @@ def test_scripts_refuse_illegal_parameters(name, value):
 def tsukuba(data, weight, **parameters):
     """Bad pixels (percent) and energy, with the cost of pixels out of view that the original has."""
     scene = load_scene("tsukuba", data=data)
-    cost, smoothness = Bound(absolute_difference, {"truncation": 1000.0}), Bound(potts, {"weight": float(weight)})
-    found = Pipeline(cost, Bound(simulated_annealing, parameters), smoothness=smoothness)(scene)
+    cost, smoothness = step(absolute_difference, truncation=1000.0), step(potts, weight=float(weight))
+    found = Pipeline([cost, smoothness, step(simulated_annealing, **parameters)])(scene)
     return evaluate(found.disparity, scene)["bad_pixels_nonocc"], found.energy
 
 

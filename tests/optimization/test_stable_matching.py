@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 from naive_stable import Table
 
-from stereo_framework import Bound, CostVolume, Energy, Pipeline, Search, load_scene
+from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
 from stereo_framework.datasets import random_planes
-from stereo_framework.engine import slabs
+from stereo_framework.engine import strips
 from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching
@@ -140,11 +140,11 @@ def test_texture_decides_where_alpha_asks_for_it():
     assert (stable_matching(Energy(volume), reference, match, alpha=0, beta=0).labels[:, 27:] == 3).mean() > 0.95
 
 
-def test_slabs_change_nothing(monkeypatch):
+def test_strips_change_nothing(monkeypatch):
     scene = random_planes(rows=40, columns=50, levels=8, seed=1)
-    method = Pipeline(normalized_cross_correlation, stable_matching)
+    method = Pipeline([normalized_cross_correlation, stable_matching])
     expected = method(scene).disparity
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 7)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 7)
     np.testing.assert_array_equal(method(scene).disparity, expected)
     assert 0.2 < np.isfinite(expected).mean() < 0.95
 
@@ -157,7 +157,7 @@ def test_larger_margins_give_sparser_maps_and_fewer_errors(scene, data):
     nonocc = scene.mask("nonocc")
 
     def measured(alpha, beta):
-        method = Pipeline(normalized_cross_correlation, Bound(stable_matching, {"alpha": alpha, "beta": beta}))
+        method = Pipeline([normalized_cross_correlation, step(stable_matching, alpha=alpha, beta=beta)])
         disparity = method(scene).disparity
         matched = np.isfinite(disparity) & nonocc
         return matched.sum() / nonocc.sum(), (np.abs(disparity - scene.truth)[matched] > 1).mean()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs
 
-from stereo_framework import Bound, Pipeline, Search
+from stereo_framework import Pipeline, Search, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import winner_take_all
@@ -90,9 +90,9 @@ def test_light_that_differs_is_taken_away():
     scene = rng.integers(40, 200, (60, 140, 3))
     light = 25 + 15 * np.cos(np.arange(120) / 40)[:, None]
     left, right = np.clip(scene[:, :120] + light, 0, 255).astype(np.uint8), scene[:, 5:125].astype(np.uint8)
-    first = Pipeline(Bound(census, {"width": 5, "height": 5}), winner_take_all, refinement=[left_right_check])
-    plain = Pipeline(absolute_difference, winner_take_all)
-    corrected = Pipeline(absolute_difference, winner_take_all, preprocessing=[radiometric_field], alternatives={"first": first})
+    first = Pipeline([step(census, width=5, height=5), winner_take_all, left_right_check])
+    plain = Pipeline([absolute_difference, winner_take_all])
+    corrected = Pipeline([radiometric_field, absolute_difference, winner_take_all], {"first": first})
     pair = Pair(left, right, Search(0, 12))
     wrong = [np.mean(np.abs(method(pair).disparity[:, 12:] - 5) > 1) for method in (plain, corrected)]
     # Noise has but one good match, as soon as the light agrees.

@@ -206,13 +206,8 @@ def test_both_views_get_the_same_two_images_and_people_are_warned():
 
     scene = load_scene("synthetic/planes")
     match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
-    method = Pipeline(
-        looked_on,
-        winner_take_all,
-        refinement=left_right_check,
-        preprocessing=[row_alignment],
-        alternatives={"first": load("first_look").only.pipeline},
-    )
+    first = load("first_look").only.pipeline
+    method = Pipeline([row_alignment, looked_on, winner_take_all, left_right_check], {"first": first})
     result = method(Pair(scene.reference, match, scene.search))
     # A small pair of a plug-in's cost is asked for first, to see whether it keeps to the direction.
     seen = [images for images in seen if images[0].shape == scene.reference.shape]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from kernel_inputs import in_threads
-from pipeline_parts import assert_same_match, in_slabs
+from pipeline_parts import assert_same_match, in_strips
 
-from stereo_framework import Bound, CostVolume, Pipeline, Scene, Search
+from stereo_framework import CostVolume, Pipeline, Scene, Search, step
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.refinement import (
@@ -37,28 +37,26 @@ def made(mirrored=False):
 
 
 def method(*refinements):
-    return Pipeline(
-        Bound(census, {"width": 5, "height": 5}), semi_global, refinement=[equiangular, left_right_check, *refinements]
-    )
+    return Pipeline([step(census, width=5, height=5), semi_global, equiangular, left_right_check, *refinements])
 
 
 @pytest.mark.compiled
 def test_status_follows():
-    holes, islands = method()(made()), method(Bound(remove_speckles, {"size": 20}))(made())
+    holes, islands = method()(made()), method(step(remove_speckles, size=20))(made())
     gone = np.isnan(islands.disparity) & np.isfinite(holes.disparity)
     assert gone.any()
     assert (islands.status[gone] == Status.MISMATCHED).all()
-    full = method(Bound(remove_speckles, {"size": 20}), interpolate)(made())
+    full = method(step(remove_speckles, size=20), interpolate)(made())
     assert np.isfinite(full.disparity).all()
     np.testing.assert_array_equal(full.status == Status.FILLED, np.isnan(islands.disparity))
     # A median of what was filled fills nothing itself.
     np.testing.assert_array_equal(
-        method(Bound(remove_speckles, {"size": 20}), interpolate, weighted_median)(made()).status, full.status
+        method(step(remove_speckles, size=20), interpolate, weighted_median)(made()).status, full.status
     )
 
 
 def test_what_the_square_hides_is_filled_with_the_wall():
-    match = method(Bound(remove_speckles, {"size": 20}), interpolate)(made())
+    match = method(step(remove_speckles, size=20), interpolate)(made())
     # The other view shows five columns less of the wall at the left of the square. Census windows blur its edges by two pixels.
     hidden = match.disparity[8:16, 15:18]
     assert np.median(np.abs(hidden - 2)) < 0.5
@@ -68,8 +66,8 @@ def test_what_the_square_hides_is_filled_with_the_wall():
 @pytest.mark.parametrize("rule", ["hirschmueller", "mei"])
 @pytest.mark.compiled
 def test_the_mirror_image_in_the_other_direction_gives_the_mirrored_map(rule, threads):
-    fill = Bound(interpolate, {"rule": rule})
-    chain = method(Bound(remove_speckles, {"size": 20}), fill, weighted_median, discontinuity_adjustment)
+    fill = step(interpolate, rule=rule)
+    chain = method(step(remove_speckles, size=20), fill, weighted_median, discontinuity_adjustment)
     with in_threads(threads):
         expected, mirrored = chain(made()), chain(made(mirrored=True))
     assert mirrored.search.direction == -1
@@ -79,27 +77,27 @@ def test_the_mirror_image_in_the_other_direction_gives_the_mirrored_map(rule, th
 
 @pytest.mark.parametrize("height", [1, 4, 7])
 @pytest.mark.compiled
-def test_slabs_give_the_same(height):
+def test_strips_give_the_same(height):
     local = Pipeline(
-        Bound(census, {"width": 5, "height": 5}),
-        winner_take_all,
-        refinement=[
-            Bound(remove_speckles, {"size": 6}),
-            Bound(weighted_median, {"radius": 2, "where": "everywhere"}),
+        [
+            step(census, width=5, height=5),
+            winner_take_all,
+            step(remove_speckles, size=6),
+            step(weighted_median, radius=2, where="everywhere"),
             discontinuity_adjustment,
-        ],
+        ]
     )
-    whole = in_slabs(1000, local, made())
+    whole = in_strips(1000, local, made())
     assert 0 < np.isnan(whole.disparity).sum() < whole.disparity.size
-    assert_same_match(in_slabs(height, local, made()), whole)
+    assert_same_match(in_strips(height, local, made()), whole)
 
 
 @pytest.mark.parametrize(
     "bound",
     [
-        Bound(remove_speckles, {"size": 3}),
-        Bound(weighted_median, {"radius": 2, "where": "everywhere"}),
-        Bound(discontinuity_adjustment),
+        step(remove_speckles, size=3),
+        step(weighted_median, radius=2, where="everywhere"),
+        step(discontinuity_adjustment),
     ],
     ids=lambda bound: bound.stage.name,
 )

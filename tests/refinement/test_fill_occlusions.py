@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, shapes
 
-from stereo_framework import Bound, CostVolume, Pipeline, Scene, Search
+from stereo_framework import CostVolume, Pipeline, Scene, Search, step
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization import dynamic_programming
 from stereo_framework.refinement import fill_occlusions
@@ -55,7 +55,7 @@ def test_status_tells_what_was_filled(registry):
         return CostVolume(costs, search, 9.0)
 
     frames = tuple(Frame(name, lambda: np.zeros((1, 5), np.uint8), i) for i, name in enumerate("lr"))
-    method = Pipeline(two_surfaces, Bound(dynamic_programming, {"occlusion_cost": 2}), refinement=[fill_occlusions])
+    method = Pipeline([two_surfaces, step(dynamic_programming, occlusion_cost=2), fill_occlusions])
     match = method(Scene("made", frames, search=Search(0, 1)))
     assert match.labels.tolist() == [[0, 0, -1, 1, 1]]
     assert match.disparity.tolist() == [[0, 0, 0, 1, 1]]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stereo_framework import Bound, Pipeline, load_scene
+from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.confidence import left_right_consistency, peak_ratio
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import census
@@ -69,12 +69,15 @@ def test_refuses_a_measure_that_is_not_there(names, measure, message):
 def test_in_a_method_errors_go_first():
     scene = load_scene("synthetic/slanted")
     pipeline = Pipeline(
-        census,
-        winner_take_all,
-        confidence=[peak_ratio, left_right_consistency],
-        refinement=Bound(remove_unsure, {"measure": "left_right_consistency", "below": -1.0}),
+        [
+            census,
+            winner_take_all,
+            peak_ratio,
+            left_right_consistency,
+            step(remove_unsure, measure="left_right_consistency", below=-1.0),
+        ]
     )
-    plain, found = Pipeline(census, winner_take_all)(scene).disparity, pipeline(scene)
+    plain, found = Pipeline([census, winner_take_all])(scene).disparity, pipeline(scene)
     kept, bad = ~np.isnan(found.disparity), np.abs(plain - scene.truth) > 1
     assert (found.disparity[kept] == plain[kept]).all()
     # Of wrong pixels far more go than of right ones.

@@ -1,10 +1,8 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from stereo_framework import Bound, Pipeline, Search
-from stereo_framework.engine.tree import Tree
+from stereo_framework import Pipeline, Search, step
+from stereo_framework.engine.walk import Walk
 from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -13,7 +11,7 @@ from stereo_framework.refinement import left_right_check, parabola
 from stereo_framework.scheme import coarse
 from stereo_framework.volume import Status
 
-PLAIN = Pipeline(absolute_difference, winner_take_all, refinement=[parabola, left_right_check])
+PLAIN = Pipeline([absolute_difference, winner_take_all, parabola, left_right_check])
 
 
 def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008
@@ -26,7 +24,7 @@ def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008
 def test_each_pixel_has_what_its_block_has(factor, direction):
     whole = pair(search=Search(-2, 5, direction=direction))
     small = PLAIN(whole.reduced(factor))
-    match = replace(PLAIN, scheme=[Bound(coarse, {"factor": factor})])(whole)
+    match = PLAIN.having(scheme=[step(coarse, factor=factor)])(whole)
     assert match.search == whole.search
     assert match.labels is None
     for y, x in np.ndindex(whole.shape):
@@ -41,7 +39,7 @@ def test_each_pixel_has_what_its_block_has(factor, direction):
 
 
 def test_a_factor_of_1_is_the_pair_itself():
-    match, expected = replace(PLAIN, scheme=[Bound(coarse, {"factor": 1})])(pair()), PLAIN(pair())
+    match, expected = PLAIN.having(scheme=[step(coarse, factor=1)])(pair()), PLAIN(pair())
     np.testing.assert_array_equal(match.disparity, expected.disparity)
     with pytest.raises(ParameterError, match=r"^coarse.factor: 0 is not a whole number >= 1"):
         coarse(PLAIN, pair(), factor=0)
@@ -50,14 +48,14 @@ def test_a_factor_of_1_is_the_pair_itself():
 def test_both_views_are_matched_at_once_and_as_each_alone(monkeypatch):
     solved = []
 
-    def told(self, pair, **others):
+    def told(self, methods, pair, **others):
         solved.append(pair)
-        return plain(self, pair, **others)
+        plain(self, methods, pair, **others)
 
-    plain = Tree.walk
-    whole, method = pair(), replace(PLAIN, scheme=[coarse])
-    monkeypatch.setattr(Tree, "walk", told)
-    [(_, views)] = Tree([method], both=True).walk(whole)
+    plain = Walk.__init__
+    whole, method = pair(), PLAIN.having(scheme=[coarse])
+    monkeypatch.setattr(Walk, "__init__", told)
+    [(_, views)] = Walk([method], whole, both=True)
     # The pair, and the small one, which is matched once for both.
     assert [one.shape for one in solved] == [(7, 10), (4, 5)]
     for found, alone in zip(views, (method(whole), method(whole.exchanged())), strict=True):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import image_pairs, searches, shapes
 
-from stereo_framework import Bound, Pipeline, Search, load_scene
+from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.blocks import block_size
@@ -84,11 +84,9 @@ def test_a_width_makes_the_window_smaller():
 @given(images=image_pairs(), search=searches(), levels=st.integers(1, 4), window=st.integers(1, 4))
 def test_a_margin_that_covers_the_range_changes_nothing(images, search, levels, window):
     pair = Pair(*images, search)
-    plain = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[parabola])
-    scheme = Bound(pyramid, {"levels": levels, "window": window, "margin": 2.0 * (abs(search.minimum) + abs(search.maximum))})
-    match = Pipeline(
-        absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], refinement=[parabola], scheme=scheme
-    )(pair)
+    plain = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola])
+    scheme = step(pyramid, levels=levels, window=window, margin=2.0 * (abs(search.minimum) + abs(search.maximum)))
+    match = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola, scheme])(pair)
     expected = plain(pair)
     np.testing.assert_array_equal(match.disparity, expected.disparity)
     np.testing.assert_array_equal(match.status, expected.status)
@@ -157,7 +155,7 @@ def test_the_pairs_own_domain_is_respected():
     outer = replace(limited, domain=replace(own, blocks=np.full(pair.shape, 6, np.uint64)))
     assert (narrowed(outer, np.full(pair.shape, 3, np.uint64)).domain.blocks[:, :60] == 2).all()
     assert (narrowed(outer, np.full(pair.shape, 1, np.uint64)).domain.blocks == 6).all()
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 3})], scheme=[pyramid])
+    method = Pipeline([absolute_difference, step(box, size=3), winner_take_all, pyramid])
     match = method(limited)
     np.testing.assert_array_equal(match.status == Status.INVALID, ~valid)
     assert np.isnan(match.disparity[~valid]).all()
@@ -185,11 +183,9 @@ def test_match_pixels_keep_to_what_reaches_them():
 
 def test_both_views_run_inside():
     pair, truth = two_surfaces()
-    check = Bound(left_right_check, {"tolerance": 1.0})
-    inner = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 5})], refinement=[check])
-    method = Pipeline(
-        absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 5})], refinement=[check], scheme=[pyramid]
-    )
+    check = step(left_right_check, tolerance=1.0)
+    inner = Pipeline([absolute_difference, step(box, size=5), winner_take_all, check])
+    method = Pipeline([absolute_difference, step(box, size=5), winner_take_all, check, pyramid])
     match = method(pair)
     np.testing.assert_array_equal(match.disparity, pyramid(inner, pair).disparity)
     hidden = np.zeros(truth.shape, bool)
@@ -222,7 +218,7 @@ def test_coarse_to_fine_helps_small_windows(data):
     known = np.isfinite(scene.truth)
 
     def bad(scheme):
-        method = Pipeline(absolute_difference, winner_take_all, aggregation=[Bound(box, {"size": 5})], scheme=scheme)
+        method = Pipeline([absolute_difference, step(box, size=5), winner_take_all, scheme])
         return (np.abs(method(scene).disparity - scene.truth) > 1)[known].mean()
 
-    assert bad([Bound(pyramid, {"window": 3})]) < bad([]) - 0.02
+    assert bad([step(pyramid, window=3)]) < bad([]) - 0.02

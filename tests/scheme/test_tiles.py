@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 
-from stereo_framework import Bound, Pipeline, Scene, Search, load_scene, run
+from stereo_framework import Pipeline, Scene, Search, load, load_scene, run, step
 from stereo_framework.aggregation import box
 from stereo_framework.call_reports import stopped_by
 from stereo_framework.confidence import matching_score
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.tree import Tree
 from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.io import write_disparity
@@ -24,7 +23,7 @@ from stereo_framework.scheme import tiles
 from stereo_framework.stage import of, stage
 from stereo_framework.volume import Domain, Status
 
-POINTS = Pipeline(absolute_difference, winner_take_all, confidence=[matching_score], refinement=[parabola])
+POINTS = Pipeline([absolute_difference, winner_take_all, matching_score, parabola])
 """A method that looks at single pixels and their candidates."""
 
 
@@ -33,7 +32,7 @@ FOUND = replace(POINTS(Pair(*np.zeros((2, 3, 4), np.uint8), Search(0, 1))), conf
 
 
 def tiled(method, **parameters):
-    return replace(method, scheme=[Bound(tiles, parameters)])
+    return method.having(scheme=[step(tiles, **parameters)])
 
 
 @settings(max_examples=25, deadline=None)
@@ -64,13 +63,7 @@ def test_every_pixel_sees_all_its_candidates(data, images, search, rows, columns
 def test_tiles_that_overlap_wholly_are_the_pair():
     scene = load_scene("synthetic/planes")
     pair = Pair.of(scene).rows(100, 130)
-    method = Pipeline(
-        "absolute_difference",
-        scanline_optimization,
-        aggregation=[Bound(box, {"size": 5})],
-        smoothness="potts",
-        refinement=[left_right_check],
-    )
+    method = Pipeline(["absolute_difference", step(box, size=5), "potts", scanline_optimization, left_right_check])
     whole, match = method(pair), tiled(method, rows=2, columns=3, overlap=320)(pair)
     np.testing.assert_array_equal(match.disparity, whole.disparity)
     np.testing.assert_array_equal(match.status, whole.status)
@@ -106,10 +99,10 @@ def test_masked_pixels_stay_without_an_estimate():
 
 
 def test_the_estimate_of_memory_is_that_of_the_largest_tile():
-    method = Pipeline("census", "semi_global")
+    method = Pipeline(["census", "semi_global"])
     shape, levels = (4000, 6000), 256
-    whole = peak_memory(Tree([method]).root, shape, levels)
-    parts = peak_memory(Tree([tiled(method, rows=4, columns=4, overlap=64)]).root, shape, levels)
+    whole = peak_memory([method], shape, levels)
+    parts = peak_memory([tiled(method, rows=4, columns=4, overlap=64)], shape, levels)
     # A tile has 1000 + 128 rows and 1500 + 128 + 255 columns, since its candidates lie up to 255 columns to the left.
     assert parts / whole == pytest.approx(1128 * 1883 / (4000 * 6000), rel=1e-6)
 
@@ -132,7 +125,7 @@ def test_more_tiles_than_pixels_are_as_many_as_pixels():
 def test_semi_global_matching_of_a_photograph_shows_no_seams(data):
     """Within the tenth of a point that is asked for on visible pixels; hidden ones are filled from what a tile shows."""
     scene = load_scene("teddy", data=data)
-    method = Pipeline.from_script("sgm")
+    method = load("sgm").pipeline
     whole, match = (evaluate(m(scene).disparity, scene)["bad_pixels_nonocc"] for m in (method, tiled(method, overlap=64)))
     assert abs(match - whole) <= 0.1
     # A tile that sees nothing beyond its own pixels lacks the candidates' surroundings: the check above can fail.
@@ -169,7 +162,7 @@ def test_no_tile_is_begun_once_nobody_waits():
         event.set()
         return disparity
 
-    method = Pipeline(absolute_difference, winner_take_all, refinement=[stopping], scheme=[tiles])
+    method = Pipeline([absolute_difference, winner_take_all, stopping, tiles])
     with stopped_by(event), pytest.raises(StereoFrameworkError, match="^interrupted$"):
         method(Pair(*np.zeros((2, 9, 12), np.uint8), Search(0, 3)))
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework import Bound, Pipeline, load_scene
-from stereo_framework.engine.costs import Weighted
+from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.errors import ScriptError
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
@@ -28,10 +27,8 @@ def _fault(source, **options):
 
 def test_a_list_is_a_sum():
     [run] = load(SUM).runs
-    first = Weighted(Bound(absolute_difference, {"truncation": 9}), 2)
-    assert run.pipeline == Pipeline(
-        [first, Weighted(Bound(find("matching_cost", "tenfold").function), scale=30)], winner_take_all
-    )
+    first = step(absolute_difference, truncation=9, weight=2)
+    assert run.pipeline == Pipeline([first, step(find("matching_cost", "tenfold").function, scale=30), winner_take_all])
     assert run.parameters == {
         "matching_cost.use": "absolute_difference + tenfold",
         "matching_cost.absolute_difference.truncation": 9.0,
@@ -72,7 +69,7 @@ def test_axes_and_overrides():
     runs = load({**SUM, "sweep": sweep}, overrides=["matching_cost.tenfold.window=5"]).runs
     assert [tuple(run.axes.values()) for run in runs] == [(0.5, None), (0.5, 7.0), (1.0, None), (1.0, 7.0)]
     assert {run.parameters["matching_cost.tenfold.window"] for run in runs} == {5}
-    assert len({id(run.pipeline.matching_cost) for run in runs}) == 4
+    assert len({run.pipeline.in_slot("matching_cost") for run in runs}) == 4
     assert load({**SUM, "sweep": sweep}, overrides=["matching_cost.tenfold.scale=2"]).runs[1].axes == {
         "matching_cost.absolute_difference.weight": 1.0
     }

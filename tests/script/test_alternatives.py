@@ -42,7 +42,7 @@ def test_alternatives_are_pipelines_and_parameters():
     )
     assert [name for name, _ in run.pipeline.alternatives] == ["robust", "flat"]
     robust, flat = (method for _, method in run.pipeline.alternatives)
-    assert robust.aggregation == _one("ssd").pipeline.aggregation
+    assert robust.in_slot("aggregation") == _one("ssd").pipeline.in_slot("aggregation")
     assert (flat.name, robust.alternatives[0][1].name) == ("flat", "flat")
     wanted = {
         "aggregation.use": "box",

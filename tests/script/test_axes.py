@@ -144,8 +144,8 @@ def test_many_settings_are_expanded_quickly_and_share_their_stages():
     sweep = {"matching_cost.truncation": {"range": [1, 100, 1]}, "aggregation.box.size": {"range": [1, 199, 2]}}
     runs = load(yaml.safe_load(yaml.safe_dump({**WINDOW, "sweep": {"grid": sweep}}))).runs
     assert len(runs) == 10_000
-    assert len({id(run.pipeline.matching_cost) for run in runs}) == 100
-    assert len({id(run.pipeline.aggregation[0]) for run in runs}) == 100
+    assert len({id(run.pipeline.in_slot("matching_cost")[0]) for run in runs}) == 100
+    assert len({id(run.pipeline.in_slot("aggregation")[0]) for run in runs}) == 100
 
 
 BETWEEN = [

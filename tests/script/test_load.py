@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
-from stereo_framework import Bound, Pipeline, stage
+from stereo_framework import Pipeline, stage, step
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.errors import ScriptError
 from stereo_framework.evaluation import protocols
@@ -51,8 +51,8 @@ def _typed(values):
 def test_ssd_is_the_papers():
     # Scharstein & Szeliski 2002, Table 4: SSD, 21x21 windows, shiftable by a 21x21 minimum, winner-take-all.
     [run] = load("ssd").runs
-    shiftable = [Bound(box, {"size": 21}), Bound(min_filter, {"size": 21})]
-    assert run.pipeline == Pipeline(Bound(squared_difference), Bound(winner_take_all), aggregation=shiftable)
+    shiftable = [step(box, size=21), step(min_filter, size=21)]
+    assert run.pipeline == Pipeline([step(squared_difference), shiftable, step(winner_take_all)])
     assert (run.method, run.search, run.protocols, run.axes, run.seed) == ("ssd", {}, (), {}, 0)
 
 
@@ -84,16 +84,16 @@ def test_the_order_of_stages_counts():
 @pytest.mark.parametrize(
     ("aggregation", "expected"),
     [
-        ("box", [Bound(box)]),
-        ({"use": "box", "size": 5}, [Bound(box, {"size": 5})]),
-        (["box", "min_filter"], [Bound(box), Bound(min_filter)]),
-        (("box",), [Bound(box)]),
+        ("box", [step(box)]),
+        ({"use": "box", "size": 5}, [step(box, size=5)]),
+        (["box", "min_filter"], [step(box), step(min_filter)]),
+        (("box",), [step(box)]),
         ([], []),
         (None, []),
     ],
 )
 def test_short_forms(aggregation, expected):
-    assert load({**WINDOW, "aggregation": aggregation}).runs[0].pipeline.aggregation == tuple(expected)
+    assert load({**WINDOW, "aggregation": aggregation}).pipeline.in_slot("aggregation") == tuple(expected)
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stereo_framework import Bound, Pipeline
+from stereo_framework import Pipeline, step
 from stereo_framework.errors import ParameterError, ScriptError
 from stereo_framework.script import load
 from stereo_framework.stage import find
@@ -229,10 +229,10 @@ def test_seeds_of_matchers():
 
 
 def test_pipelines_by_hand_refuse_the_same():
-    scenic, flat = (Bound(find("matcher", name).function) for name in ("scenic", "flat"))
+    scenic, flat = (step(find("matcher", name).function) for name in ("scenic", "flat"))
     with pytest.raises(
         ParameterError, match=r"^alternatives\.x\.matcher: scenic needs the scene, and whole makes pairs without one$"
     ):
-        Pipeline(matcher=flat, scheme=[find("scheme", "whole").function], alternatives={"x": Pipeline(matcher=scenic)})
+        Pipeline([flat, find("scheme", "whole").function], {"x": Pipeline([scenic])})
     with pytest.raises(ParameterError, match=r"^refinement\.across: across needs the volume, and the matcher flat makes none$"):
-        Pipeline(matcher=flat, refinement=[find("refinement", "across").function])
+        Pipeline([flat, find("refinement", "across").function])

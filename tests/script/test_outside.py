@@ -32,7 +32,7 @@ def _faults(source, **options):
 
 
 def _bounds(script):
-    return {run.method: run.pipeline.matcher.parameters for run in script.runs}
+    return {run.method: run.pipeline.in_slot("matcher")[0].parameters for run in script.runs}
 
 
 def test_paths_start_at_the_script_s_folder(folder):

@@ -29,7 +29,7 @@ FALLING = {"use": "semi_global", "p1": 8, "p2": 5}
             (
                 {"optimization": stage},
                 f"optimization: {stage}: the energy has no smoothness term, so every pixel would stand alone; give one "
-                "(smoothness: potts, linear or truncated_linear) or use winner_take_all",
+                "(smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all",
             )
             for stage in ("graph_cut", "scanline_optimization", "belief_propagation", "simulated_annealing")
         ),

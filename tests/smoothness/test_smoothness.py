@@ -7,9 +7,9 @@ from kernel_inputs import image_pairs, in_threads, searches
 
 from stereo_framework import Search
 from stereo_framework.errors import ParameterError
-from stereo_framework.smoothness import linear, potts, truncated_linear
+from stereo_framework.smoothness import linear, potts, truncated_linear, truncated_quadratic
 
-TERMS = [potts, linear, truncated_linear]
+TERMS = [potts, linear, truncated_linear, truncated_quadratic]
 GREY = np.zeros((2, 3), np.uint8)
 
 
@@ -38,6 +38,8 @@ def test_penalties_are_in_pixels(search, truncation):
     np.testing.assert_allclose(linear(GREY, search).rho, pixels, rtol=1e-6)
     cut = truncated_linear(GREY, search, truncation=truncation).rho
     np.testing.assert_allclose(cut, [min(p, truncation) for p in pixels], rtol=1e-6)
+    squares = truncated_quadratic(GREY, search, truncation=truncation).rho
+    np.testing.assert_allclose(squares, [min(p * p, truncation) for p in pixels], rtol=1e-6)
 
 
 def test_gradients_at_the_threshold_pay_the_plain_weight():
@@ -69,7 +71,8 @@ def test_refuses_values_below_zero(term, name, value):
         term(GREY, Search(0, 1), **{name: value})
 
 
+@pytest.mark.parametrize("term", [truncated_linear, truncated_quadratic])
 @pytest.mark.parametrize("value", [0, -1, float("nan")])
-def test_refuses_to_truncate_at_nothing(value):
-    with pytest.raises(ParameterError, match=f"^truncated_linear.truncation: {value} "):
-        truncated_linear(GREY, Search(0, 1), truncation=value)
+def test_refuses_to_truncate_at_nothing(term, value):
+    with pytest.raises(ParameterError, match=f"^{term.__name__}.truncation: {value} "):
+        term(GREY, Search(0, 1), truncation=value)

@@ -21,7 +21,7 @@ import yaml
 
 import stereo_framework
 from stereo_framework.datasets import random_planes
-from stereo_framework.engine import slabs
+from stereo_framework.engine import strips
 from stereo_framework.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError
 from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
@@ -490,7 +490,7 @@ MIXED = {
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 4)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     expected = stereo_framework.run(MIXED, scenes=own_scene(), workers=1)
     assert all(r.error is None for r in expected)
     # Slabs fit; a graph cut with its three volumes does not.
@@ -506,7 +506,7 @@ def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
 
 
 def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 4)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     calls = []
 
     @stereo_framework.stage.stage("matching_cost", source="a test", halo=lambda: 0)
@@ -520,14 +520,14 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
     assert calls == [24]
     calls.clear()
     apart = stereo_framework.run(script, scenes=own_scene(), workers=1, memory=int(1.5 * VOLUME))
-    # Each for itself, in slabs with the halos of its window.
+    # Each for itself, in strips with the halos of its window.
     assert len(calls) == 18
     assert max(calls) == 8
     assert_equal(apart, together)
 
 
 def test_by_default_most_of_the_free_memory_may_be_used(monkeypatch):
-    monkeypatch.setattr(slabs, "SLAB_ROWS", 4)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     monkeypatch.setattr(crew, "free_memory", lambda: int(1.25 * 3 * VOLUME) + 4)
     assert all(r.error is None for r in stereo_framework.run(MIXED, scenes=own_scene(), workers=1))
     monkeypatch.setattr(crew, "free_memory", lambda: int(1.25 * 3 * VOLUME) - 4)

@@ -98,7 +98,7 @@ def test_a_lack_of_memory_ends_nothing(sweep):
         "refinement": [],
         "sweep": {"grid": {"optimization": ["graph_cut", "winner_take_all"], "smoothness.weight": [1, 2, 3, 4]}},
     }
-    # Graph cuts hold three volumes, winners are taken slab by slab.
+    # Graph cuts hold three volumes, winners are taken strip by strip.
     tall = random_planes(rows=200, columns=32, levels=8, seed=1)
     found = stereo_framework.run(script, scenes=tall, workers=1, memory=int(2.5 * 4 * 200 * 32 * 8))
     assert [r.error is None for r in found] == [False] * 4 + [True] * 4

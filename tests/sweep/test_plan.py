@@ -75,7 +75,7 @@ def test_a_setting_that_is_planned_takes_little_memory():
 def test_a_step_of_a_method_with_a_scheme_is_looked_at_once(monkeypatch):
     """A sweep of five settings over three scenes has five steps, whose descriptions are long: to compare them took most of the time."""
     looked, real = [], _Kinds._of
-    monkeypatch.setattr(_Kinds, "_of", lambda kinds, link: looked.append(link) or real(kinds, link))
+    monkeypatch.setattr(_Kinds, "_of", lambda kinds, step, sides: looked.append(step) or real(kinds, step, sides))
     script = WINDOW | {"scheme": [{"use": "tiles", "rows": 2, "columns": 2}]}
     found = bundles(script, {"matching_cost.truncation": [1, 2, 3, 4, 5]}, 2, [scene(name) for name in "abc"])
     assert sum(map(len, found)) == 15

@@ -45,7 +45,8 @@ def test_pivot_is_what_pandas_pivots(random_results):
     np.testing.assert_allclose([row[1:] for row in table.rows], expected.to_numpy(), rtol=1e-12)
     assert [row[0] for row in table.rows] == [1, 5, 20]
     assert table.title == f"{BAD} (%, lower is better) by scene, matching_cost; mean over 2 values of {BOX}"
-    assert table.notes == ("p: as one likes",)
+    coverage = 100 * frame["fraction_matched"]
+    assert table.notes == (f"{coverage.min():.3g} to {coverage.max():.3g} % of the pixels have an estimate", "p: as one likes")
     # The best of each scene, over all settings.
     values = expected.to_numpy()
     columns = {s: [i for i, (scene, _) in enumerate(expected.columns) if scene == s] for s in SCENES}

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from stereo_framework import Bound, Pipeline
+from stereo_framework import Pipeline, step
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.hci import HCI_METRICS, extract_subsets, hci_metrics
@@ -77,8 +77,8 @@ def test_the_truth_itself(scene_and_subsets, name):
 
 
 def _windows(size, *, shiftable=False):
-    chosen = [Bound(box, {"size": size}), *[Bound(min_filter, {"size": size})] * shiftable]
-    return Pipeline(Bound(absolute_difference, {"truncation": 20}), winner_take_all, aggregation=chosen)
+    chosen = [step(box, size=size), *[step(min_filter, size=size)] * shiftable]
+    return Pipeline([step(absolute_difference, truncation=20), chosen, winner_take_all])
 
 
 # Textured scenes: where matching fails altogether, as on the plain boards of Adirondack, its errors hide what windows do at edges.

@@ -1,4 +1,4 @@
-"""Pipelines in slabs give what they give on the whole."""
+"""Pipelines in strips give what they give on the whole."""
 
 import dataclasses
 
@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
-from pipeline_parts import assert_same_match, by_hand, in_slabs, local, make_scene, not_local, textured
+from pipeline_parts import assert_same_match, by_hand, in_strips, local, make_scene, not_local, textured
 
-from stereo_framework import Bound, Energy, Labeling, Pipeline
+from stereo_framework import Energy, Labeling, Pipeline, step
 from stereo_framework.aggregation import box, min_filter
-from stereo_framework.engine import slabs
+from stereo_framework.engine import strips
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.pair import Pair
@@ -20,19 +20,17 @@ from stereo_framework.search import Search
 from stereo_framework.stage import stage
 
 filters = st.one_of(
-    st.builds(lambda s, i: Bound(box, {"size": s, "iterations": i}), st.integers(1, 6), st.integers(1, 3)),
-    st.builds(lambda s: Bound(min_filter, {"size": s}), st.integers(1, 6)),
+    st.builds(lambda s, i: step(box, size=s, iterations=i), st.integers(1, 6), st.integers(1, 3)),
+    st.builds(lambda s: step(min_filter, size=s), st.integers(1, 6)),
 )
 costs = st.builds(
-    lambda f, t, i: Bound(f, {"truncation": t, "interval": i}),
+    lambda f, t, i: step(f, truncation=t, interval=i),
     st.sampled_from([absolute_difference, squared_difference]),
     st.sampled_from([20, None, 3]),
     st.booleans(),
 )
 methods = st.builds(
-    lambda cost, filters, limits: Pipeline(
-        cost, winner_take_all, aggregation=filters, refinement=[Bound(parabola, {"limit": v}) for v in limits]
-    ),
+    lambda cost, filters, limits: Pipeline([cost, filters, winner_take_all, [step(parabola, limit=v) for v in limits]]),
     costs,
     st.lists(filters, max_size=3),
     st.lists(st.sampled_from([1.0, 0.5]), max_size=2),
@@ -46,16 +44,16 @@ methods = st.builds(
     search=searches(),
     height=st.integers(1, 5),
 )
-def test_slabs_give_what_the_functions_give_on_the_whole(method, images, repeat, search, height):
+def test_strips_give_what_the_functions_give_on_the_whole(method, images, repeat, search, height):
     reference, match = (np.concatenate([np.roll(image, i, axis=0) for i in range(repeat)]) for image in images)
     scene = make_scene(reference, match, search)
     search = scene.search
     disparity, volume = by_hand(method, reference, match, search)
-    result = in_slabs(height, method, scene)
+    result = in_strips(height, method, scene)
     np.testing.assert_array_equal(result.disparity, disparity, strict=True)
     assert result.volume is None
-    whole = in_slabs(1000, method, scene, keep_volume=True)
-    partly = in_slabs(height, method, scene, keep_volume=True)
+    whole = in_strips(1000, method, scene, keep_volume=True)
+    partly = in_strips(height, method, scene, keep_volume=True)
     for kept in (whole, partly):
         assert_same_match(kept, result)
         np.testing.assert_array_equal(kept.volume.costs, volume.costs, strict=True)
@@ -76,8 +74,8 @@ def test_exchanged_pair_runs_in_the_other_direction(method, images, search):
     np.testing.assert_array_equal(result.disparity, expected)
 
 
-@pytest.mark.parametrize(("slab_bytes", "rows"), [(2**30, 2 + 4), (100, 1 + 4)])
-def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, slab_bytes, rows):
+@pytest.mark.parametrize(("strip_bytes", "rows"), [(2**30, 2 + 4), (100, 1 + 4)])
+def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, strip_bytes, rows):
     heights = []
 
     @stage("aggregation", **local)
@@ -86,12 +84,12 @@ def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, slab_b
         return dataclasses.replace(volume, costs=volume.costs.copy())
 
     # Slabs that would be too large are halved.
-    monkeypatch.setattr(slabs, "_SLAB_BYTES", slab_bytes)
-    method = Pipeline(absolute_difference, winner_take_all, aggregation=[spy, Bound(box, {"size": 5})])
-    in_slabs(2, method, textured(rows=12))
+    monkeypatch.setattr(strips, "_STRIP_BYTES", strip_bytes)
+    method = Pipeline([absolute_difference, spy, step(box, size=5), winner_take_all])
+    in_strips(2, method, textured(rows=12))
     assert max(heights) == rows
     heights.clear()
-    in_slabs(100, method, textured(rows=12))
+    in_strips(100, method, textured(rows=12))
     assert heights[-1] == 12
 
 
@@ -105,18 +103,23 @@ def test_stages_without_a_halo_see_the_whole(registry):
         return disparity - np.float32(np.mean(disparity))
 
     method = Pipeline(
-        absolute_difference,
-        winner_take_all,
-        aggregation=[Bound(box, {"size": 3}), Bound(normalize, {"offset": 2}), Bound(min_filter, {"size": 4})],
-        refinement=[parabola, centre],
+        [
+            absolute_difference,
+            step(box, size=3),
+            step(normalize, offset=2),
+            step(min_filter, size=4),
+            winner_take_all,
+            parabola,
+            centre,
+        ]
     )
     scene = textured()
-    disparity, volume = by_hand(dataclasses.replace(method, refinement=[parabola]), scene.reference, scene.match, scene.search)
+    disparity, volume = by_hand(method.having(refinement=[parabola]), scene.reference, scene.match, scene.search)
     for height in (1, 4, 100):
-        result = in_slabs(height, method, scene, keep_volume=True)
+        result = in_strips(height, method, scene, keep_volume=True)
         np.testing.assert_array_equal(result.disparity, centre(disparity))
         np.testing.assert_array_equal(result.volume.costs, volume.costs)
-        assert_same_match(in_slabs(height, method, scene), result)
+        assert_same_match(in_strips(height, method, scene), result)
 
 
 def test_global_optimizers_report_what_they_know(registry):
@@ -127,10 +130,10 @@ def test_global_optimizers_report_what_they_know(registry):
         zeros = np.zeros(volume.costs.shape[:2], np.int16)
         return Labeling(zeros, volume.costs[..., 0], trace=((0.5, 9.0),), lower_bound=-1.0, objective=7.0)
 
-    result = in_slabs(2, Pipeline(absolute_difference, guess), textured())
+    result = in_strips(2, Pipeline([absolute_difference, guess]), textured())
     assert (result.trace, result.lower_bound, result.objective) == (((0.5, 9.0),), -1.0, 7.0)
     assert (result.labels == 0).all()
-    plain = Pipeline(absolute_difference, winner_take_all)(textured())
+    plain = Pipeline([absolute_difference, winner_take_all])(textured())
     assert (plain.trace, plain.lower_bound, plain.objective) == ((), None, None)
 
 
@@ -146,17 +149,17 @@ def test_costs_alone_are_made_at_once(registry, monkeypatch):
     def decide(energy):
         return winner_take_all(energy)
 
-    rows, columns, levels = 3 * slabs.SLAB_ROWS, 4, 4
+    rows, columns, levels = 3 * strips.STRIP_ROWS, 4, 4
     pair = Pair(*[np.zeros((rows, columns), np.uint8) for _ in range(2)], Search(0, levels - 1))
     a_row = 4 * columns * levels
     for room, last, expected in (
         (rows * a_row, decide, [rows]),
         (0, decide, [rows]),
-        (rows * a_row, winner_take_all, 3 * [slabs.SLAB_ROWS]),
+        (rows * a_row, winner_take_all, 3 * [strips.STRIP_ROWS]),
         # Slabs of large images are halved.
-        (0, winner_take_all, 6 * [slabs.SLAB_ROWS // 2]),
+        (0, winner_take_all, 6 * [strips.STRIP_ROWS // 2]),
     ):
         heights.clear()
-        monkeypatch.setattr(slabs, "_SLAB_BYTES", room)
-        Pipeline(noted, last)(pair)
+        monkeypatch.setattr(strips, "_STRIP_BYTES", room)
+        Pipeline([noted, last])(pair)
         assert heights == expected

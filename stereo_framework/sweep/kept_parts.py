@@ -6,15 +6,14 @@ import contextlib
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from stereo_framework.call_reports import CallReport, report_call
-from stereo_framework.engine.links import Link
 from stereo_framework.engine.match import Match
+from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.errors import DataError
 from stereo_framework.io import inside, write_bytes
 from stereo_framework.pair import Pair
@@ -23,32 +22,12 @@ _ARRAYS = ("disparity", "status", "labels")
 _VALUES = ("energy", "objective", "lower_bound", "trace", "seconds", "warnings", "memory", "messages")
 
 
-class Method(Protocol):
-    """What matches a pair, and can be told from others."""
-
-    @property
-    def compact(self) -> bool:
-        """Whether all its stages that make or read volumes take compact ones."""
-
-    def links(self, *, both: bool = False) -> Sequence[Link]:
-        """Its steps in running order, for one view or for both."""
-
-    def stages(self) -> Sequence[tuple[str, Any]]:
-        """Address and stage of all that it runs."""
-
-    def files(self) -> Mapping[str, Sequence[Path]]:
-        """Files from outside that decide what they do."""
-
-    def __call__(self, scene: Pair, /) -> Match:
-        """Match a pair."""
-
-
-def kept_match(method: Method, pair: Pair, folder: Path) -> Match:
+def kept_match(method: Pipeline, pair: Pair, folder: Path) -> Match:
     """The match of a pair, from a file if the same method has matched the same pair before, else computed and written there.
 
     Parameters
     ----------
-    method : Method
+    method : Pipeline
     pair : Pair
     folder : Path
         ``parts/CODE`` in a folder of results, one for each version of the code. Where it cannot be written, nothing is kept.
@@ -66,7 +45,7 @@ def kept_match(method: Method, pair: Pair, folder: Path) -> Match:
     return match
 
 
-def parts_of(method: Method, folder: Path) -> Path:
+def parts_of(method: Pipeline, folder: Path) -> Path:
     """Where a method's matches are kept in a folder."""
     files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for paths in method.files().values() for path in paths]
     return folder / hashlib.sha256(repr((method.stages(), files)).encode()).hexdigest()[:16]

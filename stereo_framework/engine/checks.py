@@ -8,42 +8,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.engine.blame import WrongReturn
 from stereo_framework.engine.match import Match
+from stereo_framework.engine.stage_errors import wrong_return
+from stereo_framework.engine.step import Step
 from stereo_framework.scene import Search
-from stereo_framework.stage import Bound, Stage
-from stereo_framework.view import Views
+from stereo_framework.stage import Stage
+from stereo_framework.view import View
 from stereo_framework.volume import INTEGERS, CostVolume, Labeling, Smoothness, Status
 
 Shape = tuple[int, ...]
 
 
-def check_returned(stage: Stage, result: Any, state: Mapping[str, Any]) -> None:
-    """Refuse what a stage must not return.
+def check_returned(step: Step, result: Any, view: View, data: Mapping[str, Any]) -> None:
+    """Refuse what a stage must not return: another type, shape or dtype than its slot's stages return, or values that are not finite.
 
     Parameters
     ----------
-    stage : Stage
+    step : Step
     result : object
-    state : mapping
+    view : View
+        The view that the step works on.
+    data : mapping
         What the stage was given.
 
     Raises
     ------
-    WrongReturn
-        Another type, shape or dtype than the slot's stages return, or values that are not finite. The message names the stage's file and line.
+    StereoFrameworkError
+        The message names the stage's file and line.
     """
-    shape = state["reference"].shape[:2]
+    wrong = _CHECKS[step.stage.slot](result, view, data)
     # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
-    if wrong := _CHECKS[stage.slot](result, shape, state, _from_outside(stage)):
-        raise WrongReturn(stage, wrong)
+    if not wrong and _from_outside(step.stage):
+        volume = result.volume if isinstance(result, Labeling) else result
+        if isinstance(volume, CostVolume) and volume.costs.dtype == np.float32 and not np.isfinite(volume.costs).all():
+            wrong = "costs that are not finite; expected finite costs"
+    if wrong:
+        raise wrong_return(step.stage, wrong)
 
 
 def _from_outside(stage: Stage) -> bool:
     return not str(stage.function.__module__).startswith("stereo_framework.")
 
 
-def check_direction(bound: Bound, image: NDArray) -> None:
+def check_direction(step: Step, image: NDArray) -> None:
     """Refuse a matching cost from outside that looks to the same side whatever ``search.direction`` says: its other view would be wrong all over.
 
     A texture of the image's type, moved by two pixels, must be found at 2 from either side. A cost that does not find it from the usual side either is not judged: it may
@@ -51,25 +58,25 @@ def check_direction(bound: Bound, image: NDArray) -> None:
 
     Raises
     ------
-    WrongReturn
+    StereoFrameworkError
         It finds the texture from the left image and not from the right one.
     """
-    if not _from_outside(bound.stage):
+    if not _from_outside(step.stage):
         return
     texture = np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)
     left, right = (np.ascontiguousarray(texture[:, start : start + 40]) for start in (0, 2))
     shares = []
     for reference, match, direction in ((left, right, 1), (right, left, -1)):
         data = {"reference": reference, "match": match, "search": Search(0, 5, direction=direction)}
-        data |= dict.fromkeys(set(bound.stage.data) - data.keys())
+        data |= dict.fromkeys(step.data - data.keys())
         try:
-            levels = bound(data).costs[6:-6, 12:-12].argmin(axis=2)
+            levels = step(data).costs[6:-6, 12:-12].argmin(axis=2)
         except Exception:  # too small an image for it, or it takes what is missing here
             return
         shares.append(float(np.mean(levels == 2)))
     if shares[0] > _FOUND and shares[1] < _CHANCE:
-        raise WrongReturn(
-            bound.stage,
+        raise wrong_return(
+            step.stage,
             f"costs that do not obey search.direction: a texture moved by 2 pixels is found at 2 by {shares[0]:.0%} of the pixels of the left image and by "
             f"{shares[1]:.0%} of those of the right one; a pixel meets x - search.direction * d",
         )
@@ -98,12 +105,12 @@ def _map(value: Any, shape: Shape, dtype: Any = np.float32, *, nan: bool = True)
     return None
 
 
-def _image(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
-    if "image" in state:
-        return _one_image(result, state["image"].shape)
+def _image(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    if "image" in data:
+        return _one_image(result, view.reference.shape)
     if not isinstance(result, tuple) or len(result) != 2:
         return f"{spelled(result)}; expected both images, (reference, match)"
-    return next(filter(None, (_one_image(image, state["reference"].shape) for image in result)), None)
+    return next(filter(None, (_one_image(image, view.reference.shape) for image in result)), None)
 
 
 def _one_image(image: Any, shape: Shape) -> str | None:
@@ -112,10 +119,10 @@ def _one_image(image: Any, shape: Shape) -> str | None:
     return None if np.isfinite(image).all() else "intensities that are not finite"
 
 
-def _volume(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
-    search = state["search"]
-    held = state["volume"].held if "volume" in state else state["held"]
-    size = (*shape, search.levels) if held is None else (len(held.firsts), held.size)
+def _volume(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    search = view.search
+    held = view.volume.held if view.volumes else data.get("held")
+    size = (*view.shape, search.levels) if held is None else (len(held.firsts), held.size)
     expected = f"expected a CostVolume of float32, uint8 or uint16 {size} with the search that it was given"
     if not isinstance(result, CostVolume) or not isinstance(result.costs, np.ndarray):
         return f"{spelled(result)}; {expected}"
@@ -127,48 +134,41 @@ def _volume(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -
         return f"other levels held; {expected}, and the levels held"
     if result.search != search:
         return f"a volume of {result.search!r}; {expected}, {search!r}"
-    if plugin and result.costs.dtype == np.float32 and not np.isfinite(result.costs).all():
-        return "costs that are not finite; expected finite costs"
     return None if np.isfinite(result.outside) else f"the outside cost {result.outside}; expected a finite one"
 
 
-def _smoothness(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
+def _smoothness(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
     if not isinstance(result, Smoothness):
         return f"{spelled(result)}; expected a Smoothness"
-    for name, expected in (("right", shape), ("down", shape), ("rho", (state["search"].levels,))):
+    for name, expected in (("right", view.shape), ("down", view.shape), ("rho", (view.search.levels,))):
         if wrong := _map(getattr(result, name), expected, nan=False):
             return f"{name}: {wrong}"
     return None
 
 
-def _labeling(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
-    if "other" in state:
-        # It works on both sides at once.
-        if not isinstance(result, Views):
-            return f"{spelled(result)}; expected Views of both disparity maps, since it names other"
-        return next(filter(None, (_map(one, shape) for one in result)), None)
+def _labeling(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
+    if "other" in data:
+        return _map(result, view.shape)
     if not isinstance(result, Labeling):
         return f"{spelled(result)}; expected a Labeling"
-    if wrong := _levels(result.labels, shape, state["search"]):
+    if wrong := _levels(result.labels, view):
         return wrong
-    if wrong := _map(result.costs, shape, nan=False):
+    if wrong := _map(result.costs, view.shape, nan=False):
         return f"costs: {wrong}"
-    return None if result.volume is None else _volume(result.volume, shape, state, plugin)
+    return None if result.volume is None else _volume(result.volume, view, data)
 
 
-def _levels(labels: Any, shape: Shape, search: Search) -> str | None:
-    if wrong := _map(labels, shape, np.int16):
+def _levels(labels: Any, view: View) -> str | None:
+    if wrong := _map(labels, view.shape, np.int16):
         return f"labels: {wrong}"
-    if labels.min() < -1 or labels.max() >= search.levels:
-        return f"labels from {labels.min()} to {labels.max()}; expected -1 to {search.levels - 1}"
+    if labels.min() < -1 or labels.max() >= view.search.levels:
+        return f"labels from {labels.min()} to {labels.max()}; expected -1 to {view.search.levels - 1}"
     return None
 
 
-def _matched(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
+def _matched(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
     kinds = "disparities, (disparities, status), (disparities, status, confidence), or Views of both"
-    if isinstance(result, Views):
-        return next(filter(None, (_disparities(one, shape, kinds, 3) for one in result)), None)
-    return _disparities(result, shape, kinds, 3)
+    return _disparities(result, view.shape, kinds, 3)
 
 
 def _disparities(result: Any, shape: Shape, kinds: str, most: int) -> str | None:
@@ -185,29 +185,28 @@ def _disparities(result: Any, shape: Shape, kinds: str, most: int) -> str | None
     return f"as confidence {wrong}" if len(parts) > 2 and (wrong := _map(parts[2], shape, nan=False)) else None
 
 
-def _match(result: Any, shape: Shape, state: Mapping[str, Any], plugin: bool) -> str | None:
+def _match(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
     """Whole: what a scheme puts together goes to people and tables as it is."""
-    search = state["search"]
     if not isinstance(result, Match):
-        return f"{spelled(result)}; expected a Match of {shape}"
-    if result.search != search:
-        return f"a Match of {result.search!r}; expected {search!r}, as of the pair"
-    if wrong := _disparities((result.disparity, result.status), shape, "a Match", 2):
+        return f"{spelled(result)}; expected a Match of {view.shape}"
+    if result.search != view.search:
+        return f"a Match of {result.search!r}; expected {view.search!r}, as of the pair"
+    if wrong := _disparities((result.disparity, result.status), view.shape, "a Match", 2):
         return wrong
-    if result.labels is not None and (wrong := _levels(result.labels, shape, search)):
+    if result.labels is not None and (wrong := _levels(result.labels, view)):
         return wrong
-    wrongs = ((name, _map(values, shape, nan=False)) for name, values in result.confidence.items())
+    wrongs = ((name, _map(values, view.shape, nan=False)) for name, values in result.confidence.items())
     return next((f"confidence {name}: {wrong}" for name, wrong in wrongs if wrong), None)
 
 
-_CHECKS: Mapping[str, Callable[[Any, Shape, Mapping[str, Any], bool], str | None]] = {
+_CHECKS: Mapping[str, Callable[[Any, View, Mapping[str, Any]], str | None]] = {
     "preprocessing": _image,
     "matcher": _matched,
     "matching_cost": _volume,
     "aggregation": _volume,
     "smoothness": _smoothness,
     "optimization": _labeling,
-    "confidence": lambda result, shape, state, plugin: _map(result, shape, nan=False),
     "scheme": _match,
-    "refinement": lambda result, shape, state, plugin: _disparities(result, shape, "disparities or (disparities, status)", 2),
+    "confidence": lambda result, view, data: _map(result, view.shape, nan=False),
+    "refinement": lambda result, view, data: _disparities(result, view.shape, "disparities or (disparities, status)", 2),
 }

@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 
 import stereo_framework
-from stereo_framework import Bound, Pipeline, Search, load_scene
+from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.call_reports import collecting_reports
-from stereo_framework.engine.kept_parts import kept_match
 from stereo_framework.pair import Pair
+from stereo_framework.sweep.kept_parts import kept_match
 from stereo_framework.volume import Domain
 
-METHOD = Pipeline(
-    "absolute_difference", "winner_take_all", confidence=["matching_score"], refinement=["left_right_check", "parabola"]
-)
+METHOD = Pipeline(["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"])
 
 
 def pair(seed=3, domain=None):
@@ -77,7 +75,7 @@ def test_the_time_of_what_is_read_again_is_not_known(tmp_path):
         (METHOD, pair(seed=4)),
         (METHOD, replace(pair(), search=Search(0, 5))),
         (METHOD, pair(domain=Domain(valid=np.arange(96).reshape(8, 12) > 0))),
-        (replace(METHOD, aggregation=[Bound(box, {"size": 3})]), pair()),
+        (METHOD.having(aggregation=[step(box, size=3)]), pair()),
     ],
 )
 def test_another_pair_or_method_is_matched(tmp_path, method, other):

@@ -1,0 +1,131 @@
+"""What becomes of the result of a stage: one function a slot, which makes the next view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stereo_framework.view import View, frozen
+from stereo_framework.volume import CostVolume, Domain, Smoothness, Status, fill_labels, restore_outside_inplace
+
+_CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
+"""What closed cells hold when the optimizer sees them."""
+
+
+def _preprocessing(view: View, result: Any, name: str) -> View:
+    return replace(view, corrected=tuple(map(frozen, result)))
+
+
+def _matcher(view: View, result: Any, name: str) -> View:
+    disparity, status, confidence = (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
+    status = _unmatched(np.isnan(disparity)) if status is None else status
+    if confidence is not None:
+        view = replace(view, confidence={**view.confidence, "matcher": confidence})
+    return _known(view, disparity, status)
+
+
+def _matching_cost(view: View, result: CostVolume, name: str) -> View:
+    if (domain := _closing(view, result)) is not None:
+        domain.close(result, result.outside)
+    return replace(view, volumes={"volume": result, "raw": result}, shared=False, restored=False)
+
+
+def _aggregation(view: View, result: CostVolume, name: str) -> View:
+    shared = view.shared and np.may_share_memory(result.costs, view.volume.costs)
+    # The partial result was meant for this stage alone.
+    return replace(view, volumes={**view.volumes, "volume": result}, shared=shared, partial=None)
+
+
+def _smoothness(view: View, result: Smoothness, name: str) -> View:
+    return replace(view, smoothness=result)
+
+
+def _optimization(view: View, result: Any, name: str) -> View:
+    volume, search = view.volume, view.search
+    domain = _closing(view, volume)
+    if isinstance(result, np.ndarray):  # a continuous map, of an optimizer of both sides
+        levels = np.clip(np.rint((result - search.minimum) / search.step), 0, search.levels - 1)
+        labels = np.where(np.isnan(result), -1, levels).astype(np.int16)
+        if domain is not None:
+            result = np.where(domain.closed(labels, search), np.float32(np.nan), result)
+        return _known(view, result, _unmatched(np.isnan(result)))
+    labels = result.labels
+    if domain is not None and (closed := domain.closed(labels, search)).any():
+        labels = np.where(closed, np.int16(-1), labels)
+    filled = fill_labels(labels)
+    view = replace(
+        view,
+        labels=labels,
+        data_costs=result.costs if filled is result.labels else volume.chosen(filled),
+        labelings=(replace(result, volume=None),),
+        volumes={**view.volumes, "volume": result.volume or volume},
+    )
+    return _known(view, search.disparity_of(labels), _unmatched(labels < 0))
+
+
+def _confidence(view: View, result: Any, name: str) -> View:
+    return replace(view, confidence={**view.confidence, name: result})
+
+
+def _refinement(view: View, result: Any, name: str) -> View:
+    if isinstance(result, tuple):
+        return _known(view, *result)
+    before, status = view.disparity, view.status.copy()
+    status[np.isnan(before) & ~np.isnan(result)] = Status.FILLED
+    status[~np.isnan(before) & np.isnan(result)] = Status.MISMATCHED
+    return _known(view, result, status)
+
+
+TAKE: Mapping[str, Callable[[View, Any, str], View]] = {
+    "preprocessing": _preprocessing,
+    "matcher": _matcher,
+    "matching_cost": _matching_cost,
+    "aggregation": _aggregation,
+    "smoothness": _smoothness,
+    "optimization": _optimization,
+    "confidence": _confidence,
+    "refinement": _refinement,
+}
+"""By slot: takes a view, the result of a stage that was called with its data, and the stage's name; returns the next view."""
+
+
+def _unmatched(where: Any) -> Any:
+    return np.where(where, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
+
+
+def _known(view: View, disparity: Any, status: Any) -> View:
+    """The view with a map. Pixels without an open cell stay without an estimate."""
+    if view.invalid is not None and view.invalid.any():
+        disparity = np.where(view.invalid, np.float32(np.nan), disparity)
+        status = np.where(view.invalid, np.uint8(Status.INVALID), status)
+    return replace(view, disparity=disparity, status=status)
+
+
+def _closing(view: View, volume: CostVolume) -> Domain | None:
+    """The domain, unless it closes none of the cells that a volume holds."""
+    return view.domain if volume.held is None or volume.held.closes else None
+
+
+def restored(view: View, *, out_of_view: bool) -> View:
+    """The view with the cells set that take no part: closed ones and, after an aggregation has mixed them with others, those out of view."""
+    volume, domain = view.volume, _closing(view, view.volume)
+    if domain is not None and volume.costs.dtype == np.uint8:
+        volume = replace(volume, costs=volume.costs.astype(np.uint16))
+    elif (domain is not None or out_of_view) and (
+        view.shared
+        or any(np.may_share_memory(volume.costs, other.costs) for name, other in view.volumes.items() if name != "volume")
+    ):
+        volume = replace(volume, costs=volume.costs.copy())
+    if out_of_view:
+        restore_outside_inplace(volume)
+    if domain is not None:
+        domain.close(volume, _CLOSED[volume.costs.dtype])
+        if view.invalid is not None:
+            cells = view.invalid if volume.held is None else view.invalid.reshape(-1).repeat(np.diff(volume.held.starts))
+            volume.costs[cells] = 0
+    # What was written into is no longer anybody else's.
+    shared = view.shared and volume is view.volume
+    return replace(view, volumes={**view.volumes, "volume": volume}, shared=shared, restored=True)

@@ -1,0 +1,274 @@
+"""Step: a stage with all its parameters, or one of the few things that a pipeline does besides."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from stereo_framework import stage as registered
+from stereo_framework.engine.stage_errors import blamed
+from stereo_framework.errors import ParameterError
+from stereo_framework.notebooks import Shown
+from stereo_framework.parameters import Positive, parameter_faults, parameters_of, with_defaults
+from stereo_framework.stage import SLOTS, Stage
+from stereo_framework.volume import CostVolume
+
+VOLUMES = frozenset({"volume", "raw"})
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Words of the entries of a list of costs, which are no parameters of their stages.
+
+    Parameters
+    ----------
+    weight : float
+        Factor of this cost in the sum.
+    scale : float or None
+        With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.
+    """
+
+    weight: Positive = 1
+    scale: Positive | None = None
+
+
+FACTORS = tuple(parameters_of(Factors))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Step(Shown):
+    """A stage with all its parameters: immutable, printable, comparable, hashable. `step` makes one.
+
+    Parameters
+    ----------
+    stage : Stage
+    parameters : mapping
+        Of all names; of an entry of a list of costs its weight and scale besides.
+    inner : tuple
+        What the step is made of: the costs of a sum, the method under a scheme, the alternatives by name.
+    compact : bool
+        Of a matching cost: all that follows takes compact volumes.
+    """
+
+    stage: Stage
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    inner: tuple[Any, ...] = ()
+    compact: bool = False
+
+    @functools.cached_property
+    def _key(self) -> tuple[Any, ...]:
+        # 1 and True are equal in Python but not as parameters.
+        own = tuple((name, type(value), repr(value)) for name, value in self.parameters.items())
+        return self.stage.slot, self.stage.name, own, self.inner, self.compact
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Step) and self._key == other._key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.stage.function, dict(self.parameters))
+
+    def __repr__(self) -> str:
+        if self.stage is SUM:
+            return " + ".join(map(repr, self.inner))
+        own = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items() if not (self.added and name in FACTORS))
+        told = f"{self.stage.name}({own})"
+        if not self.added:
+            return told
+        weight, scale = self.parameters["weight"], self.parameters["scale"]
+        return f"{weight:g} * {told if scale is None else f'(1 - exp(-{told} / {scale:g}))'}"
+
+    def having(self, **parameters: Any) -> Step:
+        """The same with other values of some parameters."""
+        return step(self.stage.function, **{**self.parameters, **parameters})
+
+    @property
+    def name(self) -> str:
+        """``SLOT.STAGE``; of what is no stage of a slot what it does."""
+        return self.stage.slot if self.stage.function is _nothing else f"{self.stage.slot}.{self.stage.name}"
+
+    @property
+    def added(self) -> bool:
+        """Whether it is an entry of a list of costs."""
+        return self.stage.slot == "matching_cost" and "weight" in self.parameters
+
+    @functools.cached_property
+    def line(self) -> tuple[Any, int]:
+        """The same for steps that differ in their iterations alone, and how many these are."""
+        count = self.stage.resume
+        if count is None:
+            return self, 0
+        others = {name: value for name, value in self.parameters.items() if name != count}
+        return Step(self.stage, others), self.parameters[count]
+
+    @functools.cached_property
+    def data(self) -> frozenset[str]:
+        """What its stages name."""
+        parts = self.inner if self.stage is SUM else (self,)
+        return frozenset().union(*(part.stage.data for part in parts))
+
+    @functools.cached_property
+    def reads(self) -> frozenset[str]:
+        """The volumes that must be there before it."""
+        always = {"volume"} if self.stage.slot in ("aggregation", "optimization", "restore_outside") else set()
+        return self.data & VOLUMES | always
+
+    @functools.cached_property
+    def other_reads(self) -> frozenset[str]:
+        """The volumes of the other side that must be there before it."""
+        if "other" not in self.data:
+            return frozenset()
+        return self.stage.other_needs | ({"volume"} if self.stage.slot == "optimization" else set())
+
+    @property
+    def touches_volume(self) -> bool:
+        """Whether it makes or reads a volume."""
+        return self.stage.slot == "matching_cost" or bool(self.reads or self.other_reads)
+
+    @functools.cached_property
+    def halo(self) -> int | None:
+        """Rows above and below a row that it needs; None: all."""
+        if self.stage is SUM:
+            halos = [part.halo for part in self.inner]
+            return None if None in halos else max(halos)
+        if self.stage.halo is None or "other" in self.data or self.stage.slot in ("preprocessing", "matcher", "smoothness"):
+            return None
+        return _called(self.stage, self.stage.halo, self.parameters)
+
+    @property
+    def declares_halo(self) -> bool:
+        """Whether its stages say that they are local; with some parameters they may not be."""
+        return all(part.stage.halo is not None for part in (self.inner if self.stage is SUM else (self,)))
+
+    def files(self, scene: Any = None) -> tuple[Path, ...]:
+        """Files from outside that decide what it does, on a scene or on any.
+
+        Raises
+        ------
+        ParameterError
+            Something is missing that does not depend on the scene.
+        """
+        found = self.stage.files and self.stage.files(**_wanted(self.stage.files, {**self.parameters, "scene": scene}))
+        return tuple(found or ())
+
+    def __call__(self, data: Mapping[str, Any]) -> Any:
+        """Run it on those data that it names."""
+        if self.stage is SUM:
+            return _sum(self.inner, data)
+        # Only what is continued has a partial result, and only compact volumes hold some of the levels.
+        given = {name: data.get(name) if name in ("partial", "held") else data[name] for name in self.stage.data}
+        own = {name: value for name, value in self.parameters.items() if not (self.added and name in FACTORS)}
+        try:
+            return self.stage.function(**given, **own)
+        except SystemExit as error:  # a stage of a plug-in's does not end the program
+            raise blamed(RuntimeError(f"calls sys.exit({error.code!r})"), self.stage) from error
+        except Exception as error:
+            blamed(error, self.stage)
+            raise
+
+
+def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
+    """A stage with all its parameters.
+
+    Parameters
+    ----------
+    which : str, callable or Step
+        The name of a stage (``census``, or ``refinement.median``) or its function.
+    **parameters
+        Values by name; defaults fill the rest. Of a cost that is one of several also its ``weight`` in the sum and its ``scale``: with that costs c
+        become 1 - exp(-c / scale).
+
+    Raises
+    ------
+    ParameterError
+        Not a stage, or unknown or illegal parameters.
+
+    Examples
+    --------
+    >>> step("box", size=21)
+    box(size=21, iterations=1)
+    """
+    if isinstance(which, Step):
+        return which.having(**parameters) if parameters else which
+    stage = registered.by_name(which) if isinstance(which, str) else registered.of(which)
+    factors = {}
+    if SLOTS[stage.slot].added and parameters.keys() & set(FACTORS):
+        factors = {"weight": 1.0, "scale": None} | {name: parameters.pop(name) for name in FACTORS if name in parameters}
+        for name, wrong in parameter_faults(Factors, factors).items():
+            raise ParameterError(f"{stage.slot}.{stage.name}.{name}: {wrong}")
+        factors = {name: None if value is None else float(value) for name, value in factors.items()}
+    return Step(stage, MappingProxyType(with_defaults(stage.function, parameters) | factors))
+
+
+def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
+    """The sum of some matching costs, each with its weight and scale, float32."""
+    return Step(SUM, inner=tuple(map(step, parts)))
+
+
+def _again(function: Callable[..., Any], parameters: dict[str, Any]) -> Step:
+    return step(function, **parameters)
+
+
+def _called(stage: Stage, function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
+    try:
+        return function(**_wanted(function, parameters))
+    except Exception as error:
+        blamed(error, stage)
+        raise
+
+
+def _wanted(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if name in inspect.signature(function).parameters}
+
+
+def _sum(parts: tuple[Step, ...], data: Mapping[str, Any]) -> CostVolume:
+    """Compute the costs one after the other and add each to the sum."""
+    total: CostVolume | None = None
+    for part in parts:
+        volume: CostVolume = part(data)
+        weight, scale = part.parameters.get("weight", 1), part.parameters.get("scale")
+        costs = volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable)
+        outside = volume.outside
+        if scale is not None:
+            # 1 - exp(-c / scale), in place.
+            np.divide(costs, np.float32(-scale), out=costs)
+            np.expm1(costs, out=costs)
+            np.negative(costs, out=costs)
+            outside = -float(np.expm1(-outside / scale))
+        costs *= np.float32(weight)
+        if total is not None:
+            np.add(total.costs, costs, out=costs)
+            outside = total.outside + weight * outside
+        else:
+            outside = weight * outside
+        total = CostVolume(costs, volume.search, outside)
+    assert total is not None, "a list of costs is never empty"
+    return total
+
+
+def _own(slot: str, name: str, **declared: Any) -> Stage:
+    """What is no stage of a slot, but runs like one."""
+    return Stage(name, slot, _nothing, "", data=(), **{"halo": None, **declared})
+
+
+def _nothing() -> None:
+    """In the place of a function; the walk knows what to do."""
+
+
+SUM = _own("matching_cost", "matching_cost")
+RESTORE = Step(_own("restore_outside", "restore_outside", halo=lambda: 0, integer=True, compact=True))
+"""The cells out of view get their cost again after the last aggregation."""
+ALTERNATIVES = _own("alternatives", "alternatives")

@@ -1,0 +1,123 @@
+"""Strips: some rows at a time of what local steps do, so that volumes between them never exist whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.engine.beginnings import Beginning
+from stereo_framework.engine.step import Step
+from stereo_framework.view import View
+from stereo_framework.volume import CostVolume
+
+STRIP_ROWS = 128
+"""Most rows of a strip, without its halo."""
+
+_STRIP_BYTES = 64 * 2**20
+"""Size of a strip's volume above which strips are halved, for less memory at the price of computing more halos."""
+
+
+def in_strips(chain: Sequence[Beginning], side: int) -> list[Beginning]:
+    """Which beginnings run together, strip by strip: the next local ones, up to the last that touches a volume.
+
+    What comes after that works on maps, which are small. Nothing but the last one's state may be needed elsewhere. The smoothness does not come
+    between local steps: it is computed before them.
+
+    Parameters
+    ----------
+    chain : sequence of Beginning
+        Those that are to be computed, the next one last.
+    side : int
+    """
+    found: list[Beginning] = []
+    length = 0
+    for node in reversed(chain):
+        if node.step.halo is None and node.step.stage.slot != "smoothness":
+            break
+        found.append(node)
+        length = len(found) if node.step.touches_volume else length
+        if node.uses[side] > 1:
+            break
+    return found[:length]
+
+
+def strip_rows(rows: int, columns: int, levels: int, steps: Sequence[Step]) -> int:
+    """Rows of a strip of these steps, without its halo."""
+    if len(steps) == 1 and steps[0].stage.slot == "matching_cost":
+        # No further step reads the costs while they are in the cache: made at once they are where they stay, and nothing is computed twice.
+        return rows
+    return max(1, STRIP_ROWS // 2) if 4 * STRIP_ROWS * columns * levels > _STRIP_BYTES else STRIP_ROWS
+
+
+class Strips:
+    """A view that is put together from those of its strips.
+
+    Parameters
+    ----------
+    before : View
+        That which the strips are made of.
+
+    Attributes
+    ----------
+    view : View
+        What is known so far.
+    """
+
+    def __init__(self, before: View):
+        self.before, self.view = before, before
+        self._old = _arrays(before)
+        self._whole: dict[tuple[str, str], Any] = {}
+
+    def add(self, strip: View, start: int) -> None:
+        """Write what was made of a strip, from its first row on, into whole arrays; where nothing was changed, into those from before."""
+        rows = slice(start, start + strip.shape[0]), self.before.shape[0]
+        joined: dict[int, CostVolume] = {}
+        for name, volume in strip.volumes.items():
+            # The raw volume may be the present one.
+            if id(volume) not in joined:
+                held = volume.held and self.before.held
+                place = rows if held is None else (held.of_rows(start, rows[0].stop), len(held.firsts))
+                joined[id(volume)] = replace(volume, costs=self._joined(("volume", name), volume.costs, *place), held=held)
+        parts = {name: part for name, part in _arrays(strip).items() if name[0] != "volume"}
+        whole: dict[tuple[str, str], Any] = {name: self._joined(name, part, *rows) for name, part in parts.items()}
+        self.view = replace(
+            self.before,
+            **{kind: array for (kind, _), array in whole.items() if kind != "confidence"},
+            confidence={name: array for (kind, name), array in whole.items() if kind == "confidence"},
+            volumes={name: joined[id(volume)] for name, volume in strip.volumes.items()},
+            labelings=self.before.labelings or (*self.view.labelings, *strip.labelings),
+            partial=None,
+            shared=strip.shared,
+            restored=strip.restored,
+        )
+
+    def _joined(self, name: tuple[str, str], part: NDArray, place: slice, length: int) -> Any:
+        """The whole array of a name, with the part in its place."""
+        whole: Any = self._whole.get(name)
+        old: Any = self._old.get(name)
+        untouched = old is not None and _is(part, old[place])
+        if whole is None:
+            whole = old if untouched else part if len(part) == length else np.empty((length, *part.shape[1:]), part.dtype)
+        elif whole is old and not untouched:
+            whole = whole.copy()
+        if not _is(part, whole[place]):
+            whole[place] = part
+        self._whole[name] = whole
+        return whole
+
+
+def _arrays(view: View) -> dict[tuple[str, str], NDArray]:
+    """What strips may change, by kind and name."""
+    found = {(name, ""): getattr(view, name) for name in ("labels", "data_costs", "disparity", "status")}
+    found |= {("confidence", name): values for name, values in view.confidence.items()}
+    found |= {("volume", name): volume.costs for name, volume in view.volumes.items()}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def _is(a: NDArray, b: NDArray) -> bool:
+    """Whether two arrays are the same view of the same memory."""
+    return a.__array_interface__ == b.__array_interface__

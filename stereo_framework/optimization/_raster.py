@@ -1,0 +1,154 @@
+"""Kernels that visit the pixels row by row, or backwards, and use what those before have left: messages on the way, and threads for them.
+
+A pixel depends on its left and its upper neighbour alone. Blocks of an antidiagonal are thus independent, and visiting one antidiagonal
+after the other comes to the same as visiting the pixels row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.optimization._messages import Messages, Prior, Values, send
+
+BLOCK_ROWS, BLOCK_COLUMNS = 32, 64
+"""Pixels of a block. After each antidiagonal threads wait for each other: the more blocks, the more often, and the more threads have work."""
+
+
+def blocks_of(rows: int, columns: int) -> tuple[int, int]:
+    """How many blocks stand one below the other, and side by side."""
+    return -(-rows // BLOCK_ROWS), -(-columns // BLOCK_COLUMNS)
+
+
+def over_blocks(run: Callable[[int, int, int], object], rows: int, columns: int, work: int, backwards: bool = False) -> None:
+    """Call ``run(antidiagonal, start, stop)`` on all blocks in raster order: of an antidiagonal those in the rows of blocks `start` to `stop` - 1.
+
+    Parameters
+    ----------
+    run : callable
+        Visits all pixels of its blocks, in raster order or backwards.
+    rows, columns : int
+    work : int
+        Elements touched in all.
+    backwards : bool
+        The last pixel comes first.
+    """
+    down, across = blocks_of(rows, columns)
+    for n in range(down + across - 1):
+        antidiagonal = down + across - 2 - n if backwards else n
+        first, stop = max(0, antidiagonal - across + 1), min(down, antidiagonal + 1)
+
+        def part(a: int, b: int, antidiagonal: int = antidiagonal, first: int = first) -> None:
+            run(antidiagonal, first + a, first + b)
+
+        over_rows(part, stop - first, work * (stop - first) // (down * across))
+
+
+def sequential(
+    rows: int,
+    columns: int,
+    costs: Values,
+    messages: Messages,
+    weights: tuple[Values, ...],
+    prior: Prior,
+    damping: np.float32,
+    trees: bool = False,
+) -> float:
+    """Messages to the right and down, pixel after pixel, then back from the last pixel to the left and up.
+
+    Parameters
+    ----------
+    rows, columns : int
+    costs : ndarray, float32, (pixels, levels)
+    messages : tuple of ndarray, float32, (pixels, levels)
+        Those of an edge in one direction are read before those in the other are written: both may be the same memory.
+    weights : pair of ndarray, float32, (pixels,)
+        Of the edges to the right and to the lower neighbour.
+    prior : Prior
+    damping : float
+        float32.
+    trees : bool
+        What a pixel bears is divided among the chains through it (Kolmogorov 2006, section 4), each edge of weight above 0 belonging to one.
+
+    Returns
+    -------
+    float
+        With `trees` and without damping no labelling has an energy below this, up to rounding.
+    """
+    work, bounds = 4 * costs.size * (1 if prior.linear else min(prior.reach, 4)), np.zeros(blocks_of(rows, columns))
+    for sign in (1, -1):
+        bounds[:] = 0
+
+        def run(antidiagonal: int, start: int, stop: int, sign: int = sign) -> None:
+            blocks = antidiagonal, start, stop
+            _pass_on(*blocks, sign, rows, columns, costs, messages, weights, prior, damping, trees, bounds)
+
+        over_blocks(run, rows, columns, work, backwards=sign < 0)
+    return float(bounds.sum())
+
+
+@kernel
+def _pass_on(
+    antidiagonal: int,
+    start: int,
+    stop: int,
+    sign: int,
+    rows: int,
+    columns: int,
+    costs: Values,
+    messages: Messages,
+    weights: tuple[Values, Values],
+    prior: Prior,
+    damping: float,
+    trees: bool,
+    bounds: NDArray[np.float64],
+) -> None:
+    """Send what the pixels of some blocks tell those after them; `sign` -1: those before them, from the last pixel on."""
+    levels = costs.shape[1]
+    from_left, from_right, from_above, from_below = messages
+    right, down = weights
+    # What a pixel tells the two neighbours that come after it, and what it has heard from them.
+    to_beside, to_next = (from_left, from_above) if sign > 0 else (from_right, from_below)
+    from_beside, from_next = (from_right, from_below) if sign > 0 else (from_left, from_above)
+    total, of_level, spare = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty((3, levels), np.float32)
+    for block in range(start, stop):
+        top, left = block * BLOCK_ROWS, (antidiagonal - block) * BLOCK_COLUMNS
+        bottom, end = min(top + BLOCK_ROWS, rows), min(left + BLOCK_COLUMNS, columns)
+        bound = 0.0
+        for j in range(bottom - top):
+            y = top + j if sign > 0 else bottom - 1 - j
+            for i in range(end - left):
+                x = left + i if sign > 0 else end - 1 - i
+                pixel = y * columns + x
+                p = np.uint64(pixel)
+                for k in range(levels):
+                    total[k] = costs[p, k] + (from_left[p, k] + from_right[p, k]) + (from_above[p, k] + from_below[p, k])
+                to_right = right[p] if x + 1 < columns else np.float32(0)
+                to_left = right[np.uint64(pixel - 1)] if x > 0 else np.float32(0)
+                to_below = down[p] if y + 1 < rows else np.float32(0)
+                to_above = down[np.uint64(pixel - columns)] if y > 0 else np.float32(0)
+                one, other = (to_right, to_below) if sign > 0 else (to_left, to_above)
+                ahead = int(one > 0) + int(other > 0)
+                chains = max(ahead, int(to_right > 0) + int(to_left > 0) + int(to_below > 0) + int(to_above > 0) - ahead, 1)
+                share = np.float32(1 / chains) if trees else np.float32(1)
+                if ahead < chains:
+                    # The chains that end here.
+                    least = np.float32(np.inf)
+                    for k in range(levels):
+                        least = total[k] if total[k] < least else least
+                    bound += np.float64(least) * ((chains - ahead) / chains)
+                if one > 0:
+                    q = np.uint64(pixel + sign)
+                    for k in range(levels):
+                        of_level[k] = share * total[k] - from_beside[p, k]
+                    bound += send(of_level, spare, one, prior, damping, to_beside[q])
+                if other > 0:
+                    q = np.uint64(pixel + sign * columns)
+                    for k in range(levels):
+                        of_level[k] = share * total[k] - from_next[p, k]
+                    bound += send(of_level, spare, other, prior, damping, to_next[q])
+        bounds[block, antidiagonal - block] = bound

@@ -1,0 +1,67 @@
+"""Truncated quadratic smoothness: a change of disparity costs in proportion to its square, up to a limit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from stereo_framework.parameters import require
+from stereo_framework.scene import Image, Search
+from stereo_framework.smoothness._gradient import weighted
+from stereo_framework.stage import NonNegative, Positive, Unit, stage
+from stereo_framework.volume import Smoothness
+
+
+@stage("smoothness", source="Szeliski et al. 2008, section 3; Scharstein & Szeliski 2002, section 4.3")
+def truncated_quadratic(
+    reference: Image,
+    search: Search,
+    *,
+    weight: Annotated[NonNegative, Unit("units of the matching cost per square pixel")] = 20.0,
+    truncation: Annotated[Positive, Unit("square pixels")] = 7.0,
+    gradient_threshold: Annotated[NonNegative, Unit("grey levels")] | None = None,
+    gradient_penalty: NonNegative = 2.0,
+) -> Smoothness:
+    """Neighbours pay the weight of their edge times the square of their difference, but no more than `truncation` times the weight.
+
+    Parameters
+    ----------
+    reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    search : Search
+        Disparity of each level.
+    weight : float
+        The paper's lambda: cost of a change by one pixel of disparity, in units of the matching cost.
+    truncation : float
+        Square of the difference, in square pixels of disparity, beyond which a change costs no more: surfaces may slant and bend, objects may end.
+    gradient_threshold : float or None
+        Intensity difference across an edge, in grey levels (root mean square over the colours), below which a change costs
+        `gradient_penalty` times as much; null or 0: the image plays no part. The paper's typical value is 8.
+    gradient_penalty : float
+        Factor on the weight of edges below the threshold; above 1 it moves changes of disparity to intensity edges.
+
+    Returns
+    -------
+    Smoothness
+        Edge weights float32 (rows, columns) and rho = the squared level difference in pixels, at most `truncation`.
+
+    Raises
+    ------
+    ParameterError
+        `truncation` not above 0, another parameter below 0.
+
+    Notes
+    -----
+    Szeliski et al. 2008 use it for venus, truncated at 7. It is no metric, so that expansions of
+    `graph_cut` need not be the best ones. The gradient rule is that of `potts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truncated_quadratic(np.zeros((1, 2), np.uint8), Search(0, 4)).rho.tolist()
+    [0.0, 1.0, 4.0, 7.0, 7.0]
+    """
+    require(truncated_quadratic, truncation=truncation)
+    rho = np.minimum((search.step * np.arange(search.levels)) ** 2, truncation)
+    return weighted(truncated_quadratic, reference, rho, weight, gradient_threshold, gradient_penalty)

@@ -1,0 +1,60 @@
+import naive_trees
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_inputs import filled, priors
+
+from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework.errors import ParameterError
+from stereo_framework.optimization import icm, winner_take_all
+
+
+def energy_of(costs, smoothness):
+    costs = np.asarray(costs, np.float32)
+    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
+
+
+@st.composite
+def energies(draw):
+    """Whole numbers; many ties."""
+    rows, columns = draw(st.sampled_from([(4, 5), (3, 3), (1, 7), (6, 1), (1, 1)]))
+    levels = draw(st.sampled_from([4, 3, 2]))
+    costs = draw(filled((rows, columns, levels), np.arange(60)))
+    return energy_of(costs, draw(priors(rows, columns, levels)))
+
+
+@given(energy=energies(), sweeps=st.integers(1, 3))
+def test_agrees_with_twin(energy, sweeps):
+    found = icm(energy, max_sweeps=sweeps)
+    expected = naive_trees.icm(energy.volume.costs, energy.smoothness, sweeps)
+    np.testing.assert_array_equal(found.labels, expected[-1])
+    assert [now for _, now in found.trace] == [energy.of(labels) for labels in expected[: len(found.trace)]]
+
+
+@given(energy=energies())
+def test_ends_where_no_single_change_helps(energy):
+    found = icm(energy)
+    trace = [now for _, now in found.trace]
+    assert trace == sorted(trace, reverse=True)
+    assert trace[0] <= energy.of(winner_take_all(energy).labels)
+    assert min(naive_trees.single_changes(energy.volume.costs, energy.smoothness, found.labels)) == trace[-1]
+    # The last sweep changed nothing, the one before did.
+    np.testing.assert_array_equal(icm(energy, max_sweeps=len(trace)).labels, found.labels)
+    if len(trace) > 1:
+        assert trace[-1] == trace[-2] < energy.of(winner_take_all(energy).labels)
+
+
+def test_labels_and_costs_belong_together():
+    costs = np.random.default_rng(1).integers(0, 50, (9, 11, 5)).astype(np.float32)
+    right, down = np.full((2, 9, 11), 9, np.float32)
+    right[:, -1] = down[-1] = 0
+    energy = energy_of(costs, Smoothness(right, down, np.array([0, 1, 1, 1, 1], np.float32)))
+    found = icm(energy)
+    np.testing.assert_array_equal(found.costs, np.take_along_axis(costs, found.labels[..., None].astype(int), 2)[..., 0])
+    assert found.volume is found.lower_bound is found.objective is None
+
+
+def test_needs_smoothness():
+    with pytest.raises(ParameterError, match=r"^icm: the energy has no smoothness term"):
+        icm(energy_of(np.zeros((2, 2, 3)), None))

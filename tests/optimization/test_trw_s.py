@@ -1,0 +1,171 @@
+import itertools
+
+import naive_messages
+import naive_moves
+import naive_trees
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_inputs import filled, in_threads
+
+from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework.errors import ParameterError
+from stereo_framework.optimization import belief_propagation, graph_cut, icm, trw_s
+
+RHOS = {
+    "potts": lambda levels: np.minimum(np.arange(levels), 1),
+    "truncated linear": lambda levels: np.minimum(2 * np.arange(levels), 5),
+    "truncated squared": lambda levels: np.minimum(np.arange(levels) ** 2, 5),
+    "squared": lambda levels: np.arange(levels) ** 2,
+    "no order": lambda levels: np.array([0, 3, 1, 4, 2])[:levels],
+}
+
+
+def energy_of(costs, smoothness):
+    costs = np.asarray(costs, np.float32)
+    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
+
+
+@st.composite
+def problems(draw, shapes, levels=(4, 3, 2), rhos=tuple(RHOS), edges=(1, 1)):
+    """Whole numbers; `edges` multiplies the weights of horizontal and vertical edges."""
+    rows, columns = draw(st.sampled_from(shapes))
+    levels = draw(st.sampled_from(levels))
+    costs = draw(filled((rows, columns, levels), np.arange(60))).astype(np.float32)
+    right, down = (n * draw(filled((rows, columns), np.arange(12))).astype(np.float32) for n in edges)
+    right[:, -1] = down[-1] = 0
+    return costs, Smoothness(right, down, RHOS[draw(st.sampled_from(rhos))](levels).astype(np.float32))
+
+
+def fractions(rows, columns, levels, rho, seed=0):
+    """Costs and weights with no two labellings alike."""
+    rng = np.random.default_rng(seed)
+    costs = (100 * rng.random((rows, columns, levels))).astype(np.float32)
+    weights = (30 * rng.random((2, rows, columns))).astype(np.float32)
+    weights[0, :, -1] = weights[1, -1] = 0
+    return costs, Smoothness(weights[0], weights[1], RHOS[rho](levels).astype(np.float32))
+
+
+@given(problem=problems(((4, 5), (3, 7), (2, 6), (1, 5), (5, 1), (1, 1))), iterations=st.integers(1, 4))
+def test_bounds_agree_with_twin(problem, iterations):
+    costs, smoothness = problem
+    found = trw_s(energy_of(costs, smoothness), iterations=iterations)
+    # Halves of halves: sums below 2**10 are off by 2**-14 at most, a few dozen times.
+    expected = [bound for _, bound in naive_trees.trw_s(costs, smoothness, iterations)]
+    np.testing.assert_allclose([bound for _, _, bound in found.trace], expected, rtol=0, atol=40 * 2.0**-14)
+    assert found.lower_bound == min(max(bound for _, _, bound in found.trace), min(now for _, now, _ in found.trace))
+
+
+@pytest.mark.parametrize("rho", sorted(RHOS))
+def test_labels_agree_with_twin(rho):
+    costs, smoothness = fractions(8, 9, 5, rho)
+    energy = energy_of(costs, smoothness)
+    twin = [labels for labels, _ in naive_trees.trw_s(costs, smoothness, 6)]
+    energies = [energy.of(labels) for labels in twin]
+    found = trw_s(energy, iterations=6)
+    assert [now for _, now, _ in found.trace] == energies
+    np.testing.assert_array_equal(found.labels, twin[int(np.argmin(energies))])
+
+
+@pytest.mark.parametrize("kind", ["trees", "messages", "descent"])
+def test_blocks_and_threads_do_not_show(kind):
+    # Two by two blocks of 32 by 64 pixels.
+    costs, smoothness = fractions(37, 69, 3, "truncated linear", seed=1)
+    energy = energy_of(costs, smoothness)
+
+    def match():
+        if kind == "trees":
+            return trw_s(energy, iterations=1)
+        return icm(energy, max_sweeps=2) if kind == "descent" else belief_propagation(energy, schedule="sequential", iterations=1)
+
+    found = match()
+    with in_threads(3):
+        again = match()
+    np.testing.assert_array_equal(again.labels, found.labels)
+    assert again.lower_bound == found.lower_bound
+    if kind == "trees":
+        [(labels, bound)] = naive_trees.trw_s(costs, smoothness, 1)
+        np.testing.assert_array_equal(found.labels, labels)
+        # Some eight thousand minima of float32 sums below 512, rounded to 2**-16 each; the errors have either sign.
+        assert found.lower_bound == pytest.approx(bound, abs=0.01)
+    elif kind == "messages":
+        beliefs, _ = naive_messages.propagate(costs, smoothness, "sequential", 1, 0.1)
+        # Messages pass through a hundred pixels, but are cut off at 150.
+        np.testing.assert_allclose(found.volume.costs, beliefs, atol=0.01)
+    else:
+        np.testing.assert_array_equal(found.labels, naive_trees.icm(costs, smoothness, 2)[-1])
+
+
+# --- the bound ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("edges", [(1, 0), (0, 1)])
+@given(data=st.data())
+def test_on_chains_the_bound_is_the_minimum_and_the_labels_have_it(edges, data):
+    costs, smoothness = data.draw(problems(((1, 9), (9, 1), (3, 6), (6, 3), (1, 1)), levels=(5, 4, 2), edges=edges))
+    energy = energy_of(costs, smoothness)
+    found = trw_s(energy, iterations=1)
+    assert found.lower_bound == energy.of(found.labels) == naive_trees.chains_minimum(costs, smoothness)
+
+
+@given(problem=problems(((2, 3), (3, 2), (2, 2)), levels=(3, 2)))
+def test_no_labelling_lies_below_the_bound_which_never_falls(problem):
+    costs, smoothness = problem
+    energy = energy_of(costs, smoothness)
+    found = trw_s(energy, iterations=30)
+    lowest = naive_moves.lowest_energy(costs, smoothness)
+    assert found.lower_bound <= lowest <= energy.of(found.labels)
+    bounds = [bound for _, _, bound in found.trace]
+    # Rounding of float32 sums below 2**9 in six pixels.
+    assert all(later >= earlier - 6 * 2.0**-15 for earlier, later in itertools.pairwise(bounds))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_two_levels_the_bound_becomes_the_minimum(seed):
+    # Kolmogorov & Wainwright 2005: for two levels the relaxation that is solved has no gap where cuts find the minimum.
+    energy = energy_of(*fractions(12, 15, 2, "potts", seed))
+    lowest = energy.of(graph_cut(energy, move="expansion").labels)
+    found = trw_s(energy, iterations=300)
+    assert energy.of(found.labels) == lowest
+    # It comes near in ever smaller steps.
+    assert 0.9999 * lowest < found.lower_bound <= lowest
+
+
+# --- the whole optimizer -------------------------------------------------------------------------------------------------------
+
+
+def test_labels_costs_and_trace_belong_together():
+    costs, smoothness = fractions(9, 11, 5, "potts")
+    energy = energy_of(costs, smoothness)
+    found = trw_s(energy, iterations=7)
+    assert found.labels.dtype == np.int16
+    np.testing.assert_array_equal(found.costs, np.take_along_axis(costs, found.labels[..., None].astype(int), 2)[..., 0])
+    seconds, energies, bounds = zip(*found.trace, strict=True)
+    assert len(energies) == 7
+    assert 0 < seconds[0] <= seconds[-1]
+    assert energy.of(found.labels) == min(energies)
+    assert bounds[0] < found.lower_bound == min(*bounds[-1:], *energies)
+    assert found.volume is found.objective is None
+
+
+def test_the_bound_is_no_higher_than_the_energy_found():
+    # Sums in float32 may come out above the same ones in float64.
+    for seed in range(20):
+        energy = energy_of(*fractions(1, 30, 4, "squared", seed))
+        found = trw_s(energy, iterations=3)
+        assert found.lower_bound <= energy.of(found.labels)
+        # Thirty roundings of sums below 4096.
+        assert found.lower_bound == pytest.approx(energy.of(found.labels), abs=30 * 2.0**-12)
+
+
+def test_needs_smoothness():
+    with pytest.raises(ParameterError, match=r"^trw_s: the energy has no smoothness term"):
+        trw_s(energy_of(np.zeros((2, 2, 3)), None))
+
+
+def test_refuses_weights_below_zero():
+    _, smoothness = fractions(2, 2, 2, "potts")
+    smoothness.right[0, 0] = -1
+    with pytest.raises(ParameterError, match=r"^trw_s: smoothness.right holds -1"):
+        trw_s(energy_of(np.zeros((2, 2, 2)), smoothness))
