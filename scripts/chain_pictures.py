@@ -158,7 +158,7 @@ def planes(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     maps = [matched(start, scene), matched(bare, scene, "optimization.rounds=1"), matched(bare, scene), matched("fine", scene)]
     wrong = [100 * np.mean(~(np.abs(m[place] - truth)[np.isfinite(truth)] <= 1)) for m in maps]
     lines = [[coloured(m[place], ends), errors(m[place], truth)] for m in maps]
-    said = "off by more than a pixel: start {:.1f}, one round {:.1f}, three {:.1f}, finished {:.1f} %".format(*wrong)
+    said = "off by more than a pixel: start {:.1f}, one round {:.1f}, all {:.1f}, finished {:.1f} %".format(*wrong)
     return stacked([[scene.reference[place], coloured(truth, ends)], *lines]), said
 
 

@@ -192,7 +192,7 @@ def plane_paths(
     >>> from stereo_framework.matching_cost import census
     >>> from stereo_framework.pair import Pair
     >>> left = np.random.default_rng(0).integers(0, 256, (20, 40), np.uint8)
-    >>> match = Pipeline(census, plane_paths)(Pair(left, np.roll(left, -3, axis=1), Search(0, 5, 0.5)))
+    >>> match = Pipeline([census, plane_paths])(Pair(left, np.roll(left, -3, axis=1), Search(0, 5, 0.5)))
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
     True
     """
