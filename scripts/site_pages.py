@@ -108,7 +108,7 @@ def _standings(name: str, docs: Path) -> str:
             header, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in found.strip().splitlines()]
             for place, line in enumerate(lines, 1):
                 if line[0] == f"`{name}`":
-                    seconds = line[header.index("seconds")]
+                    seconds = line[header.index("seconds")] if "seconds" in header else ""
                     link = f"[{part.partition(chr(10))[0]}](../results.md#{_slug(part.partition(chr(10))[0])})"
                     rows.append([link, header[1], line[1], f"{place} of {len(lines)}", seconds])
     return table(["scenes", "measure", "bad pixels, %", "place", "seconds"], rows)
