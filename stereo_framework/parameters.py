@@ -248,7 +248,7 @@ def describe(annotation: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(describe(a) for a in arguments)
     if origin is Literal:
-        return "one of " + ", ".join(map(str, arguments))
+        return ("one of " if len(arguments) > 1 else "") + ", ".join(map(str, arguments))
     if origin in (list, tuple):
         return "a list" + (f" of {describe(arguments[0])}" if arguments else "")
     words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", type(None): "null"}

@@ -140,7 +140,7 @@ def test_checks_of_parameters_are_built_once():
         (Annotated[int, Ge(1), Le(9)], "a whole number >= 1 and <= 9"),
         (Annotated[float, Lt(0.5)], "a number < 0.5"),
         (Literal["a", "b"], "one of a, b"),
-        (Literal["a"] | int, "one of a or a whole number"),
+        (Literal["a"] | int, "a or a whole number"),
         (list[int], "a list of a whole number"),
         (tuple[float, ...], "a list of a number"),
         (Search, "Search"),

@@ -111,7 +111,7 @@ TOO_EARLY = {
     "matching_cost": ["volume", "raw", "status", "other"],
     "aggregation": ["status", "other"],
     "smoothness": ["volume", "raw", "status", "other"],
-    "optimization": ["status", "other"],
+    "optimization": ["status"],
     "confidence": [],
     "refinement": [],
     "scheme": ["reference", "match", "search", "volume", "raw", "status", "other"],

@@ -221,7 +221,10 @@ def test_metrics(cli):
 def test_reproduce(cli, tmp_path):
     result = cli("reproduce", "taxonomy2002/table4", "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert "own check holds: The scripts ssd, dp, so, gc and bayesian hold the printed parameters" in result.stdout
+    assert (
+        "our own check, in no total, holds: The scripts ssd, dp, so, gc and bayesian hold the parameters that Table 4 prints"
+        in result.stdout
+    )
     assert (tmp_path / "taxonomy2002.html").is_file()
     one_line(cli("reproduce", "taxonomy2003"), "no paper 'taxonomy2003'", "did you mean 'taxonomy2002'?")
     one_line(cli("reproduce", "taxonomy2002/tabel4", "--out", tmp_path), "did you mean 'table4'?")

@@ -26,7 +26,7 @@ ASKED = {
     "r": {"run", "results", "rank", "report", "reproduce"},
     "run --sc": {"--scene"},
     "run sg": {"sgm", "sgbm"},
-    "match a.png b.png --method pla": {"planes"},
+    "match a.png b.png --method fas": {"fast"},
     "run ssd --set aggregation.box.": {"aggregation.box.size=", "aggregation.box.iterations="},
     "run ssd --set matching_cost.trun": {"matching_cost.truncation="},
     "check ssd --set matching_cost.census.w": {"matching_cost.census.width="},

@@ -40,7 +40,7 @@ sweep:
     expected = [
         r"my.yaml:1:1: optimization: missing; every method needs one, if it has no matcher; legal stages: .*winner_take_all",
         r"my.yaml:3:15: matching_cost.truncation: 'abc' is not a number > 0 or null",
-        r"my.yaml:4:13: matching_cost.interval: 1 is not true or false",
+        r"my.yaml:4:13: matching_cost.interval: 1 is not true or false or symmetric",
         r"my.yaml:7:5: aggregation.box: no such parameter 'sise' of box; legal parameters: iterations, size; did you mean 'size'\?",
         r"my.yaml:8:11: aggregation: no stage 'min_filtr'; legal stages: .*; did you mean 'min_filter'\?",
         r"my.yaml:9:1: no such key 'optimisation'; legal keys: .*; did you mean 'optimization'\?",

@@ -111,7 +111,7 @@ def test_an_unquoted_no_is_false_only_where_true_or_false_is_expected(tmp_path, 
     assert (loaded.runs[0].method, loaded.scenes) == ("no", ("no", "on"))
     for quoted in (f"'{word}'", "'true'", "1"):
         (tmp_path / "mine.yaml").write_text(script % quoted)
-        with pytest.raises(ScriptError, match=r"interval: ('\w+'|1) is not true or false$"):
+        with pytest.raises(ScriptError, match=r"interval: ('\w+'|1) is not true or false or symmetric$"):
             load(tmp_path / "mine.yaml")
 
 
