@@ -28,6 +28,7 @@ ROOMS = {
     "Running": [
         "everyday",
         "engine.pipeline",
+        "engine.step",
         "engine.match",
         "script",
         "sweep",
