@@ -81,7 +81,7 @@ def test_all_in_one_sweep(pair):
 
 
 @pytest.mark.parametrize("name", QUICK)
-@pytest.mark.parametrize("height", [5, 16])
+@pytest.mark.parametrize("height", [5, pytest.param(16, marks=pytest.mark.slow)])
 def test_in_strips(name, height, monkeypatch):
     expected = {pair: alone(shipped(name), pair) for pair in PAIRS}
     monkeypatch.setattr(strips, "STRIP_ROWS", height)
@@ -90,7 +90,9 @@ def test_in_strips(name, height, monkeypatch):
         assert_same(match, expected[pair])
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("patch_match", "sa")])
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW if name not in ("patch_match", "sa"))]
+)
 @pytest.mark.parametrize("pair", ["plain", "masks and ranges"])
 def test_the_other_side_is_that_of_the_exchanged_pair(name, pair):
     """Of methods that treat both sides alike; random numbers are drawn anew for each side."""
@@ -117,7 +119,7 @@ def neighbours(method):
     return some
 
 
-@pytest.mark.parametrize("name", [name for name in QUICK if name not in ("planes", "robust")])
+@pytest.mark.parametrize("name", QUICK)
 def test_beside_methods_that_begin_alike(name, monkeypatch):
     some = neighbours(shipped(name))
     expected = {(i, pair): alone(method, pair) for i, method in enumerate(some) for pair in ("plain", "masks and ranges")}

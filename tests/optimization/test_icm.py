@@ -9,6 +9,9 @@ from stereo_framework import CostVolume, Energy, Search, Smoothness
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization import icm, winner_take_all
 
+# Without the JIT these take minutes; their twins are plain Python in any case.
+pytestmark = pytest.mark.compiled
+
 
 def energy_of(costs, smoothness):
     costs = np.asarray(costs, np.float32)

@@ -27,6 +27,9 @@ from stereo_framework.stage import stage
 from stereo_framework.view import View, Views
 from stereo_framework.volume import Domain, Status
 
+# Without the JIT these take minutes; their twins are plain Python in any case.
+pytestmark = pytest.mark.compiled
+
 F = np.float32
 sizes = st.tuples(st.integers(1, 5), st.integers(1, 7))
 seeds = st.integers(0, 2**32 - 1)

@@ -13,6 +13,9 @@ from stereo_framework import CostVolume, Energy, Search, Smoothness
 from stereo_framework.errors import ParameterError
 from stereo_framework.optimization import belief_propagation, graph_cut, icm, trw_s
 
+# Without the JIT these take minutes; their twins are plain Python in any case.
+pytestmark = pytest.mark.compiled
+
 RHOS = {
     "potts": lambda levels: np.minimum(np.arange(levels), 1),
     "truncated linear": lambda levels: np.minimum(2 * np.arange(levels), 5),
