@@ -211,7 +211,8 @@ def write_candidates(
             for i in range(count):
                 if i < continued:
                     m, v, u = shifts[i, 0], abs(y + shifts[i, 1]), abs(x + shifts[i, 2])
-                    v, u = np.uint64(min(v, 2 * rows - 2 - v)), np.uint64(min(u, 2 * columns - 2 - u))
+                    # Mirrored at the far border, too; an image may be smaller than a shift.
+                    v, u = np.uint64(max(min(v, 2 * rows - 2 - v), 0)), np.uint64(max(min(u, 2 * columns - 2 - u), 0))
                     right, down = sources[m, 1, v, u], sources[m, 2, v, u]
                     value = sources[m, 0, v, u] + right * (np.float32(x) - np.float32(u)) + down * (np.float32(y) - np.float32(v))
                 else:

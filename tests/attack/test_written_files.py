@@ -273,7 +273,7 @@ def killed(verb, number):
     assert done.returncode == -9, done.stderr
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [verb if verb == "run" else pytest.param(verb, marks=pytest.mark.slow) for verb in VERBS])
 def test_a_killed_write_is_made_up_for(verb, untouched):
     finishes_after(untouched, verb, lambda *_: killed(verb, 4))
 

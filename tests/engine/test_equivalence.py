@@ -93,7 +93,7 @@ def test_in_strips(name, height, monkeypatch):
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW if name not in ("patch_match", "sa"))]
 )
-@pytest.mark.parametrize("pair", ["plain", "masks and ranges"])
+@pytest.mark.parametrize("pair", [pytest.param("plain", marks=pytest.mark.slow), "masks and ranges"])
 def test_the_other_side_is_that_of_the_exchanged_pair(name, pair):
     """Of methods that treat both sides alike; random numbers are drawn anew for each side."""
     own, other = walked([shipped(name)], pair, both=True)[0]

@@ -27,9 +27,6 @@ from stereo_framework.stage import stage
 from stereo_framework.view import View, Views
 from stereo_framework.volume import Domain, Status
 
-# Without the JIT these take minutes; their twins are plain Python in any case.
-pytestmark = pytest.mark.compiled
-
 F = np.float32
 sizes = st.tuples(st.integers(1, 5), st.integers(1, 7))
 seeds = st.integers(0, 2**32 - 1)
@@ -190,6 +187,7 @@ def wrong(disparity, scene, threshold):
     return float((np.abs(disparity - scene.truth)[known] > threshold).mean())
 
 
+@pytest.mark.compiled
 def test_slanted_planes_come_out_between_levels():
     scene = load_scene("synthetic/slanted")
     found = solved(scene)
@@ -200,6 +198,7 @@ def test_slanted_planes_come_out_between_levels():
     assert wrong(found.reference, scene, 1) < 0.02
 
 
+@pytest.mark.compiled
 def test_depends_on_the_seed_and_not_on_the_number_of_threads():
     scene = load_scene("synthetic/occlusions")
     one, two, other = solved(scene, 1, rounds=2), solved(scene, 2, rounds=2), solved(scene, 2, rounds=2, seed=1)
@@ -209,6 +208,7 @@ def test_depends_on_the_seed_and_not_on_the_number_of_threads():
         assert np.mean(np.abs(a - c) > 1) < 0.1
 
 
+@pytest.mark.compiled
 def test_the_exchanged_pair_has_the_same_maps():
     scene = load_scene("synthetic/occlusions")
     pair = Pair(scene.reference, scene.match, scene.search)
@@ -227,6 +227,7 @@ def solved_by_engine(method, pair):
     return [match.disparity for match in outcome]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("steps", [100, 2000])
 def test_integer_costs_give_what_the_same_costs_give_as_floats(steps):
     scene = load_scene("synthetic/occlusions")
@@ -243,6 +244,7 @@ def test_integer_costs_give_what_the_same_costs_give_as_floats(steps):
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.compiled
 def test_closed_cells_are_never_chosen():
     scene = load_scene("synthetic/planes")
     low = np.full(scene.reference.shape[:2], np.nan, F)
@@ -262,6 +264,7 @@ def test_refuses_more_kept_than_there_is_room_for():
         plane_paths(kept=8)
 
 
+@pytest.mark.compiled
 def test_an_optimizer_that_names_other_returns_both_views(registry):
     @stage("optimization", source="a test")
     def one_sided(energy, other):
