@@ -7,10 +7,48 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.blocks import Firsts, Starts, held_cell
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+
+
+def vertices(
+    disparity: NDArray[np.float32],
+    costs: NDArray,
+    levels: int,
+    minimum: float,
+    step: float,
+    limit: float,
+    blocks: tuple[Starts, Firsts, int] | None = None,
+) -> NDArray[np.float32]:
+    """The disparities moved to the vertices of their parabolas, in a new array; those off the grid or farther from a vertex than `limit` levels stay.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    costs : ndarray, (rows, columns, levels), or (blocks, size) of a compact volume
+    levels, minimum, step : number
+        Of the search range; with fewer than 3 levels nothing moves.
+    limit : float
+    blocks : (starts, firsts, size), optional
+        Which levels a compact volume holds, see `Held`.
+    """
+    refined = disparity.copy()
+    if levels < 3:
+        return refined
+    columns = disparity.shape[1]
+    starts, firsts, size = blocks or (None, None, 0)
+
+    def run(start: int, stop: int) -> None:
+        some = (costs[start:stop] if starts is None else costs).reshape(-1)
+        own = None if starts is None else starts[start * columns : stop * columns + 1]
+        _kernel(disparity[start:stop], some, own, firsts, size, levels, minimum, step, limit, refined[start:stop])
+
+    over_rows(run, disparity.shape[0], 20 * disparity.size)
+    return refined
 
 
 @kernel
-def parabola_kernel(
+def _kernel(
     disparity: NDArray[np.float32],
     costs: NDArray,
     starts: Starts | None,

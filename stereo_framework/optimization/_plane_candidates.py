@@ -99,7 +99,7 @@ def cell_planes(
 
 
 @kernel
-def segment_planes(
+def planes_of_segments(
     planes: Values,
     order: NDArray[np.int64],
     begins: NDArray[np.int64],

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.local_planes import local_planes
-from stereo_framework.kernels.parabola import parabola_kernel
+from stereo_framework.kernels.parabola import vertices
 from stereo_framework.kernels.segment_planes import plane_values
 from stereo_framework.kernels.segments import segments
 from stereo_framework.kernels.threads import over_rows, threads
-from stereo_framework.optimization._plane_candidates import cell_planes, choose, plane_costs, segment_planes, write_candidates
+from stereo_framework.optimization._plane_candidates import cell_planes, choose, plane_costs, planes_of_segments, write_candidates
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import image_edges
 from stereo_framework.optimization.semi_global import semi_global
@@ -207,7 +207,7 @@ def plane_paths(
     sides = [_Side(volume, image, closed, settings) for volume, image in ((energy.volume, reference), (other.volume, match))]
     start = {"p1": p1, "p2": p2, "penalties": "edges", "edge_threshold": edge_threshold}
     # One after the other, since each takes a volume, and both threads.
-    maps = [_start(side.volume, side.image, sides[1 - i].image, start) for i, side in enumerate(sides)]
+    maps = [_start(side, sides[1 - i].image, start) for i, side in enumerate(sides)]
     for n in range(rounds):
         filled = _on_both(_filled, sides, maps, maps[::-1])
         known = maps if n else filled
@@ -228,24 +228,21 @@ def _on_both(work: Callable[..., Disparity], *arguments: Sequence[Any]) -> list[
     return found
 
 
-def _start(volume: CostVolume, image: Image, other: Image, parameters: dict[str, Any]) -> Disparity:
-    """The map of semi-global matching over whole levels, with a parabola."""
-    search = volume.search
+def _start(side: _Side, other: Image, parameters: dict[str, Any]) -> Disparity:
+    """The map of semi-global matching over whole levels, with a parabola where all three costs are open."""
+    search = side.volume.search
     every = max(1, round(1 / search.step))
     whole = Search(search.minimum, search.maximum, search.step * every, search.direction)
-    costs = np.ascontiguousarray(volume.costs[..., ::every])
-    found = semi_global(Energy(CostVolume(costs, whole, volume.outside)), image, other, **parameters)
+    costs = np.ascontiguousarray(side.volume.costs[..., ::every])
+    found = semi_global(Energy(CostVolume(costs, whole, side.volume.outside)), side.image, other, **parameters)
     assert found.volume is not None, "semi_global always gives its sums"
-    sums, disparity, least, step = found.volume.costs, whole.disparities[found.labels], float(whole.minimum), float(whole.step)
-    refined = disparity.copy()
-
-    def run(start: int, stop: int) -> None:
-        some = sums[start:stop].reshape(-1)
-        parabola_kernel(disparity[start:stop], some, None, None, 0, whole.levels, least, step, 0.5, refined[start:stop])
-
-    if whole.levels > 2:
-        over_rows(run, len(disparity), 20 * disparity.size)
-    return refined
+    disparity = whole.disparity_of(found.labels)
+    refined = vertices(disparity, found.volume.costs, whole.levels, float(whole.minimum), float(whole.step), 0.5)
+    if np.isinf(side.closed) or whole.levels < 3:
+        return refined
+    around = np.clip(found.labels, 1, whole.levels - 2)[..., None] + np.arange(-1, 2)
+    closed = (np.take_along_axis(costs, around, axis=2) >= side.closed).any(axis=2)
+    return np.where(closed, disparity, refined)
 
 
 def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
@@ -274,7 +271,7 @@ class _Side:
     settings: _Settings
 
     def __post_init__(self) -> None:
-        if self.volume.costs.dtype == np.uint16:
+        if self.volume.costs.dtype == np.uint16 and np.isfinite(self.closed):
             self.closed = 65535
         # The same whether it is the reference side or that of the exchanged pair.
         self.draws = np.random.default_rng((self.settings.seed, self.volume.search.direction > 0))
@@ -325,7 +322,7 @@ class _Side:
                 # Numbers of 16 bits are sorted several times faster.
                 order = np.argsort(flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable")
                 found = np.empty((len(sizes), 5), np.float32)
-                segment_planes(planes, order, np.append(0, np.cumsum(sizes)), region.tolerance, keys, found)
+                planes_of_segments(planes, order, np.append(0, np.cumsum(sizes)), region.tolerance, keys, found)
             own += number
             number += len(found)
             tables.append(found)

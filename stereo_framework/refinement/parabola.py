@@ -6,8 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.kernels.parabola import parabola_kernel
-from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.parabola import vertices
 from stereo_framework.scene import Disparity
 from stereo_framework.stage import Positive, Unit, stage
 from stereo_framework.volume import CostVolume, Domain
@@ -56,22 +55,9 @@ def parabola(
     >>> round(float(parabola(np.array([[1]], np.float32), volume)[0, 0]), 3)
     1.3
     """
-    refined = disparity.copy()
-    if volume.search.levels < 3:
+    search, held = volume.search, volume.held
+    blocks = None if held is None else (held.starts, held.firsts, held.size)
+    refined = vertices(disparity, volume.costs, search.levels, float(search.minimum), float(search.step), limit, blocks)
+    if domain is None or search.levels < 3:
         return refined
-    minimum, step = float(volume.search.minimum), float(volume.search.step)
-
-    levels = volume.search.levels
-
-    costs, held = volume.costs, volume.held
-
-    def run(start: int, stop: int) -> None:
-        starts = firsts = None
-        if held is not None:
-            starts, firsts = held.starts[start * held.shape[1] : stop * held.shape[1] + 1], held.firsts
-        some = (costs[start:stop] if held is None else costs).reshape(-1)
-        size = 0 if held is None else held.size
-        parabola_kernel(disparity[start:stop], some, starts, firsts, size, levels, minimum, step, limit, refined[start:stop])
-
-    over_rows(run, disparity.shape[0], 20 * disparity.size)
-    return refined if domain is None else np.where(domain.beside_closed(disparity, volume.search), disparity, refined)
+    return np.where(domain.beside_closed(disparity, search), disparity, refined)

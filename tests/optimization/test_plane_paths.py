@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import naive_planes
 import numpy as np
 import pytest
@@ -17,15 +19,16 @@ from stereo_framework.optimization._plane_candidates import (
     cell_planes,
     choose,
     plane_costs,
-    segment_planes,
+    planes_of_segments,
     write_candidates,
 )
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
+from stereo_framework.optimization.plane_paths import _start
 from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check
 from stereo_framework.stage import stage
 from stereo_framework.view import View, Views
-from stereo_framework.volume import Domain, Status
+from stereo_framework.volume import CostVolume, Domain, Status
 
 F = np.float32
 sizes = st.tuples(st.integers(1, 5), st.integers(1, 7))
@@ -161,7 +164,7 @@ def test_most_of_the_estimates_decide_about_a_segment():
     labels = (x > 14).astype(np.int32).reshape(-1)
     order, begins = np.argsort(labels, kind="stable"), np.array([0, 300, 600])
     found = np.empty((2, 5), F)
-    segment_planes(planes, order, begins, 0.7, (1, 2), found)
+    planes_of_segments(planes, order, begins, 0.7, (1, 2), found)
     for i in range(2):
         value, right, down, v, u = found[i]
         assert labels.reshape(20, 30)[int(v), int(u)] == i
@@ -257,6 +260,20 @@ def test_closed_cells_are_never_chosen():
     with np.errstate(invalid="ignore"):
         assert not (match.disparity[40:80, 60:200] < 11.5).any()
     assert np.isfinite(match.disparity[100:]).all()
+
+
+def test_the_start_takes_no_closed_cell_for_a_cost():
+    costs = np.full((4, 6, 5), 1e6, F)
+    costs[..., 1:4] = 9, 4, 1  # the best level lies beside a closed one
+    image = np.zeros((4, 6), np.uint8)
+    parameters = {"p1": 1.0, "p2": 2.0, "penalties": "edges", "edge_threshold": 15.0}
+    starts = {}
+    for closed in (1e6, np.inf):
+        side = SimpleNamespace(volume=CostVolume(costs, Search(0, 4), 9.0), image=image, closed=closed)
+        starts[closed] = _start(side, image, parameters)
+    assert (starts[1e6] == 3).all()
+    # A parabola through the marker would move it by half a level.
+    assert (starts[np.inf] < 2.6).all()
 
 
 def test_refuses_more_kept_than_there_is_room_for():
