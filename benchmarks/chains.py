@@ -24,9 +24,9 @@ from rich.table import Table
 
 from stereo_framework import CostVolume, Pipeline, Search, load_scene, step, threads
 from stereo_framework.aggregation import cross_based
+from stereo_framework.core.pair import Pair
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global, winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.script import load
 
 LEVELS = 64

@@ -25,7 +25,7 @@ from rich.table import Table
 from stereo_framework import confidence as family
 from stereo_framework import load, load_scene, threads
 from stereo_framework.confidence.learned import MEASURES
-from stereo_framework.scene import Scene
+from stereo_framework.core.scene import Scene
 
 SECONDS = {"fast": 0.25, "fine": 1.5, "patch_match": 30}
 QUARTER = {"fast": 0.4, "fine": 2.0}

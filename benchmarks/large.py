@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stereo_framework import Pipeline, StereoFrameworkError, load, load_scene, step, threads
+from stereo_framework.core.pair import Pair
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.pair import Pair
 from stereo_framework.scheme import pyramid, tiles
 
 SIZES = ("450x375x64", "1400x1100x192", "2900x1900x280", "6000x4000x256")

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stereo_framework import load_scene, run, threads
-from stereo_framework.scene import Scene
+from stereo_framework.core.scene import Scene
 
 REPEAT, SECONDS = 3, 2.0
 """Least repetitions, and how long short methods are repeated."""

@@ -18,10 +18,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import stage
 from stereo_framework.io import write_image
-from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import stage
 
 PIPELINE = {
     "matching_cost": {"matching_cost_method": "census", "window_size": 5},

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, load_scene, step
+from stereo_framework import CostVolume, Energy, Fraction01, Pipeline, Scene, Search, Unit, load_scene, stage, step
 from stereo_framework.aggregation import box
+from stereo_framework.core.volume import Status, restore_outside
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.stage import Fraction01, Unit, stage
-from stereo_framework.volume import Status, restore_outside
 
 # A stage is a plain function, called like any other.
 planes = load_scene("synthetic/planes")

@@ -15,11 +15,11 @@ import cv2
 import numpy as np
 
 from stereo_framework import load_scene
+from stereo_framework.core.scene import Disparity, Scene
+from stereo_framework.core.view import View, differences
 from stereo_framework.preprocessing import radiometric_field, row_alignment
 from stereo_framework.preprocessing.row_alignment import _field, _terms
-from stereo_framework.scene import Disparity, Scene
 from stereo_framework.script import load
-from stereo_framework.view import View, differences
 
 OUT = Path(__file__).parents[1] / "docs" / "images" / "chain"
 V2, V3 = "middlebury-v2", "middlebury-v3/trainingQ"

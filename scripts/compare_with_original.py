@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework import load_scene, run
-from stereo_framework.scene import Scene
+from stereo_framework.core.scene import Scene
 from stereo_framework.script.legacy import translate
 from stereo_framework.sweep import Result
 

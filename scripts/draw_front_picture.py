@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from stereo_framework import load_scene, match
-from stereo_framework.scene import Scene
+from stereo_framework.core.scene import Scene
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "front.jpg"
 TURN, TILT, HEIGHT, SPLAT = 30, -14, 560, 5

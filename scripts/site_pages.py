@@ -15,18 +15,18 @@ import typer
 import stereo_framework
 from stereo_framework.cli import main as command_line
 from stereo_framework.cli.stages import slot_row
-from stereo_framework.docstrings import parameter_texts
-from stereo_framework.parameters import describe, spelled
+from stereo_framework.core.docstrings import parameter_texts
+from stereo_framework.core.parameters import describe, spelled
+from stereo_framework.core.shipped import library
+from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.script import load, schema
-from stereo_framework.shipped import library
-from stereo_framework.stage import SLOTS, Stage, stages
 
 ROOMS = {
     "Stages": [*SLOTS],
     "Measuring": ["evaluation", "evaluation.hci", "evaluation.roc"],
-    "Data": ["scene", "search", "pair", "volume", "datasets", "io"],
+    "Data": ["core.scene", "core.search", "core.pair", "core.volume", "datasets", "io"],
     "Running": [
-        "everyday",
+        "own_pair",
         "engine.pipeline",
         "engine.step",
         "engine.match",
@@ -36,7 +36,7 @@ ROOMS = {
         "figures.notebook",
         "kernels.threads",
     ],
-    "Writing stages": ["stage", "parameters", "view", "per_image", "artefacts", "errors"],
+    "Writing stages": ["core.stage", "core.parameters", "core.view", "core.per_image", "core.image_features", "core.errors"],
 }
 """Modules whose public names are documented, each on a page of its own."""
 

@@ -12,23 +12,31 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "CostVolume": "volume",
-    "Energy": "volume",
-    "Labeling": "volume",
+    "CostVolume": "core.volume",
+    "Energy": "core.volume",
+    "Fraction01": "core.parameters",
+    "Labeling": "core.volume",
     "Match": "engine.match",
+    "NonNegative": "core.parameters",
+    "NonNegativeInt": "core.parameters",
     "Pipeline": "engine.pipeline",
-    "Scene": "scene",
-    "Search": "scene",
-    "Smoothness": "volume",
-    "StereoFrameworkError": "errors",
+    "Positive": "core.parameters",
+    "PositiveInt": "core.parameters",
+    "Scene": "core.scene",
+    "Search": "core.scene",
+    "Smoothness": "core.volume",
+    "Status": "core.volume",
     "Step": "engine.step",
+    "StereoFrameworkError": "core.errors",
+    "Unit": "core.parameters",
     "evaluate": "evaluation",
     "load": "script",
     "load_scene": "datasets",
-    "match": "everyday.matching",
+    "match": "own_pair.matching",
     "results": "tables.results",
     "run": "sweep",
     "show": "figures.notebook",
+    "stage": "core.stage",
     "step": "engine.step",
     "threads": "kernels.threads",
 }
@@ -36,20 +44,22 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from stereo_framework.core.errors import StereoFrameworkError
+    from stereo_framework.core.parameters import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit
+    from stereo_framework.core.scene import Scene, Search
+    from stereo_framework.core.stage import stage
+    from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
     from stereo_framework.datasets import load_scene
     from stereo_framework.engine.match import Match
     from stereo_framework.engine.pipeline import Pipeline
     from stereo_framework.engine.step import Step, step
-    from stereo_framework.errors import StereoFrameworkError
     from stereo_framework.evaluation.evaluate import evaluate
-    from stereo_framework.everyday.matching import match
     from stereo_framework.figures.notebook import show
     from stereo_framework.kernels.threads import threads
-    from stereo_framework.scene import Scene, Search
+    from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load
     from stereo_framework.sweep import run
     from stereo_framework.tables.results import results
-    from stereo_framework.volume import CostVolume, Energy, Labeling, Smoothness
 
 
 def __getattr__(name: str) -> Any:

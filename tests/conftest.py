@@ -12,7 +12,7 @@ from hypothesis import Phase, settings
 from tiny_stages import tiny  # noqa: F401  a fixture
 
 import stereo_framework
-from stereo_framework import stage
+from stereo_framework.core import stage
 from stereo_framework.datasets import ready_made
 
 # Few examples at every push, the same ones, so that no change is blamed for another's mistake; before a release many, and new ones:

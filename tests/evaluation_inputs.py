@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from stereo_framework.scene import Frame, Scene
+from stereo_framework.core.scene import Frame, Scene
 
 shapes = st.tuples(st.integers(1, 5), st.integers(1, 9))
 

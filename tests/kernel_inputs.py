@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as hnp
 
 import stereo_framework
 from stereo_framework import CostVolume, Search, Smoothness
+from stereo_framework.core.volume import Domain
 from stereo_framework.kernels import threads
-from stereo_framework.volume import Domain
 
 shapes = st.tuples(st.sampled_from([3, 4, 2, 1]), st.sampled_from([7, 8, 6, 5, 4, 3, 2, 1]))
 STEPS = (1 / 2, 1, 2, 1 / 4, 3, 1 / 3)

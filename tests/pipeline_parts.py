@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from stereo_framework import Energy, Scene, Search
+from stereo_framework.core.scene import Frame
+from stereo_framework.core.volume import restore_outside
 from stereo_framework.engine import strips
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.scene import Frame
-from stereo_framework.volume import restore_outside
 
 local = {"source": "a test", "halo": lambda: 0}
 not_local = {"source": "a test"}

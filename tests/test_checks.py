@@ -7,9 +7,9 @@ import pytest
 
 from stereo_framework import CostVolume, Energy, Search
 from stereo_framework.aggregation import box
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import require
 from stereo_framework.optimization import dynamic_programming, graph_cut, simulated_annealing
-from stereo_framework.parameters import require
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ from networks import write_network
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness, step
 from stereo_framework.confidence.learned import MEASURES
-from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.scene import Frame
+from stereo_framework.core.stage import SLOTS, find, stages
+from stereo_framework.core.stage import stage as register
+from stereo_framework.core.view import View, Views
+from stereo_framework.core.volume import INTEGERS, Domain, Held, Status
 from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
-from stereo_framework.scene import Frame
-from stereo_framework.stage import SLOTS, find, stages
-from stereo_framework.stage import stage as register
-from stereo_framework.view import View, Views
-from stereo_framework.volume import INTEGERS, Domain, Held, Status
 
 ROWS, COLUMNS = 11, 17
 STAGES = [pytest.param(stage, id=f"{stage.slot}.{stage.name}") for stage in stages()]

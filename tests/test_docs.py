@@ -19,6 +19,8 @@ import stereo_framework
 from stereo_framework import load_scene, run
 from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
+from stereo_framework.core.shipped import library
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.datasets import ready_made
 from stereo_framework.evaluation import hci
 from stereo_framework.evaluation.hci import HCI_METRICS
@@ -26,8 +28,6 @@ from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.page.report_files import write_report
 from stereo_framework.script import load, schema
 from stereo_framework.script.report import CHARTS, read_report
-from stereo_framework.shipped import library
-from stereo_framework.stage import SLOTS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -151,7 +151,7 @@ def _supply(arguments):
 
 
 # The images are smaller than those that the pages speak of, and the ranges wide for them.
-@pytest.mark.filterwarnings("ignore::stereo_framework.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.DataWarning")
 @pytest.mark.parametrize("told", FOLLOWED, ids=lambda p: str(p.relative_to(ROOT)))
 def test_what_a_page_says_works(told, desk, monkeypatch):
     monkeypatch.delenv("STEREO_DATA", raising=False)

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from stereo_framework import results, run
 from stereo_framework.cli import main
+from stereo_framework.core.parameters import describe, spelled
+from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.datasets import ready_made
-from stereo_framework.parameters import describe, spelled
 from stereo_framework.script import load
-from stereo_framework.stage import SLOTS, stages
 
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods"

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 from stereo_framework import run
 from stereo_framework.cli.main import app
+from stereo_framework.core.scene import Scene
 from stereo_framework.io import write_disparity, write_image
-from stereo_framework.scene import Scene
 from stereo_framework.script import load
 
 ROOT = Path(__file__).parents[1]
@@ -154,8 +154,8 @@ def test_the_commands_of_the_page_are_commands():
 
 
 def test_the_keys_of_a_scene_file_are_those_of_the_table():
+    from stereo_framework.core.parameters import parameters_of
     from stereo_framework.datasets.scene_schema import SceneEntry
-    from stereo_framework.parameters import parameters_of
 
     table = PAGE.partition("| key | what it says |")[2].partition("\n\n")[0]
     told = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `")))

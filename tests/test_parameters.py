@@ -8,8 +8,8 @@ import pytest
 from annotated_types import Ge, Le, Lt
 
 from stereo_framework import Search
-from stereo_framework.errors import ParameterError
-from stereo_framework.parameters import (
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import (
     Fraction01,
     NonNegativeInt,
     Positive,
@@ -20,7 +20,7 @@ from stereo_framework.parameters import (
     parameter_faults,
     with_defaults,
 )
-from stereo_framework.stage import of, stage
+from stereo_framework.core.stage import of, stage
 
 aggregation = functools.partial(stage, "aggregation", source="a test")
 

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from stereo_framework import Pipeline, progress, run, step
+from stereo_framework import Pipeline, run, step
 from stereo_framework.aggregation import diffusion
+from stereo_framework.core import progress
+from stereo_framework.core.progress import Progress, in_notebook
+from stereo_framework.core.scene import Scene
 from stereo_framework.engine import strips
 from stereo_framework.kernels.counting import counted, rounds_are_counted, rounds_counted_by
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import belief_propagation, graph_cut, graph_cut_occlusion, simulated_annealing, winner_take_all
-from stereo_framework.progress import Progress, in_notebook
-from stereo_framework.scene import Scene
 from stereo_framework.smoothness import potts
 
 SCENE = Scene.from_images(*np.random.default_rng(0).integers(0, 255, (2, 24, 32), np.uint8), (0, 3))

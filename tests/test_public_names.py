@@ -8,6 +8,7 @@ import stereo_framework
 
 TOP = """
 CostVolume Energy Labeling Match Pipeline Scene Search Smoothness Step StereoFrameworkError evaluate load load_scene match results run step threads __version__
+Fraction01 NonNegative NonNegativeInt Positive PositiveInt Status Unit stage
 """
 FAMILIES = {
     "aggregation": "bayesian_diffusion binomial box diffusion membrane_diffusion min_filter",
@@ -19,8 +20,6 @@ FAMILIES = {
     "refinement": "fill_occlusions left_right_check median parabola",
     "scheme": "pyramid",
     "smoothness": "linear potts truncated_linear truncated_quadratic",
-    # What plug-ins import to become stages.
-    "stage": "Fraction01 NonNegative NonNegativeInt Positive PositiveInt Unit stage",
 }
 
 

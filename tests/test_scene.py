@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from stereo_framework import Scene, Search
-from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.pair import Pair
-from stereo_framework.scene import Frame
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.scene import Frame
 
 
 def image(value=0, shape=(2, 3), dtype=np.uint8):

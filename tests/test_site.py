@@ -16,9 +16,9 @@ import site_hooks
 import site_pages
 
 from stereo_framework.cli import main
+from stereo_framework.core.shipped import library
+from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.script import schema
-from stereo_framework.shipped import library
-from stereo_framework.stage import SLOTS, stages
 
 DOCS = Path(__file__).parents[1] / "docs"
 SHIPPED = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))

@@ -11,11 +11,11 @@ import pytest
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Search, StereoFrameworkError, step
 from stereo_framework.aggregation import box
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import Positive
+from stereo_framework.core.stage import SLOTS, find, load_plugin, of, stage, stages
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.parameters import Positive
-from stereo_framework.stage import SLOTS, find, load_plugin, of, stage, stages
 
 aggregation = functools.partial(stage, "aggregation", source="a test")
 
@@ -264,7 +264,7 @@ def test_halo_comes_from_the_parameters(registry):
 # --- plug-ins ---------------------------------------------------------------------------------------------------------
 
 PLUGIN = """
-from stereo_framework.stage import stage
+from stereo_framework.core.stage import stage
 
 @stage("aggregation", source="a test")
 def from_a_plugin(volume, *, strength: float = 1.0):

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from stereo_framework import run
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.io import write_disparity, write_image
-from stereo_framework.submission import find_maps, measure_map
+from stereo_framework.sweep.submission import find_maps, measure_map
 
 TRUTH = np.full((6, 8), 3, np.float32)
 

@@ -7,7 +7,7 @@ from truth_free import STUDY, measured
 from truth_free.rematching import lost_pixels
 from truth_free.tuning import TUNING
 
-from stereo_framework.scene import Scene
+from stereo_framework.core.scene import Scene
 
 
 def test_every_check_can_be_proved_wrong():

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from kernel_inputs import STEPS, labellings, priors, searches, volumes
 
 from stereo_framework import CostVolume, Energy, Labeling, Search, Smoothness
-from stereo_framework.pair import Pair
-from stereo_framework.view import View
-from stereo_framework.volume import Domain, fill_labels, restore_outside, restore_outside_inplace
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import Domain, fill_labels, restore_outside, restore_outside_inplace
 
 
 @given(volume=volumes())

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, stage
 from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, stage
 
 
 @pytest.fixture

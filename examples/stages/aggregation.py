@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
+from stereo_framework import NonNegative, PositiveInt, Unit, stage
 
 
 @stage("aggregation", source="Zhang, Lu & Lafruit 2009, section III", halo=lambda radius: radius)

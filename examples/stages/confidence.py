@@ -4,7 +4,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.stage import NonNegativeInt, Unit, stage
+from stereo_framework import NonNegativeInt, Unit, stage
 
 
 @stage("confidence", source="Hu & Mordohai 2012, section 3", halo=lambda: 0)

@@ -5,8 +5,8 @@ from typing import Annotated
 import cv2
 import numpy as np
 
-from stereo_framework.stage import PositiveInt, Unit, stage
-from stereo_framework.volume import Status
+from stereo_framework import PositiveInt, Unit, stage
+from stereo_framework.core.volume import Status
 
 
 @stage("matcher", source="Kanade & Okutomi 1994, section 2")

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework import CostVolume
-from stereo_framework.stage import Positive, Unit, stage
+from stereo_framework import CostVolume, Positive, Unit, stage
 
 
 @stage("matching_cost", source="Klaus, Sormann & Karner 2006, section 2.2", halo=lambda: 0)

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework import Labeling
-from stereo_framework.stage import NonNegative, Positive, Unit, stage
+from stereo_framework import Labeling, NonNegative, Positive, Unit, stage
 
 
 @stage("optimization", source="Hirschmueller 2008, section 2.3", halo=lambda: 0)

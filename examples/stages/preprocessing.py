@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stereo_framework.stage import Fraction01, stage
+from stereo_framework import Fraction01, stage
 
 
 @stage("preprocessing", source="Gonzalez & Woods 2002, section 3.2")

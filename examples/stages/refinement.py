@@ -4,9 +4,9 @@ from typing import Annotated
 
 import numpy as np
 
+from stereo_framework import NonNegative, Unit, stage
+from stereo_framework.core.volume import Status
 from stereo_framework.refinement import fill_occlusions
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.volume import Status
 
 
 @stage("refinement", source="Fua 1993, section 2.1")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.stage import NonNegativeInt, PositiveInt, Unit, stage
+from stereo_framework import NonNegativeInt, PositiveInt, Unit, stage
 
 
 @stage("scheme", source="Hirschmueller 2008, section 2.7")

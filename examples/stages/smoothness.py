@@ -4,8 +4,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework import Smoothness
-from stereo_framework.stage import NonNegative, Positive, Unit, stage
+from stereo_framework import NonNegative, Positive, Smoothness, Unit, stage
 
 
 @stage("smoothness", source="Boykov & Jolly 2001, section 2.5")

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.stats import spearmanr
 
+from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 from stereo_framework.evaluation.truth_free import distance
 from stereo_framework.page.page import Cell, PageTable, Text
 from stereo_framework.papers.own_methods import SUBMISSIONS, submission_maps
 from stereo_framework.papers.paper import Context, Outcome, short
-from stereo_framework.scene import Disparity
-from stereo_framework.submission import measure_map
 from stereo_framework.sweep.reference import reference
+from stereo_framework.sweep.submission import measure_map
 from truth_free.measured import MEASURES, SceneMaps, kept_map, measured_scenes, predicted
 from truth_free.rematching import lost_pixels
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.everyday.choosing import judge
+from stereo_framework.core.scene import Scene
+from stereo_framework.own_pair.choosing import judge
 from stereo_framework.page.page import Cell, PageTable
 from stereo_framework.papers.claim import Claim
 from stereo_framework.papers.paper import Context, Outcome
-from stereo_framework.scene import Scene
 from truth_free.measured import correlation, kept_map, of_scene, regret
 
 _SCENES = ("middlebury2001/tsukuba", "middlebury2003/cones", "middlebury-v3/trainingQ/Adirondack")

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import spearmanr
 
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.truth_free import distance
-from stereo_framework.everyday.choosing import is_kin
+from stereo_framework.own_pair.choosing import is_kin
 from stereo_framework.papers.paper import Context
-from stereo_framework.scene import Disparity, Scene
 from stereo_framework.sweep import Result
 from stereo_framework.tables.words import setting_name
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from stereo_framework.evaluation.truth_free import distance
-from stereo_framework.everyday.choosing import Judged, judge
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.figures.scatter import scatter_figure
+from stereo_framework.own_pair.choosing import Judged, judge
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.papers.claim import Cases, Claim
 from stereo_framework.papers.paper import Context, Outcome, results_details, short

@@ -8,9 +8,9 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation.regions import occluded
 from stereo_framework.matching_cost import ad_census
-from stereo_framework.scene import Disparity, Scene
 
 _RADIUS, _STEP = 16, 2
 """The window has 33x33 pixels, of which every second row and column is used."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Search
 from stereo_framework.kernels.arms import LONGEST, Arms
-from stereo_framework.scene import Search
 
 
 def to_the_border(rows: int, columns: int) -> Arms:

@@ -9,13 +9,13 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exp, log
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
-from stereo_framework.volume import Costs, CostVolume
 
 _SMALLEST = np.float32(1e-16)
 """Probabilities below are raised to this, so that no cost grows beyond 37 nepers."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._iterate import iterate
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import PositiveInt, Unit, stage
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.parameters import require
-from stereo_framework.stage import PositiveInt, Unit, stage
-from stereo_framework.volume import CostVolume
 
 
 @stage(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import PositiveInt, Unit, stage
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.windows import box_mean, compact_box_mean
-from stereo_framework.parameters import require
-from stereo_framework.stage import PositiveInt, Unit, stage
-from stereo_framework.volume import CostVolume
 
 
 @stage(

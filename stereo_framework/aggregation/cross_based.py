@@ -11,14 +11,14 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
-from stereo_framework.artefacts import arms_of
+from stereo_framework.core.image_features import arms_of
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image
+from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Costs, CostVolume, Domain
 from stereo_framework.kernels.arms import LONGEST, Arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image
-from stereo_framework.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.volume import Costs, CostVolume, Domain
 
 Counts = NDArray[np.uint16]
 Views = Literal["both", "reference"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stereo_framework.aggregation._diffuse import diffuse, diverges
-from stereo_framework.stage import NonNegative, Positive, PositiveInt, stage
-from stereo_framework.volume import CostVolume
+from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, stage
+from stereo_framework.core.volume import CostVolume
 
 
 @stage(

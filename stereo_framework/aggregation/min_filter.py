@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import PositiveInt, Unit, stage
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.windows import window_minimum
-from stereo_framework.parameters import require
-from stereo_framework.stage import PositiveInt, Unit, stage
-from stereo_framework.volume import CostVolume
 
 
 @stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size: size // 2)

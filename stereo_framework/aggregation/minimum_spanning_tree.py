@@ -8,13 +8,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.per_image import per_image
+from stereo_framework.core.scene import Image
+from stereo_framework.core.stage import Positive, Unit, stage
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.per_image import per_image
-from stereo_framework.scene import Image
-from stereo_framework.stage import Positive, Unit, stage
-from stereo_framework.volume import CostVolume
 
 _LEVELS = 16
 """Levels that walk the tree at a time: of each pixel a line of the caches."""

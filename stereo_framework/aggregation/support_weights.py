@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import in_level_order, origins
+from stereo_framework.core.parameters import require
+from stereo_framework.core.per_image import per_image
+from stereo_framework.core.scene import Image
+from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Costs, CostVolume, Domain
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.per_image import per_image
-from stereo_framework.scene import Image
-from stereo_framework.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.volume import Costs, CostVolume, Domain
 
 _TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
 """Of linear sRGB, white (1, 1, 1), as in IEC 61966-2-1."""

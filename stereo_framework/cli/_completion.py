@@ -11,8 +11,8 @@ from pathlib import Path
 
 import typer
 
-from stereo_framework.shipped import short_script_names
-from stereo_framework.slots import SLOTS
+from stereo_framework.core.shipped import short_script_names
+from stereo_framework.core.slots import SLOTS
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _OTHERS = ("search.minimum", "search.maximum", "search.step", "seed", "evaluation.protocol")

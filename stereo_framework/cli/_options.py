@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stereo_framework.errors import ParameterError, short
+from stereo_framework.core.errors import ParameterError, short
 
 Data = Annotated[
     Path | None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from stereo_framework.errors import few, harmless
+from stereo_framework.core.errors import few, harmless
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli._options import disparities
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from stereo_framework.scene import Scene
+    from stereo_framework.core.scene import Scene
 
 Left = Annotated[Path | None, typer.Option("--left", help="Your own pair: the reference image, seen from the left.")]
 Right = Annotated[Path | None, typer.Option("--right", help="Your own pair: the match image, seen from the right.")]
@@ -36,8 +36,8 @@ def own_pair(
     left: Path | None, right: Path | None, disparity_range: str | None, beside: dict[str, Path | None], truth_scale: float | None
 ) -> Scene | None:
     """The user's own pair, with the files `beside` it by option; None without one."""
+    from stereo_framework.core.scene import Search
     from stereo_framework.datasets import pair_scene
-    from stereo_framework.scene import Search
 
     files: dict[str, Any] = {
         option.removeprefix("--").replace("-", "_"): file for option, file in beside.items() if file is not None
@@ -56,7 +56,7 @@ def own_pair(
 
 def _with_range(scene: Scene) -> Scene:
     """The pair with the range that its images show, and what speaks against both."""
-    from stereo_framework.everyday.search_range import doubts, looked_at
+    from stereo_framework.own_pair.search_range import doubts, looked_at
 
     search, sparse, _ = looked_at(replace(scene, search=None))
     print(f"disparities {search}: estimated from {sparse.along_rows.size} matched points and a coarse pass", file=sys.stderr)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _output
-from stereo_framework.errors import DataError, ParameterError, few
+from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
-    from stereo_framework.everyday.choosing import Judged
-    from stereo_framework.scene import Disparity, Scene
+    from stereo_framework.core.scene import Disparity, Scene
+    from stereo_framework.own_pair.choosing import Judged
 
 NOTE = "a distance is no error rate: it is too low by about the reference's own errors, and a map better than the reference is not recognised"
 
@@ -87,7 +87,7 @@ def record(judged: Judged) -> dict[str, Any]:
 
 def rank_without_truth(given: list[Path], scene: str | None, own: Path | None, data: Path | None, *, json: bool) -> int:
     """Rank map files of a scene, or the maps that results folders keep, scene by scene."""
-    from stereo_framework.everyday.choosing import judge
+    from stereo_framework.own_pair.choosing import judge
 
     maps, kin, unknown = _maps(given, scene, data)
     scenes = with_reference(list(maps), own)
@@ -110,9 +110,9 @@ def _maps(
     """Maps by scene and name, the names of the reference's kin, and those of which that is not known."""
     from stereo_framework.cli.evaluate import check_places, map_names
     from stereo_framework.datasets import load_scene
-    from stereo_framework.everyday.choosing import is_kin, is_known
-    from stereo_framework.submission import measure_map
+    from stereo_framework.own_pair.choosing import is_kin, is_known
     from stereo_framework.sweep.kept_scenes import scene_of
+    from stereo_framework.sweep.submission import measure_map
     from stereo_framework.tables.results import results
     from stereo_framework.tables.words import setting_name
 

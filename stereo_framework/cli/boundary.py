@@ -11,7 +11,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, key_value
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
     from stereo_framework.evaluation.roc import Point

@@ -27,7 +27,7 @@ def check(
     no_plugins
         Import no plug-in; stages that may come from one are passed over.
     """
-    from stereo_framework.errors import ParameterError, ScriptError
+    from stereo_framework.core.errors import ParameterError, ScriptError
     from stereo_framework.script import load
     from stereo_framework.script.load import check_without_plugins
 

@@ -12,12 +12,12 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, disparities
-from stereo_framework.errors import DataError, ParameterError
-from stereo_framework.progress import Progress
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
-    from stereo_framework.everyday.choosing import Chosen
-    from stereo_framework.scene import Scene
+    from stereo_framework.core.scene import Scene
+    from stereo_framework.own_pair.choosing import Chosen
 
 _PLACES = (-1, -0.5, 0.5, 1.5, 2)
 """Positions whose prediction errors are measured: `evaluation.prediction.predicted_frames`."""
@@ -67,8 +67,8 @@ def choose(
         Print one JSON object instead of a table.
     """
     from stereo_framework.cli._without_truth import with_reference
-    from stereo_framework.everyday.choosing import choose as choose_method
-    from stereo_framework.everyday.intensities import intensity_doubt, stretch_told, stretched
+    from stereo_framework.own_pair.choosing import choose as choose_method
+    from stereo_framework.own_pair.intensities import intensity_doubt, stretch_told, stretched
 
     [known] = with_reference([_scene(left, right, disparity_range, scene, third_frame, data)], reference)
     known, ends = stretched(known) if stretch else (known, None)
@@ -98,8 +98,8 @@ def choose(
 def _scene(
     left: Path | None, right: Path | None, span: str | None, name: str | None, third_frame: str | None, data: Path | None
 ) -> Scene:
+    from stereo_framework.core.scene import Search
     from stereo_framework.datasets import load_scene, pair_scene
-    from stereo_framework.scene import Search
 
     if name is not None and left is None and right is None:
         if span is not None or third_frame is not None:
@@ -113,8 +113,8 @@ def _scene(
 
 def _with_third(scene: Scene, text: str) -> Scene:
     """The pair and a third frame, which is looked at before anything is matched."""
+    from stereo_framework.core.scene import Frame
     from stereo_framework.io import read_image
-    from stereo_framework.scene import Frame
 
     file, _, place = text.rpartition(":")
     try:
@@ -162,7 +162,7 @@ def _write(chosen: Chosen, scene: Scene, folder: Path) -> None:
 
 def _print(chosen: Chosen, folder: Path, further: dict[str, dict[str, Any]]) -> None:
     from stereo_framework.cli._without_truth import print_judged
-    from stereo_framework.everyday.matching import DEFAULT
+    from stereo_framework.own_pair.matching import DEFAULT
     from stereo_framework.tables.words import with_unit
 
     judged = chosen.judged

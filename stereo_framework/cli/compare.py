@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, ProtocolSpec, Scale, Unknown, protocol_spec
 from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from stereo_framework.everyday.choosing import Judged
-    from stereo_framework.scene import Scene
-    from stereo_framework.submission import Measured
+    from stereo_framework.core.scene import Scene
+    from stereo_framework.own_pair.choosing import Judged
     from stereo_framework.sweep import Result
+    from stereo_framework.sweep.submission import Measured
 
 FILE = "results.sqlite"
 """What makes a folder a results folder."""
@@ -152,10 +152,10 @@ def _compared(
 ) -> tuple[list[Result], Judged | None]:
     """What is measured of maps of one scene, how they are judged without its truth, and their pictures."""
     from stereo_framework.cli.evaluate import map_result
-    from stereo_framework.everyday.choosing import judge
     from stereo_framework.figures.picture_files import write_comparison, write_disagreement, write_pictures
     from stereo_framework.io import output_folder
-    from stereo_framework.submission import measure_map
+    from stereo_framework.own_pair.choosing import judge
+    from stereo_framework.sweep.submission import measure_map
 
     measured = [measure_map(path, scene, **how) for path in maps.values()]
     compared = {name: m.disparity for name, m in zip(maps, measured, strict=True)}

@@ -11,11 +11,11 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, Measures, ProtocolSpec, Scale, Unknown, protocol_spec
 from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
-from stereo_framework.errors import DataError, ParameterError, harmless
+from stereo_framework.core.errors import DataError, ParameterError, harmless
 
 if TYPE_CHECKING:
-    from stereo_framework.submission import Measured
     from stereo_framework.sweep import Result
+    from stereo_framework.sweep.submission import Measured
 
 
 def evaluate(
@@ -66,8 +66,8 @@ def evaluate(
         table, csv, json, markdown (md) or latex (tex).
     """
     from stereo_framework.cli.results import format_of, print_all
-    from stereo_framework.submission import find_maps, measure_map
     from stereo_framework.sweep.beside import add_maps
+    from stereo_framework.sweep.submission import find_maps, measure_map
     from stereo_framework.tables.average_rows import average_rows
 
     kind = format_of(format, None, False, json)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stereo_framework.cli._options import Data
-from stereo_framework.errors import DataError, ParameterError, nearest
+from stereo_framework.core.errors import DataError, ParameterError, nearest
 
 
 def export(

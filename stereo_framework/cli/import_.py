@@ -6,7 +6,7 @@ import itertools
 import sys
 from pathlib import Path
 
-from stereo_framework.errors import ParameterError, short
+from stereo_framework.core.errors import ParameterError, short
 
 
 def import_(
@@ -26,7 +26,7 @@ def import_(
     """
     import yaml
 
-    from stereo_framework import limits
+    from stereo_framework.core import limits
     from stereo_framework.io import file_stem, output_folder, write_bytes
     from stereo_framework.script.legacy_file import convert
 

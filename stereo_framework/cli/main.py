@@ -22,7 +22,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from stereo_framework import __version__, limits
+from stereo_framework import __version__
 from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
@@ -46,8 +46,9 @@ from stereo_framework.cli.scenes import scenes
 from stereo_framework.cli.schema import schema
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
-from stereo_framework.docstrings import parameter_texts
-from stereo_framework.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
+from stereo_framework.core import limits
+from stereo_framework.core.docstrings import parameter_texts
+from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
 
 app = typer.Typer(
     name="stereo-framework",

@@ -11,11 +11,11 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Plugins, Traceback, disparities
-from stereo_framework.errors import ParameterError, StereoFrameworkError
-from stereo_framework.progress import Progress
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
-    from stereo_framework.everyday import Matched
+    from stereo_framework.own_pair import Matched
 
 _EXAMPLE = "synthetic/planes"
 
@@ -96,10 +96,10 @@ def match(
         raise ParameterError(f"a known scene brings its own images; leave out {left or beside[0]}")
     if known is None and (left is None or right is None):
         raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
-    from stereo_framework.everyday.matched import check_folder
-    from stereo_framework.everyday.matching import DEFAULT, single
-    from stereo_framework.everyday.matching import match as match_pair
-    from stereo_framework.everyday.pairs import pairs
+    from stereo_framework.own_pair.matched import check_folder
+    from stereo_framework.own_pair.matching import DEFAULT, single
+    from stereo_framework.own_pair.matching import match as match_pair
+    from stereo_framework.own_pair.pairs import pairs
 
     name = method or DEFAULT
     single(name, plugin or [])
@@ -143,7 +143,7 @@ def match(
 
 def _known(name: str, method: str, plugins: list[str], data: Path | None, watch: Any) -> Matched:
     from stereo_framework.datasets import load_scene
-    from stereo_framework.everyday import match_scene
+    from stereo_framework.own_pair import match_scene
 
     return match_scene(load_scene(name, data=data), method, plugins=plugins, watch=watch)
 
@@ -176,7 +176,7 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
         f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
     )
     if matched.stretched is not None:
-        from stereo_framework.everyday.intensities import stretch_told
+        from stereo_framework.own_pair.intensities import stretch_told
 
         _output.say(stretch_told(matched.stretched))
     calibration = matched.scene.calibration

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from stereo_framework.errors import DataError, ParameterError, nearest
+from stereo_framework.core.errors import DataError, ParameterError, nearest
 
 NO_SOURCE = "TODO"
 """How the source of a new stage begins until its author says it."""
@@ -32,7 +32,7 @@ def new_stage(
     out
         The file to write; default: NAME.py here.
     """
-    from stereo_framework import stage
+    from stereo_framework.core import stage
     from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
     from stereo_framework.io import write_bytes
 

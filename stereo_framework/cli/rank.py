@@ -11,7 +11,7 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json
 from stereo_framework.cli._without_truth import rank_without_truth
-from stereo_framework.errors import DataError, ParameterError, few
+from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json, SingleFile
-from stereo_framework.progress import Progress
+from stereo_framework.core.progress import Progress
 
 
 def reproduce(

@@ -14,7 +14,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Json, WholeProtocol
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result

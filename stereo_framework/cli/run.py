@@ -25,13 +25,13 @@ from stereo_framework.cli._options import (
     size,
 )
 from stereo_framework.cli._own_pair import own_pair
-from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError
-from stereo_framework.progress import Progress
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stereo_framework.scene import Scene
+    from stereo_framework.core.scene import Scene
     from stereo_framework.script import Script
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.plan import Task

@@ -13,11 +13,11 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._options import Data, Json
-from stereo_framework.progress import EVERY_SECONDS, bar
+from stereo_framework.core.progress import EVERY_SECONDS, bar
 
 if TYPE_CHECKING:
+    from stereo_framework.core.scene import Scene
     from stereo_framework.datasets.download import Fetched, Progress
-    from stereo_framework.scene import Scene
 
 
 def scenes(
@@ -44,11 +44,11 @@ def scenes(
     new
         Write a scene.yaml, with comments, for the images in this folder.
     """
-    from stereo_framework.errors import ParameterError
+    from stereo_framework.core.errors import ParameterError
 
     if new is not None:
         from stereo_framework.datasets.new_scene import new_scene
-        from stereo_framework.everyday.search_range import looked_at
+        from stereo_framework.own_pair.search_range import looked_at
 
         if words:
             raise ParameterError(f"scenes: --new {new} goes without {words[0]!r}")

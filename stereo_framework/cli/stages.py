@@ -11,7 +11,7 @@ from stereo_framework.cli import _output
 from stereo_framework.cli._options import Json
 
 if TYPE_CHECKING:
-    from stereo_framework.stage import Stage
+    from stereo_framework.core.stage import Stage
 
 
 _HEADER = ["slot", "its stages get", "and may name", "they return"]
@@ -38,9 +38,9 @@ def stages(
     plugin
         Module or file.py that adds stages; repeatable.
     """
-    from stereo_framework import stage
+    from stereo_framework.core import stage
+    from stereo_framework.core.errors import ParameterError, nearest
     from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
-    from stereo_framework.errors import ParameterError, nearest
 
     for reference in plugin or []:
         stage.load_plugin(reference)
@@ -63,7 +63,7 @@ def stages(
 
 def slot_row(name: str) -> list[str]:
     """What there is to say of a slot: its name and kind, what its stages get, may name and return."""
-    from stereo_framework.stage import SLOTS
+    from stereo_framework.core.stage import SLOTS
 
     slot = SLOTS[name]
     kinds = ["list"] * slot.many + ["one, or a list that is added"] * slot.added + ["optional"] * slot.optional
@@ -72,8 +72,8 @@ def slot_row(name: str) -> list[str]:
 
 
 def _record(stage: Stage) -> dict[str, Any]:
-    from stereo_framework.parameters import describe
-    from stereo_framework.stage import SLOTS
+    from stereo_framework.core.parameters import describe
+    from stereo_framework.core.stage import SLOTS
 
     parameters = {
         name: {"default": parameter.default, "legal": describe(parameter.annotation), "unit": stage.unit(name)}
@@ -91,7 +91,7 @@ def _record(stage: Stage) -> dict[str, Any]:
 
 
 def _page(stage: Stage) -> str:
-    from stereo_framework.parameters import describe, spelled
+    from stereo_framework.core.parameters import describe, spelled
 
     lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source}", f"gets: {', '.join(stage.data)}", ""]
     for name, parameter in stage.parameters.items():

@@ -11,8 +11,8 @@ import typer
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible, status, word
 from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, Settings, Traceback, WholeProtocol, size
-from stereo_framework.errors import ParameterError
-from stereo_framework.progress import Progress
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.progress import Progress
 
 if TYPE_CHECKING:
     from stereo_framework.sweep.tune import Tuned

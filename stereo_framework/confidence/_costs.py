@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.volume import INTEGERS, CostVolume, Domain
 from stereo_framework.kernels import cost_scans
 from stereo_framework.kernels.threads import over_rows, threads
-from stereo_framework.scene import Disparity
-from stereo_framework.volume import INTEGERS, CostVolume, Domain
 
 Map = NDArray[np.float32]
 

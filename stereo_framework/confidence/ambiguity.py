@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity
-from stereo_framework.stage import Positive, stage
-from stereo_framework.volume import CostVolume, Domain
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.stage import Positive, stage
+from stereo_framework.core.volume import CostVolume, Domain
 
 
 @stage("confidence", source="Sarrazin et al. 2021", integer=True)

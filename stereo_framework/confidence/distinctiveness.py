@@ -8,12 +8,12 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import extended
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import PositiveInt, Unit, stage
 
 
 @stage("confidence", source="Manduchi & Tomasi 1999; Hu & Mordohai 2012 (DTS)")

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.scene import Disparity
-from stereo_framework.stage import stage
-from stereo_framework.volume import CostVolume, Domain
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import CostVolume, Domain
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (NEM)", integer=True)

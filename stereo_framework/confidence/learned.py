@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.shipped import shipped_yaml
+from stereo_framework.core.stage import stage
 from stereo_framework.kernels.ranks import add_rank_shares
-from stereo_framework.scene import Disparity
-from stereo_framework.shipped import shipped_yaml
-from stereo_framework.stage import stage
 
 
 @stage("confidence", source="logistic regression, Cox 1958; what it combines is ours")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity, Search
+from stereo_framework.core.stage import stage
+from stereo_framework.core.view import View
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.scene import Disparity, Search
-from stereo_framework.stage import stage
-from stereo_framework.view import View
 
 
 @stage("confidence", source="Hu & Mordohai 2012, section 3 (LRC); Egnal & Wildes 2002")

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.core.scene import Frame
 from stereo_framework.io import CalibrationFile, read_calibration, read_disparity, read_image, read_mask
-from stereo_framework.scene import Frame
 
 
 def scene_names(folder: Path) -> Iterator[str]:

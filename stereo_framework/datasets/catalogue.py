@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from stereo_framework.errors import DataError, nearest
-from stereo_framework.shipped import shipped_yaml
+from stereo_framework.core.errors import DataError, nearest
+from stereo_framework.core.shipped import shipped_yaml
 
 
 @dataclass(frozen=True)

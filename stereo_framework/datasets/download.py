@@ -20,10 +20,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stereo_framework import limits
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, MissingExtraError, brings
 from stereo_framework.datasets.catalogue import PublicSet, RemoteFile, find
 from stereo_framework.datasets.registry import data_roots
-from stereo_framework.errors import DataError, MissingExtraError, brings
 from stereo_framework.io import PathLike, write_bytes
 
 Progress = Callable[[str, int, int | None], None]

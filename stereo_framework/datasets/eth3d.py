@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stereo_framework.core.scene import Scene, Search
 from stereo_framework.datasets import _calibrated_pair
-from stereo_framework.scene import Scene, Search
 
 FOLDER = "eth3d"
 

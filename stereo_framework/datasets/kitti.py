@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Frame, Mask, Scene, Search
 from stereo_framework.io import read_disparity, read_grey, read_image, read_kitti_calibration
-from stereo_framework.scene import Frame, Mask, Scene, Search
 
 _TESTING = "testing/"
 

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.core.scene import Calibration, Frame, Mask, Scene, Search
+from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.io import read_disparity, read_image, read_mask
-from stereo_framework.scene import Calibration, Frame, Mask, Scene, Search
-from stereo_framework.shipped import shipped_yaml
 
 MASKS = "middlebury-v2/masks"
 """Folder of the masks of the Middlebury benchmark, version 2. A mask pixel counts only when it is 255."""

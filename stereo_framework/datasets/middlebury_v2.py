@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from stereo_framework.core.scene import Scene
 from stereo_framework.datasets.listed import MASKS, MIDDLEBURY_2001, MIDDLEBURY_2003
-from stereo_framework.scene import Scene
 
 FOLDER = "middlebury-v2"
 _NAMES = ("cones", "teddy", "tsukuba", "venus")

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from stereo_framework.core.errors import DataError, harmless
+from stereo_framework.core.scene import Scene, Search
 from stereo_framework.datasets import scene_file
-from stereo_framework.errors import DataError, harmless
 from stereo_framework.io import write_bytes
 from stereo_framework.io.images import ENDINGS
-from stereo_framework.scene import Scene, Search
 
 _NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
 """Names of pictures that are not images of the pair."""

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from stereo_framework.core.scene import Scene, Search
+from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.datasets.planes import Outline, Plane, ellipse, rectangle, slanted
 from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture
 from stereo_framework.datasets.town import town
-from stereo_framework.scene import Scene, Search
-from stereo_framework.shipped import shipped_yaml
 
 ROWS, COLUMNS = 240, 320
 

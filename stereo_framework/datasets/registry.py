@@ -15,13 +15,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from stereo_framework.core.errors import DataError, close_names, nearest, short
+from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import eth3d, middlebury_v2, middlebury_v3, ready_made, scene_file
 from stereo_framework.datasets.kitti import KITTI_2012, KITTI_2015
 from stereo_framework.datasets.listed import KITTI_SAMPLE, MIDDLEBURY_2001, MIDDLEBURY_2003, MOTORCYCLE
 from stereo_framework.datasets.structured_light import MIDDLEBURY_2005, MIDDLEBURY_2006
-from stereo_framework.errors import DataError, close_names, nearest, short
 from stereo_framework.io import PathLike
-from stereo_framework.scene import Scene
 
 
 class DataSet(Protocol):

@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless
+from stereo_framework.core.scene import EVALUATED, Disparity, Frame, Image, Mask, Scene, Search
 from stereo_framework.datasets.scene_schema import TruthEntry, check
-from stereo_framework.errors import DataError, DataWarning, ParameterError, harmless
 from stereo_framework.io import (
     PathLike,
     check_file,
@@ -37,7 +38,6 @@ from stereo_framework.io import (
 )
 from stereo_framework.io.images import map_image
 from stereo_framework.io.yaml_text import read_yaml
-from stereo_framework.scene import EVALUATED, Disparity, Frame, Image, Mask, Scene, Search
 
 FILE_NAME = "scene.yaml"
 

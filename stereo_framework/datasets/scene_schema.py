@@ -8,9 +8,17 @@ from typing import Annotated, Any
 
 from annotated_types import MinLen
 
-from stereo_framework.errors import DataError, nearest
-from stereo_framework.parameters import NonNegativeInt, Words, describe, parameter_faults, parameters_of, spelled, with_defaults
-from stereo_framework.scene import Calibration
+from stereo_framework.core.errors import DataError, nearest
+from stereo_framework.core.parameters import (
+    NonNegativeInt,
+    Words,
+    describe,
+    parameter_faults,
+    parameters_of,
+    spelled,
+    with_defaults,
+)
+from stereo_framework.core.scene import Calibration
 
 
 @dataclass(frozen=True)

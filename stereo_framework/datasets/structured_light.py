@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Calibration, Disparity, Frame, Scene, Search
 from stereo_framework.io import read_bytes, read_disparity, read_image
-from stereo_framework.scene import Calibration, Disparity, Frame, Scene, Search
 
 _SIZES = {"": 3, "ThirdSize/": 3, "HalfSize/": 2, "FullSize/": 1}
 """How many times smaller than full size a scene is, by the folder in which it lies."""

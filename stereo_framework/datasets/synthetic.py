@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Disparity, Frame, Mask, Scene, Search
 from stereo_framework.datasets.planes import Plane, rectangle, render, slanted, visible
 from stereo_framework.datasets.textures import Pattern, Texture
-from stereo_framework.errors import ParameterError
-from stereo_framework.scene import Disparity, Frame, Mask, Scene, Search
 
 SEVEN_FRAMES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
 """Camera positions of the ready-made scenes: reference frame 1, match frame 5."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Scene, Search
 from stereo_framework.datasets.planes import Plane, ellipse, rectangle, slanted
 from stereo_framework.datasets.synthetic import planes_scene
 from stereo_framework.datasets.textures import Texture
-from stereo_framework.errors import ParameterError
-from stereo_framework.scene import Scene, Search
 
 _GROUND = (0.06, 0.3)
 """Disparity of the ground at the first row and its rise to the last one, shares of the largest disparity."""

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Search
+from stereo_framework.core.stage import Stage
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import INTEGERS, CostVolume, Labeling, Smoothness, Status
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.stage_errors import wrong_return
 from stereo_framework.engine.step import Step
-from stereo_framework.scene import Search
-from stereo_framework.stage import Stage
-from stereo_framework.view import View
-from stereo_framework.volume import INTEGERS, CostVolume, Labeling, Smoothness, Status
 
 Shape = tuple[int, ...]
 

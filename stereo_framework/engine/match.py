@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.notebooks import Shown, drawing
-from stereo_framework.scene import Disparity, Scene, Search
-from stereo_framework.volume import CostVolume, Labels
+from stereo_framework.core.notebooks import Shown, drawing
+from stereo_framework.core.scene import Disparity, Scene, Search
+from stereo_framework.core.volume import CostVolume, Labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.scene import Search
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.beginnings import Beginning
 from stereo_framework.engine.step import Step
 from stereo_framework.engine.strips import strip_rows
 from stereo_framework.engine.walk import Walk
-from stereo_framework.pair import Pair
-from stereo_framework.scene import Search
-from stereo_framework.view import View
-from stereo_framework.volume import CostVolume
 
 _WORKING_VOLUMES = {"aggregation": 4}
 """Further volumes that a stage of a slot that sees the whole holds while it works, its result included, unless it declares them; else 2.

@@ -9,18 +9,18 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
+from stereo_framework.core.notebooks import Shown
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.parameters import check_kind
+from stereo_framework.core.per_image import kept_here
+from stereo_framework.core.progress import Progress, in_notebook
+from stereo_framework.core.scene import Scene, Search
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory
 from stereo_framework.engine.step import ALTERNATIVES, RESTORE, SUM, Step, cost_sum, step
 from stereo_framework.engine.walk import Walk
-from stereo_framework.errors import ParameterError, StereoFrameworkError, nearest, warn
-from stereo_framework.notebooks import Shown
-from stereo_framework.pair import Pair
-from stereo_framework.parameters import check_kind
-from stereo_framework.per_image import kept_here
-from stereo_framework.progress import Progress, in_notebook
-from stereo_framework.scene import Scene, Search
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage
 
 _ORDER = {slot: number for number, slot in enumerate(SLOTS)}
 _OF_VOLUMES = ("matching_cost", "aggregation", "optimization")

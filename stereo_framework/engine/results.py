@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.view import View, frozen
-from stereo_framework.volume import CostVolume, Domain, Smoothness, Status, fill_labels, restore_outside_inplace
+from stereo_framework.core.view import View, frozen
+from stereo_framework.core.volume import CostVolume, Domain, Smoothness, Status, fill_labels, restore_outside_inplace
 
 _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 """What closed cells hold when the optimizer sees them."""

@@ -7,8 +7,8 @@ import traceback
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from stereo_framework.errors import StereoFrameworkError
-from stereo_framework.stage import Stage
+from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.stage import Stage
 
 E = TypeVar("E", bound=BaseException)
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework import stage as registered
+from stereo_framework.core import stage as registered
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.notebooks import Shown
+from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, with_defaults
+from stereo_framework.core.stage import SLOTS, Stage
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.stage_errors import blamed
-from stereo_framework.errors import ParameterError
-from stereo_framework.notebooks import Shown
-from stereo_framework.parameters import Positive, parameter_faults, parameters_of, with_defaults
-from stereo_framework.stage import SLOTS, Stage
-from stereo_framework.volume import CostVolume
 
 VOLUMES = frozenset({"volume", "raw"})
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.beginnings import Beginning
 from stereo_framework.engine.step import Step
-from stereo_framework.view import View
-from stereo_framework.volume import CostVolume
 
 STRIP_ROWS = 128
 """Most rows of a strip, without its halo."""

@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stereo_framework.call_reports import CallReport, collecting_reports, is_stopped
+from stereo_framework.core.call_reports import CallReport, collecting_reports, is_stopped
+from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.per_image import keeping
+from stereo_framework.core.scene import Scene, Search, scale_doubt
+from stereo_framework.core.view import View, Views, frozen
+from stereo_framework.core.volume import Status, fill_labels
 from stereo_framework.engine.beginnings import Beginning, beginnings
 from stereo_framework.engine.checks import check_direction, check_returned, spelled
 from stereo_framework.engine.match import DENSE, PASSED_ON, Match, warnings
@@ -23,14 +29,8 @@ from stereo_framework.engine.results import TAKE, restored
 from stereo_framework.engine.stage_errors import wrong_return
 from stereo_framework.engine.step import SUM, Step
 from stereo_framework.engine.strips import Strips, in_strips, strip_rows
-from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
-from stereo_framework.pair import Pair
-from stereo_framework.per_image import keeping
-from stereo_framework.scene import Scene, Search, scale_doubt
-from stereo_framework.view import View, Views, frozen
-from stereo_framework.volume import Status, fill_labels
 
 
 class Failure(NamedTuple):

@@ -9,12 +9,9 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
-from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.evaluation.hci import Parameters as HciParameters
-from stereo_framework.evaluation.hci.parameters import Pixels
-from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
-from stereo_framework.notebooks import Shown
-from stereo_framework.parameters import (
+from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.notebooks import Shown
+from stereo_framework.core.parameters import (
     Checked,
     Fraction01,
     NonNegative,
@@ -25,6 +22,9 @@ from stereo_framework.parameters import (
     plain,
     with_defaults,
 )
+from stereo_framework.evaluation.hci import Parameters as HciParameters
+from stereo_framework.evaluation.hci.parameters import Pixels
+from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
 
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
 """The regions of Scharstein & Szeliski 2002, section 5.1, which are computed from the truth."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 
 
 def check_one_size(what: str, shape: tuple[int, ...], other: str, other_shape: tuple[int, ...]) -> None:

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.scene import Disparity, Mask
 
 
 def left_right_difference(disparity: Disparity, match_disparity: Disparity, direction: int) -> Disparity:

@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.scene import Disparity, Mask
 
 MISSING = ("zero_depth", "literal", "skip")
 """How `sigma_z_error` counts a missing estimate."""

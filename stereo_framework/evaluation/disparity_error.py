@@ -16,10 +16,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.scene import Disparity, Mask
 
 
 def bad_pixels(

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import warn
+from stereo_framework.core.errors import warn
+from stereo_framework.core.parameters import check_kind
+from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
@@ -26,8 +28,6 @@ from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.evaluation.roc import kept_table, map_errors
 from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.evaluation.sparsification import Sparsification
-from stereo_framework.parameters import check_kind
-from stereo_framework.scene import Disparity, Mask, Scene, unmasked
 
 
 def evaluate(
@@ -88,7 +88,7 @@ def evaluate(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework.scene import Frame, Scene
+    >>> from stereo_framework.core.scene import Frame, Scene
     >>> image, truth = np.zeros((20, 30), np.uint8), np.full((20, 30), 4, np.float32)
     >>> frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
     >>> scene = Scene("wall", frames, truths={(0, 1): lambda: truth})

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stereo_framework.core.scene import Calibration, Disparity, Image, Mask
 from stereo_framework.evaluation.depth_error import sigma_z_error
 from stereo_framework.evaluation.disparity_error import (
     bad_pixels,
@@ -41,7 +42,6 @@ from stereo_framework.evaluation.similarity import (
 )
 from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
 from stereo_framework.evaluation.truth_free import distance
-from stereo_framework.scene import Calibration, Disparity, Image, Mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.notebooks import brief
+from stereo_framework.core.scene import Disparity, Image, Mask, Scene
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.rendering import render
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.notebooks import brief
-from stereo_framework.scene import Disparity, Image, Mask, Scene
 
 EMPTY = (255, 192, 255)
 """RGB of holes in predicted images; in grey images holes have the last of these values."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Disparity, Scene, unmasked
 from stereo_framework.evaluation._protocol import Protocol
 from stereo_framework.kernels.filling import fill_rows
-from stereo_framework.scene import Disparity, Scene, unmasked
 
 
 def prepare(disparity: NDArray, scene: Scene, protocol: Protocol) -> tuple[Disparity, Disparity]:

@@ -11,13 +11,13 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.parameters import parameters_of, spelled
+from stereo_framework.core.scene import Scene
+from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, value_faults
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import shortest
-from stereo_framework.parameters import parameters_of, spelled
-from stereo_framework.scene import Scene
-from stereo_framework.shipped import shipped_yaml
 
 __all__ = ["PRESETS", "REGIONS", "Protocol", "faults", "of_scene", "resolve", "shortest"]
 

@@ -16,12 +16,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError, nearest
+from stereo_framework.core.errors import DataError, nearest
+from stereo_framework.core.scene import Disparity, Image, Mask, Scene, inside_border
 from stereo_framework.evaluation._protocol import MASKS, Protocol
 from stereo_framework.evaluation.consistency import left_right_difference
 from stereo_framework.evaluation.hci import Parameters, Subsets, extract_subsets
 from stereo_framework.evaluation.rendering import render
-from stereo_framework.scene import Disparity, Image, Mask, Scene, inside_border
 
 _KEPT = 8
 """How many sets of masks, HCI subsets and matching tables are kept for a scene. A run is seldom measured with more protocols that differ in them."""

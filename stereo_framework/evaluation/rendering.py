@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.rounding import round_half_away
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.scene import Disparity
 
 
 def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 2.0) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.scene import Disparity, Scene, scale_doubt
+from stereo_framework.core.scene import Disparity, Scene, scale_doubt
 
 _FACTORS = (2, 4, 8, 16, 256)
 """Scales of disparity files, in grey levels per pixel: those of the Middlebury sets and that of 16-bit PNG files."""

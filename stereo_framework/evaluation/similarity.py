@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.scene import Disparity, Image, Mask
+from stereo_framework.core.scene import Disparity, Image, Mask
 
 _LARGEST = 255.0
 """Grey levels from black to white."""

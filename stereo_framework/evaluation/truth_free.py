@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation.disparity_error import bad_pixels
-from stereo_framework.scene import Disparity
 
 THRESHOLD = 1.0
 """Pixels above which a map differs from the reference."""

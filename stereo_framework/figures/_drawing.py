@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.scene import Disparity, Image
 from stereo_framework.figures._shown import new_figure
 from stereo_framework.figures.colours import LARGEST_ERROR, eight_bits
-from stereo_framework.scene import Disparity, Image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.figures._drawing import FONT
 from stereo_framework.figures._shown import new_figure
 from stereo_framework.tables.standings import Standings

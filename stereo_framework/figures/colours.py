@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.scene import Disparity, Image
+from stereo_framework.core.scene import Disparity, Image
 
 LARGEST_ERROR = 4.0
 """Pixels of error at the ends of the error colours. The scale is fixed, so that figures can be compared."""

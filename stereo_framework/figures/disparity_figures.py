@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stereo_framework.core.scene import Disparity, Image, Mask, inside_border
 from stereo_framework.figures._drawing import (
     FONT,
     Sheet,
@@ -22,7 +23,6 @@ from stereo_framework.figures._drawing import (
 )
 from stereo_framework.figures.colours import rgb
 from stereo_framework.io import PathLike, write_image
-from stereo_framework.scene import Disparity, Image, Mask, inside_border
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,10 +12,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.scene import Image, Mask
 from stereo_framework.evaluation.hci import HCI_METRICS, Score, Subsets
 from stereo_framework.figures._drawing import FONT, Sheet, check_image
-from stereo_framework.scene import Image, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.figures._looks import FONT, handle, legend_beside, new_chart, of_method
 from stereo_framework.script.report import Chart
 from stereo_framework.tables.standings import Standings

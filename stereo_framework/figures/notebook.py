@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import describe, spelled
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
-from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.figures._drawing import Sheet, beyond, draw_disparity, draw_image
 from stereo_framework.figures.colours import disparity_colours, eight_bits
@@ -22,8 +24,6 @@ from stereo_framework.figures.disparity_figures import overview_figure
 from stereo_framework.figures.picture_files import shown_range
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.io.images import encode_jpeg, encode_png
-from stereo_framework.parameters import describe, spelled
-from stereo_framework.scene import Disparity, Scene
 from stereo_framework.script.report import Plot
 from stereo_framework.sweep.result import Result, ResultList
 from stereo_framework.tables.results import Results

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity, Image, Scene
 from stereo_framework.evaluation.evaluate import predictions
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol, of_scene
@@ -19,7 +20,6 @@ from stereo_framework.figures.saving import save_picture
 from stereo_framework.figures.side_by_side import side_by_side_figure
 from stereo_framework.io import write_image
 from stereo_framework.kernels.ranks import rank_shares
-from stereo_framework.scene import Disparity, Image, Scene
 
 
 def write_pictures(

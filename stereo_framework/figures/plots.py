@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
 from stereo_framework.script.report import Plot

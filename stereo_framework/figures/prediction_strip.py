@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Image
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, prediction_error
 from stereo_framework.figures._drawing import FONT, Sheet, draw_image, panel_size
 from stereo_framework.figures.colours import rgb
-from stereo_framework.scene import Image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

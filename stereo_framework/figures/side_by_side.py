@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Disparity, Image
 from stereo_framework.figures._drawing import (
     Sheet,
     beyond,
@@ -16,7 +17,6 @@ from stereo_framework.figures._drawing import (
     draw_image,
     panel_size,
 )
-from stereo_framework.scene import Disparity, Image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,8 +23,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError, close_names
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, close_names
 
 PathLike = str | os.PathLike[str]
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Calibration
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.opencv_files import matrices as opencv_matrices
-from stereo_framework.scene import Calibration
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)")
 _PEEK = 4096

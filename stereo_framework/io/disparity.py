@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Disparity, unmasked
 from stereo_framework.io._files import PathLike, write_bytes
 from stereo_framework.io.images import Samples, read_float_tiff, read_grey, write_image
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.pfm import read_pfm, write_pfm
 from stereo_framework.io.tiff import GeoTags, is_tiff, read_valid, write_float_tiff
-from stereo_framework.scene import Disparity, unmasked
 
 KITTI_SCALE = 256.0
 """Grey levels per pixel of disparity in 16-bit maps, the convention of KITTI."""

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Image, Mask
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
 from stereo_framework.io.netpbm import decode_netpbm
 from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.opencv_images import decode
 from stereo_framework.io.pfm import read_pfm
 from stereo_framework.io.tiff import holds_floats, is_tiff, read_tiff, read_valid
-from stereo_framework.scene import Image, Mask
 
 Samples = NDArray[Any]  # uint8 or uint16
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.io._files import PathLike
 from stereo_framework.io.disparity import grey_disparity, read_disparity, where_valid
 from stereo_framework.io.images import read_grey
 from stereo_framework.io.tiff import holds_floats, is_tiff
-from stereo_framework.scene import Disparity, Scene
 
 SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff")
 """Endings of files that may be disparity maps."""

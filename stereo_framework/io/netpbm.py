@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io._files import PathLike
 
 _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"

@@ -13,8 +13,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError
 from stereo_framework.io._files import PathLike, read_bytes
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataWarning
+from stereo_framework.core.errors import DataWarning
 from stereo_framework.io._files import PathLike
 
 _decoding = threading.Lock()

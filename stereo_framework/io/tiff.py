@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError, DataWarning, StereoFrameworkError
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, DataWarning, StereoFrameworkError
+from stereo_framework.core.scene import Mask
 from stereo_framework.io._files import PathLike, check_file, read_bytes, write_bytes
 from stereo_framework.io.opencv_images import decode
-from stereo_framework.scene import Mask
 
 _BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 """The beginnings of TIFF files, and of the variant for files above 4 GB."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError, short
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, short
 from stereo_framework.io._files import PathLike, read_bytes
 
 PREFIX = "tag:yaml.org,2002:"

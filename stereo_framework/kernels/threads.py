@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels.compiling import account, on_account
 
 _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
@@ -29,7 +28,7 @@ def threads(count: int) -> Iterator[None]:
 
     Raises
     ------
-    ParameterError
+    ValueError
         `count` below 1.
 
     Examples
@@ -39,7 +38,7 @@ def threads(count: int) -> Iterator[None]:
     ...     pass
     """
     if count < 1:
-        raise ParameterError(f"threads: {count} is below 1")
+        raise ValueError(f"threads: {count} is below 1")
     token = _THREADS.set(count)
     try:
         yield

@@ -19,14 +19,14 @@ from typing import Annotated, Literal
 import cv2
 import numpy as np
 
-from stereo_framework.call_reports import CallReport, is_stopped, report_call
-from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.call_reports import CallReport, is_stopped, report_call
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.parameters import Located, require
+from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import NonNegativeInt, Positive, Unit, stage
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.matcher import _measured
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
-from stereo_framework.parameters import Located, require
-from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
 
 _WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s'\"]+")
 _PLACE = re.compile(r"(?<!\$)\{(\w+)\}")

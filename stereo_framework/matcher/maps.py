@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stereo_framework.call_reports import CallReport, report_call
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.call_reports import CallReport, report_call
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.scene import Disparity, Image, Scene, Search
+from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.io.map_files import map_of, read_map
 from stereo_framework.matcher._outside import FilePath
-from stereo_framework.scene import Disparity, Image, Scene, Search
-from stereo_framework.stage import Positive, Unit, stage
 
 
 def _files(place: str, scene: Scene | None) -> list[Path]:

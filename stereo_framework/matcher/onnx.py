@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import MissingExtraError, ParameterError, StereoFrameworkError, brings, nearest
+from stereo_framework.core.errors import MissingExtraError, ParameterError, StereoFrameworkError, brings, nearest
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.threads import thread_count
 from stereo_framework.matcher._outside import FilePath, existing, is_installed, left_and_right, taken
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64, "tensor(uint8)": np.uint8}

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import cv2
 from annotated_types import Ge, Le
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import NonNegativeInt, Positive, Unit, stage
 from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute, widest_difference
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import NonNegativeInt, Positive, Unit, stage
 
 _FILTERS = {"sobel": cv2.STEREO_BM_PREFILTER_XSOBEL, "normalized": cv2.STEREO_BM_PREFILTER_NORMALIZED_RESPONSE}
 

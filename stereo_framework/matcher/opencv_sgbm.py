@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import cv2
 from annotated_types import Ge, Le
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.matcher._opencv import check_odd, compute, widest_difference
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import NonNegativeInt, PositiveInt, Unit, stage
 
 _MODES = {
     "sgbm": cv2.STEREO_SGBM_MODE_SGBM,

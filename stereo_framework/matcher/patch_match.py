@@ -8,16 +8,16 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image, Mask, Search
+from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.view import Views
+from stereo_framework.core.volume import Domain, Status
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matcher import _patches
 from stereo_framework.matcher._patches import NOTHING, TILE, Costs, Side
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image, Mask, Search
-from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.view import Views
-from stereo_framework.volume import Domain, Status
 
 
 @stage("matcher", source="Bleyer, Rhemann & Rother 2011")

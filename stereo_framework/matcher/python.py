@@ -12,12 +12,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
-from stereo_framework.errors import ParameterError, StereoFrameworkError
-from stereo_framework.imported import forget, noted, sources
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.imported import forget, noted, sources
+from stereo_framework.core.parameters import Located
+from stereo_framework.core.scene import Disparity, Image, Scene, Search
+from stereo_framework.core.stage import import_file, stage
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
-from stereo_framework.parameters import Located
-from stereo_framework.scene import Disparity, Image, Scene, Search
-from stereo_framework.stage import import_file, stage
 
 
 def _started(function: str, folder: Path) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.per_image import per_image
+from stereo_framework.core.scene import Image
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._grey import PIECE, Form, Grey, compared, grey_line, luma, pixels_of
 from stereo_framework.matching_cost._sampling import Sampling
-from stereo_framework.per_image import per_image
-from stereo_framework.scene import Image
 
 Strings = NDArray[np.uint64]
 

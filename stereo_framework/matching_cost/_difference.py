@@ -8,7 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._sampling import (
@@ -22,8 +24,6 @@ from stereo_framework.matching_cost._sampling import (
     sample_row,
     upsample,
 )
-from stereo_framework.scene import Image, Search
-from stereo_framework.volume import Costs, CostVolume
 
 Interval = bool | Literal["symmetric"]
 _HUGE_PAGE = 2**21 // 4

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Image
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._sampling import Sampling, upsample
-from stereo_framework.scene import Image
 
 Odd = Literal[3, 5, 7, 9, 11, 13, 15]
 """Width or height of a window in pixels. What is counted in the largest, 224 pixels around its centre, fits into a byte."""

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Image, Search
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.scene import Image, Search
 
 Interpolation = Literal["linear", "cubic"]
 

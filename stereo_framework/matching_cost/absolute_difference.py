@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import Positive, Unit, stage
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.matching_cost._difference import Interval, difference_volume
 from stereo_framework.matching_cost._sampling import Interpolation
-from stereo_framework.scene import Image, Search
-from stereo_framework.stage import Positive, Unit, stage
-from stereo_framework.volume import CostVolume
 
 
 @stage("matching_cost", source="Scharstein & Szeliski 2002, section 4.1", halo=lambda: 0)

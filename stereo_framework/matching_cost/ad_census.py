@@ -9,7 +9,12 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import Positive, Unit, stage
+from stereo_framework.core.view import View, differences, one_of
+from stereo_framework.core.volume import CostVolume, Held
 from stereo_framework.kernels.block_means import channel_means, medians
 from stereo_framework.kernels.blocks import Firsts, Starts, close_beyond, place_blocks, spread_over_blocks
 from stereo_framework.kernels.decorator import kernel
@@ -29,11 +34,6 @@ from stereo_framework.matching_cost._sampling import (
     geometry,
     sample_row,
 )
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image, Search
-from stereo_framework.stage import Positive, Unit, stage
-from stereo_framework.view import View, differences, one_of
-from stereo_framework.volume import CostVolume, Held
 
 _MOST_STEPS = 32767
 """Twice as many fit into 16 bits."""

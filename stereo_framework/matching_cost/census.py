@@ -7,6 +7,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import Unit, stage
+from stereo_framework.core.volume import CostVolume, Held
 from stereo_framework.kernels.blocks import Firsts, Starts, close_beyond, place_blocks, spread_over_blocks
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -20,10 +24,6 @@ from stereo_framework.matching_cost._sampling import (
     close_view,
     geometry,
 )
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image, Search
-from stereo_framework.stage import Unit, stage
-from stereo_framework.volume import CostVolume, Held
 
 
 @stage(

@@ -7,6 +7,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import Fraction01, Positive, Unit, stage
+from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._difference import difference_row
@@ -21,10 +25,6 @@ from stereo_framework.matching_cost._sampling import (
     geometry,
     sample_row,
 )
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image, Search
-from stereo_framework.stage import Fraction01, Positive, Unit, stage
-from stereo_framework.volume import Costs, CostVolume
 
 
 class _Terms(NamedTuple):

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.volume import Costs, Labels, Smoothness
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import Graph, empty_graph, neighbour, sink_side, sink_side_by_pymaxflow
 from stereo_framework.optimization._smoothness import edge_weights
-from stereo_framework.volume import Costs, Labels, Smoothness
 
 Move = tuple[int, int] | tuple[int]
 """``(a, b)``, a above b: a swap; ``(a,)``: an expansion of a."""

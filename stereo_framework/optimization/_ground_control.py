@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.volume import CostVolume, Labels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.windows import box_mean, window_minimum
-from stereo_framework.volume import CostVolume, Labels
 
 
 def control_points(volume: CostVolume, window: int, margin: float) -> Labels:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Image, Mask
+from stereo_framework.core.volume import CostVolume, Labels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
-from stereo_framework.scene import Image, Mask
-from stereo_framework.volume import CostVolume, Labels
 
 RIGHT, DOWN = 1, 2
 """Bits of `flat` masks: the edge to the right, the one to the lower neighbour."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stereo_framework.errors import ParameterError
-from stereo_framework.scene import Search
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Search
 
 
 def check_whole_steps(name: str, search: Search) -> None:

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Search
+from stereo_framework.core.volume import Held
 from stereo_framework.kernels.blocks import Firsts, Starts
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._path_lanes import HIGHEST, LANES, step_blocks
 from stereo_framework.optimization._semi_global_paths import CLOSED, CLOSED_FLOAT, Course, Found, Prices, Scratch, in_two_passes
 from stereo_framework.optimization._semi_global_penalties import START, STEPS, Penalties, edge_lines
 from stereo_framework.optimization._winners import held_winners
-from stereo_framework.scene import Search
-from stereo_framework.volume import Held
 
 
 def compact_path_sums(

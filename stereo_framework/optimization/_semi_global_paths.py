@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Search
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._path_lanes import BYTES, HIGHEST, step
 from stereo_framework.optimization._semi_global_penalties import STEPS, Penalties, edge_lines
 from stereo_framework.optimization._winners import chosen_costs, float_bits, winners
-from stereo_framework.scene import Search
 
 CLOSED = 65535
 """What uint16 costs of closed cells are, and sums of paths that are not less."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.per_image import per_image
+from stereo_framework.core.scene import Image, Search
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.per_image import per_image
-from stereo_framework.scene import Image, Search
 
 STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 """Rows and columns that paths walk by; their opposites are walked too. The first two are those of four paths."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
-from stereo_framework.volume import Energy, Smoothness
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.volume import Energy, Smoothness
 
 
 def required_smoothness(energy: Energy, stage: str) -> Smoothness:

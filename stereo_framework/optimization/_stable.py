@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image, Mask
+from stereo_framework.core.volume import CostVolume, Labeling, Labels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, window_variance
 from stereo_framework.optimization._one_to_one import check_whole_steps
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image, Mask
-from stereo_framework.volume import CostVolume, Labeling, Labels
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Lt
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import PositiveInt, stage
+from stereo_framework.core.volume import CostVolume, Energy, Labeling
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._messages import Messages, accelerated, decide, prior_of, synchronous
 from stereo_framework.optimization._raster import sequential
 from stereo_framework.optimization._smoothness import required_smoothness
-from stereo_framework.parameters import require
-from stereo_framework.stage import PositiveInt, stage
-from stereo_framework.volume import CostVolume, Energy, Labeling
 
 SCHEDULES: dict[str, Callable[..., object]] = {"accelerated": accelerated, "sequential": sequential, "synchronous": synchronous}
 

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._ground_control import control_points
 from stereo_framework.optimization._occlusion_path import occlusion_paths
 from stereo_framework.optimization._smoothness import required_smoothness
-from stereo_framework.parameters import require
-from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
-from stereo_framework.volume import Energy, Labeling
 
 
 @stage(

@@ -8,15 +8,15 @@ from typing import Literal
 
 import numpy as np
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import NonNegativeInt, PositiveInt, stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import round_counter
 from stereo_framework.kernels.threads import over_rows, thread_count
 from stereo_framework.optimization._graph_moves import Move, Moves, Solver
 from stereo_framework.optimization._smoothness import required_smoothness
 from stereo_framework.optimization.winner_take_all import winner_take_all
-from stereo_framework.parameters import require
-from stereo_framework.stage import NonNegativeInt, PositiveInt, stage
-from stereo_framework.volume import Energy, Labeling
 
 
 @stage(

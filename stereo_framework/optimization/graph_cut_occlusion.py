@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image
+from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image
-from stereo_framework.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
-from stereo_framework.volume import Energy, Labeling
 
 
 @stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4", volumes=4)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.stage import PositiveInt, stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, blocks_of, over_blocks
 from stereo_framework.optimization._smoothness import differences_of, edge_weights, required_smoothness
 from stereo_framework.optimization.winner_take_all import winner_take_all
-from stereo_framework.stage import PositiveInt, stage
-from stereo_framework.volume import Energy, Labeling
 
 
 @stage("optimization", source="Besag 1986, section 2.5; Szeliski et al. 2008, section 2.1", needs_smoothness=True)

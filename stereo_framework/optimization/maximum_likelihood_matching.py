@@ -7,13 +7,13 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Mask
+from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._one_to_one import check_whole_steps
-from stereo_framework.parameters import require
-from stereo_framework.scene import Mask
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.volume import Energy, Labeling
 
 # How the best set of matches up to a cell follows from that up to another one.
 _BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3

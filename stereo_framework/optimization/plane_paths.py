@@ -10,6 +10,13 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from stereo_framework.core.pair import shrunk
+from stereo_framework.core.parameters import require
+from stereo_framework.core.per_image import per_image
+from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.view import View, Views
+from stereo_framework.core.volume import CostVolume, Domain, Energy
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.local_planes import local_planes
@@ -21,13 +28,6 @@ from stereo_framework.optimization._plane_candidates import cell_planes, choose,
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import image_edges
 from stereo_framework.optimization.semi_global import semi_global
-from stereo_framework.pair import shrunk
-from stereo_framework.parameters import require
-from stereo_framework.per_image import per_image
-from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.view import View, Views
-from stereo_framework.volume import CostVolume, Domain, Energy
 
 
 class _Windows(NamedTuple):
@@ -190,7 +190,7 @@ def plane_paths(
     >>> import numpy as np
     >>> from stereo_framework import Pipeline
     >>> from stereo_framework.matching_cost import census
-    >>> from stereo_framework.pair import Pair
+    >>> from stereo_framework.core.pair import Pair
     >>> left = np.random.default_rng(0).integers(0, 256, (20, 40), np.uint8)
     >>> match = Pipeline([census, plane_paths])(Pair(left, np.roll(left, -3, axis=1), Search(0, 5, 0.5)))
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.bits import ordered
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import reach_of, required_smoothness
-from stereo_framework.stage import stage
-from stereo_framework.volume import Energy, Labeling
 
 HIGHEST = np.int32(0x7FFFFFFF)
 """Above the bits of every cost."""

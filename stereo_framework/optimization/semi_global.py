@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image
+from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.volume import Costs, Energy, Labeling
 from stereo_framework.optimization._semi_global_compact import compact_path_sums
 from stereo_framework.optimization._semi_global_paths import CLOSED, CLOSED_FLOAT, largest_open, path_sums
 from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.volume import Costs, Energy, Labeling
 
 
 @stage(

@@ -9,6 +9,9 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
@@ -18,9 +21,6 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import differences_of, edge_weights, required_smoothness
 from stereo_framework.optimization._visiting import fixed_rounds, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
-from stereo_framework.parameters import require
-from stereo_framework.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.volume import Energy, Labeling
 
 BATCH = 128
 """Most pixels whose labels are drawn together."""

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from annotated_types import Ge
 
+from stereo_framework.core.scene import Image
+from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.optimization._stable import Rules, check, stable_labels
-from stereo_framework.scene import Image
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.volume import Energy, Labeling
 
 
 @stage("optimization", source="Sara 2002; Kostliva, Cech & Sara 2007", halo=lambda size: size // 2)

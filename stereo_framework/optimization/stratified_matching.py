@@ -9,14 +9,14 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Image
+from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, rounded
 from stereo_framework.optimization._stable import Rules, check, stable_labels
-from stereo_framework.scene import Image
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.volume import Costs, CostVolume, Energy, Labeling
 
 
 @stage("optimization", source="after Kostkova & Sara 2003; Kostliva, Cech & Sara 2007")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.stage import PositiveInt, stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._messages import Messages, Values, prior_of
 from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, over_blocks, sequential
 from stereo_framework.optimization._smoothness import differences_of, required_smoothness
-from stereo_framework.stage import PositiveInt, stage
-from stereo_framework.volume import Energy, Labeling
 
 
 @stage(

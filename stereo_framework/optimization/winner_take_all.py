@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._winners import chosen_costs, float_bits, held_winners, winners
-from stereo_framework.stage import stage
-from stereo_framework.volume import Energy, Labeling
 
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True, compact=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.figures.charts import CHART_FIGURES
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure

@@ -9,8 +9,8 @@ from statistics import fmean
 
 import yaml
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError
 from stereo_framework.page.page import Block, Details, Picture, Statement
 from stereo_framework.page.report_files import write_report
 from stereo_framework.papers.claim import Claim
 from stereo_framework.papers.comparison import Comparison
 from stereo_framework.papers.published import raw_table
-from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, run

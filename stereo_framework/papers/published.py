@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stereo_framework.shipped import shipped_yaml
+from stereo_framework.core.shipped import shipped_yaml
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.io import output_folder, write_bytes
 from stereo_framework.page.page import Block, Cell, Details, Page, PageTable, Section, Statement, Text
 from stereo_framework.papers.claim import KINDS, failures_first

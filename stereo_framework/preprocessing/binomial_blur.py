@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image
-from stereo_framework.stage import PositiveInt, Unit, stage
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image
+from stereo_framework.core.stage import PositiveInt, Unit, stage
 
 
 @stage("preprocessing", source="Scharstein & Szeliski 2002, section 6.4 (Experiment 7)")

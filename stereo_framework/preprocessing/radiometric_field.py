@@ -7,12 +7,12 @@ from typing import Annotated
 
 import numpy as np
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import Positive, Unit, stage
+from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.kernels.block_means import channel_means, medians
 from stereo_framework.kernels.local_averages import local_averages
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image, Search
-from stereo_framework.stage import Positive, Unit, stage
-from stereo_framework.view import View, differences, one_of
 
 
 @stage("preprocessing", source="ours, unpublished; Knutsson & Westin 1993 for normalized convolution")

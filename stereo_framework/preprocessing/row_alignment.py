@@ -9,14 +9,14 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.call_reports import CallReport, report_call
+from stereo_framework.core.call_reports import CallReport, report_call
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.view import View, one_of
+from stereo_framework.core.volume import Status
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Image, Search
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.view import View, one_of
-from stereo_framework.volume import Status
 
 Field = NDArray[np.float64]
 """Rows as a polynomial of second order: what multiplies 1, u, v, uu, uv, vv, where u and v go from -1 to 1 over the match image's columns and rows."""

@@ -7,13 +7,13 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Image, Mask, Search
+from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Status
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.local_planes import solve
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Image, Mask, Search
-from stereo_framework.stage import NonNegative, Positive, PositiveInt, Unit, stage
-from stereo_framework.volume import Status
 
 # Rows per column of the ways inwards, in quarters.
 _WAYS = (0, 1, -1, 2, -2, 4, -4, 8, -8)

@@ -7,12 +7,12 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.volume import CostVolume
 
 
 @stage("refinement", source="Mei et al. 2011, section 3.4", halo=lambda: 1, integer=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import CostVolume, Domain
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.scene import Disparity
-from stereo_framework.stage import stage
-from stereo_framework.volume import CostVolume, Domain
 
 
 @stage("refinement", source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001", halo=lambda: 0, integer=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.stage import stage
 from stereo_framework.kernels.filling import fill_rows
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity
-from stereo_framework.stage import stage
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, sections 3.4 and 4.3", halo=lambda: 0)

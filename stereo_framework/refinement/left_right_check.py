@@ -7,14 +7,14 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Search
+from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import Status
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.rounding import round_half_away
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Search
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.view import View
-from stereo_framework.volume import Status
 
 _OCCLUDED, _MISMATCHED = int(Status.OCCLUDED), int(Status.MISMATCHED)
 

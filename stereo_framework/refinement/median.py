@@ -7,11 +7,11 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity
-from stereo_framework.stage import PositiveInt, Unit, stage
 
 
 @stage("refinement", source="Tukey 1977, chapter 7", halo=lambda size: size // 2)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.stage import Positive, Unit, stage
+from stereo_framework.core.volume import CostVolume, Domain
 from stereo_framework.kernels.parabola import vertices
-from stereo_framework.scene import Disparity
-from stereo_framework.stage import Positive, Unit, stage
-from stereo_framework.volume import CostVolume, Domain
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True, compact=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Image
+from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.local_planes import local_planes
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Image
-from stereo_framework.stage import Positive, PositiveInt, Unit, stage
 
 
 @stage(

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity
+from stereo_framework.core.stage import Fraction01, stage
+from stereo_framework.core.volume import Status
 from stereo_framework.kernels.ranks import least_kept
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity
-from stereo_framework.stage import Fraction01, stage
-from stereo_framework.volume import Status
 
 
 @stage("refinement", source="Hu & Mordohai 2012 for the measures")

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Image, Mask
+from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Status
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Image, Mask
-from stereo_framework.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.volume import Status
 
 WHERE = ("status", "everywhere")
 

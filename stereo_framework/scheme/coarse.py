@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.pair import Pair
-from stereo_framework.parameters import require
-from stereo_framework.stage import Positive, PositiveInt, Unit, stage
-from stereo_framework.volume import Status
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.parameters import require
+from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Status
 
 
 @stage("scheme", source="Quam 1987")

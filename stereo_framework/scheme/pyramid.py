@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Disparity, Search
+from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Domain
 from stereo_framework.kernels.blocks import ALL_BLOCKS, block_size, count_blocks
 from stereo_framework.kernels.filling import fill_rows
-from stereo_framework.pair import Pair
-from stereo_framework.parameters import require
-from stereo_framework.scene import Disparity, Search
-from stereo_framework.stage import NonNegative, PositiveInt, Unit, stage
-from stereo_framework.volume import Domain
 
 Blocks = NDArray[np.uint64]
 

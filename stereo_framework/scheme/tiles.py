@@ -11,12 +11,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Search
+from stereo_framework.core.stage import NonNegativeInt, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Domain
 from stereo_framework.kernels.counting import counted
-from stereo_framework.pair import Pair
-from stereo_framework.parameters import require
-from stereo_framework.scene import Search
-from stereo_framework.stage import NonNegativeInt, PositiveInt, Unit, stage
-from stereo_framework.volume import Domain
 
 
 def _largest(shape: tuple[int, int], search: Search, rows: int, columns: int, overlap: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 
 NAME = r"[\w-]+"
 """Names of alternatives: they hold no dot, as addresses are divided there."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from stereo_framework import limits
-from stereo_framework.errors import nearest
-from stereo_framework.parameters import spelled
+from stereo_framework.core import limits
+from stereo_framework.core.errors import nearest
+from stereo_framework.core.parameters import spelled
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.reading import is_number, must_be, read
 

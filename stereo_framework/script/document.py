@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stereo_framework import stage as _stage
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core import stage as _stage
+from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.parameters import spelled
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
-from stereo_framework.parameters import spelled
 from stereo_framework.script.addresses import NAME, excluded, is_slot, split
 from stereo_framework.script.axes import Axis, ends, values
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
@@ -18,7 +19,6 @@ from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.reading import expect_mapping, is_right, read, text, texts
 from stereo_framework.script.report import parse_report
 from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, same_run
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS
 
 
 @dataclass

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stereo_framework import limits, stage
-from stereo_framework.errors import DataError, ScriptError, StereoFrameworkError, short
+from stereo_framework.core import limits, stage
+from stereo_framework.core.errors import DataError, ScriptError, StereoFrameworkError, short
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.io import is_pipe, read_bytes, read_pipe
 from stereo_framework.script.addresses import split, under
 from stereo_framework.script.axes import Axis
@@ -19,7 +20,6 @@ from stereo_framework.script.places import Faults, Node, Place, from_python
 from stereo_framework.script.reading import text, texts
 from stereo_framework.script.specs import Spec, Specs, same_run, takes_seed
 from stereo_framework.script.yaml_loader import parse as parse_yaml
-from stereo_framework.stage import SLOTS
 
 
 @dataclass

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from stereo_framework.parameters import NonNegative, NonNegativeInt, parameters_of
+from stereo_framework.core.parameters import NonNegative, NonNegativeInt, parameters_of
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.script.reading import is_number, must_be
-from stereo_framework.stage import SLOTS
 
 _PIXELS = "a finite number of pixels"
 Pixels = Annotated[float, must_be(_PIXELS, is_number)]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
-from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.shipped import shipped_yaml
+from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.shipped import shipped_yaml
 
 _TABLES: Mapping[str, Any] = shipped_yaml("script/legacy.yaml")
 

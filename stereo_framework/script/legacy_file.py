@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import file_stem, read_bytes
 from stereo_framework.script.legacy import DEFAULTS, SURVIVE_RESET, translate
 

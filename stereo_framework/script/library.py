@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from stereo_framework import shipped
-from stereo_framework.errors import ScriptError, close_names, short
+from stereo_framework.core import shipped
+from stereo_framework.core.errors import ScriptError, close_names, short
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import is_pipe
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.stage import NO_SMOOTHNESS
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import protocols
 from stereo_framework.script.document import Document
 from stereo_framework.script.include import Reader, Source, build
@@ -20,7 +21,6 @@ from stereo_framework.script.places import Faults, Node, Place, join
 from stereo_framework.script.reading import text
 from stereo_framework.script.resolved import resolved
 from stereo_framework.script.runs import Common, Run, Settings
-from stereo_framework.stage import NO_SMOOTHNESS
 
 
 @dataclass(frozen=True, eq=False)

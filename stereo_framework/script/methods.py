@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stereo_framework import limits
-from stereo_framework import stage as _stage
+from stereo_framework.core import limits
+from stereo_framework.core import stage as _stage
+from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.scene import Search
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import misfits
-from stereo_framework.errors import ParameterError, nearest
-from stereo_framework.scene import Search
 from stereo_framework.script.addresses import alternatives_of, excluded, homes_around, split, under
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
@@ -21,7 +22,6 @@ from stereo_framework.script.include import distinct, merge
 from stereo_framework.script.overrides import Assignment
 from stereo_framework.script.places import Faults, Node, Place, join
 from stereo_framework.script.specs import Spec, Specs, no_parameter, parameter, takes_seed
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS
 
 
 @dataclass

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stereo_framework.errors import nearest
+from stereo_framework.core.errors import nearest
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.script.addresses import slot_of, split
 from stereo_framework.script.document import Document, parse
 from stereo_framework.script.include import merge
 from stereo_framework.script.keys import KEYS, METHOD_KEYS
 from stereo_framework.script.places import Faults, Node, Place
 from stereo_framework.script.yaml_loader import parse as parse_yaml
-from stereo_framework.stage import SLOTS
 
 _SETTABLE = tuple(key for key in KEYS if key not in ("include", "plugins"))
 _SETTABLE_OF_METHOD = tuple(key for key in METHOD_KEYS if key != "include")

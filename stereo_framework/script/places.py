@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework import limits
-from stereo_framework.errors import ScriptError, short
+from stereo_framework.core import limits
+from stereo_framework.core.errors import ScriptError, short
 
 Scalar = None | bool | int | float | str
 

@@ -10,8 +10,8 @@ import typing
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Literal
 
-from stereo_framework.errors import nearest
-from stereo_framework.parameters import Checked, checkers_of, describe, parameters_of, spelled
+from stereo_framework.core.errors import nearest
+from stereo_framework.core.parameters import Checked, checkers_of, describe, parameters_of, spelled
 from stereo_framework.script.places import Faults, Node, Place
 
 

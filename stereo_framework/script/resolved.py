@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.script.addresses import alternatives_of, is_slot, slot_of, split
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.document import Document
 from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.runs import Common, stage_mapping
 from stereo_framework.script.specs import Specs, parameter, takes_seed
-from stereo_framework.stage import SLOTS
 
 
 def resolved(name: str, scenes: tuple[str, ...], root: Document, found: list[Method], common: Common) -> dict[str, Any]:

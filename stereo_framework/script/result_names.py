@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stereo_framework.core.errors import close_names, nearest
+from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.engine.step import FACTORS
-from stereo_framework.errors import close_names, nearest
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS, THRESHOLDED, metric_of
 from stereo_framework.script.addresses import NAME, split
 from stereo_framework.script.keys import SEARCH
-from stereo_framework.stage import SLOTS, stages
 
 STATISTIC = "statistic"
 """The key that tells statistics apart where several are shown."""

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stereo_framework.core.parameters import spelled
+from stereo_framework.core.stage import SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
 from stereo_framework.evaluation.protocols import Protocol, shortest
-from stereo_framework.parameters import spelled
 from stereo_framework.script.addresses import alternatives_of, slot_of
 from stereo_framework.script.methods import Method, locate
 from stereo_framework.script.specs import Spec, parameter, takes_seed
-from stereo_framework.stage import SLOTS
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from stereo_framework.docstrings import parameter_texts, summary
+from stereo_framework.core.docstrings import parameter_texts, summary
+from stereo_framework.core.parameters import checkers_of, parameters_of
+from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, Stage, find, stages
 from stereo_framework.engine import pipeline as _pipeline  # noqa: F401  registers the built-in stages
 from stereo_framework.engine.step import FACTORS, Factors
-from stereo_framework.parameters import checkers_of, parameters_of
 from stereo_framework.script.addresses import NAME
 from stereo_framework.script.axes import BetweenKeys
 from stereo_framework.script.keys import ALTERNATIVE_KEYS, METHOD_KEYS, SearchKeys, SeedKey
 from stereo_framework.script.report import FILE_NAME, PARTS, Report
-from stereo_framework.stage import SLOTS, VOLUME_SLOTS, Stage, find, stages
 
 Schema = dict[str, Any]
 

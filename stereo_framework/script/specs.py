@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stereo_framework.core.errors import nearest
+from stereo_framework.core.parameters import located, parameter_faults
+from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.engine.step import FACTORS, Factors, Step, step
-from stereo_framework.errors import nearest
 from stereo_framework.matcher._opencv import NAMES
-from stereo_framework.parameters import located, parameter_faults
 from stereo_framework.script.places import Node, Place
 from stereo_framework.script.reading import is_number
-from stereo_framework.stage import SLOTS, Stage
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import yaml
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io.yaml_text import PREFIX, compose, scalar
 from stereo_framework.script.places import Faults, Node, Place, Scalar, item_paths, join
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.scene import Image, Search
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import NonNegative, Unit, stage
+from stereo_framework.core.volume import Smoothness
 from stereo_framework.smoothness._gradient import weighted
-from stereo_framework.stage import NonNegative, Unit, stage
-from stereo_framework.volume import Smoothness
 
 
 @stage("smoothness", source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6")

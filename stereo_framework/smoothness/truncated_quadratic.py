@@ -6,11 +6,11 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.parameters import require
-from stereo_framework.scene import Image, Search
+from stereo_framework.core.parameters import require
+from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.stage import NonNegative, Positive, Unit, stage
+from stereo_framework.core.volume import Smoothness
 from stereo_framework.smoothness._gradient import weighted
-from stereo_framework.stage import NonNegative, Positive, Unit, stage
-from stereo_framework.volume import Smoothness
 
 
 @stage("smoothness", source="Szeliski et al. 2008, section 3; Scharstein & Szeliski 2002, section 4.3")

@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.io import check_plain
 from stereo_framework.script.addresses import is_slot
 from stereo_framework.script.axes import Axis

@@ -10,11 +10,11 @@ from typing import Any
 from stereo_framework.evaluation import Protocol
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.io import file_stem, write_disparity
-from stereo_framework.submission import Measured
 from stereo_framework.sweep.identity import environment, files_digest, run_id, scene_digest
 from stereo_framework.sweep.plan import result_key
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
+from stereo_framework.sweep.submission import Measured
 
 
 def add_maps(

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any
 
-from stereo_framework.errors import DataError, MissingExtraError, brings
+from stereo_framework.core.errors import DataError, MissingExtraError, brings
+from stereo_framework.core.scene import Scene
 from stereo_framework.kernels import compiling
-from stereo_framework.scene import Scene
 from stereo_framework.sweep.executors import Found, Options, Team, WorkerLost, WorkersGone
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import Sending, SentScene

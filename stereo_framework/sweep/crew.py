@@ -8,8 +8,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Literal
 
+from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.engine.memory import free_memory
-from stereo_framework.errors import ParameterError, nearest
 from stereo_framework.kernels.threads import available_cores
 from stereo_framework.sweep import cluster, processes
 from stereo_framework.sweep.executors import ExecutorTeam, Options, Team, ThreadTeam, pooled, serial

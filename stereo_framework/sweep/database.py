@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import check_plain
 
 

@@ -17,11 +17,11 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from dataclasses import dataclass
 from pathlib import Path
 
-from stereo_framework.call_reports import stopped_by
+from stereo_framework.core.call_reports import stopped_by
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.stage_errors import blame
 from stereo_framework.engine.step import Step, step
-from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.kernels.threads import threads
 from stereo_framework.scheme import tiles
 from stereo_framework.sweep.plan import Unit

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Disparity
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError
 from stereo_framework.io import PathLike, write_bytes, write_disparity
 from stereo_framework.io.map_files import read_map
-from stereo_framework.scene import Disparity
-from stereo_framework.submission import find_maps
 from stereo_framework.sweep.result import Result
+from stereo_framework.sweep.submission import find_maps
 
 
 @dataclass(frozen=True)

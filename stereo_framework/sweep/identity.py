@@ -20,21 +20,20 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.imported import sources
+from stereo_framework.core.imported import sources
+from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.kernels.threads import available_cores
-from stereo_framework.scene import Frame, Scene
 
 _PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
 _NOT_COMPUTING = {
     "cli",
     "configs",
-    "everyday",
+    "own_pair",
     "stage_examples",
     "papers",
     "page",
     "figures",
     "tables",
-    "submission.py",
     "sweep",
     "script",
 }

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.call_reports import CallReport, report_call
+from stereo_framework.core.call_reports import CallReport, report_call
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.pair import Pair
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.errors import DataError
 from stereo_framework.io import inside, write_bytes
-from stereo_framework.pair import Pair
 
 _ARRAYS = ("disparity", "status", "labels")
 _VALUES = ("energy", "objective", "lower_bound", "trace", "seconds", "warnings", "memory", "messages")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import yaml
 
+from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scene, scene_names
 from stereo_framework.io import PathLike, file_stem, write_bytes, write_disparity, write_image
-from stereo_framework.scene import Scene
 from stereo_framework.sweep.identity import scene_digest
 
 FOLDER = "scenes"

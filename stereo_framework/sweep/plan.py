@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from stereo_framework.core.errors import DataError, ParameterError, ScriptError
+from stereo_framework.core.scene import Scene, Search
+from stereo_framework.core.stage import installed_plugins, typed_stages
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step
-from stereo_framework.errors import DataError, ParameterError, ScriptError
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import file_stem
-from stereo_framework.scene import Scene, Search
 from stereo_framework.script import Run, Script
-from stereo_framework.stage import installed_plugins, typed_stages
 from stereo_framework.sweep.identity import code_digest, files_digest, run_id, scene_digest
 
 _LOCAL, _GLOBAL, _ITERATION, _EVALUATION = 1.0, 100.0, 0.5, 5.0

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from stereo_framework.errors import StereoFrameworkError
+from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.kernels import compiling
 from stereo_framework.sweep.executors import Found, Options, Team, WorkerLost
 from stereo_framework.sweep.plan import Unit

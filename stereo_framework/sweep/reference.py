@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Disparity, Scene, Search
 from stereo_framework.evaluation.truth_free import distance
-from stereo_framework.scene import Disparity, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
 

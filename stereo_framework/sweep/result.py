@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.notebooks import Shown, drawing, tables
-from stereo_framework.scene import Disparity
+from stereo_framework.core.notebooks import Shown, drawing, tables
+from stereo_framework.core.scene import Disparity
 
 if TYPE_CHECKING:
     import pandas

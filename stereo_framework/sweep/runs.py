@@ -12,18 +12,18 @@ from typing import Any, Literal
 
 import yaml
 
-from stereo_framework import limits
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, short
+from stereo_framework.core.progress import in_notebook
+from stereo_framework.core.scene import Scene
+from stereo_framework.core.stage import installed_plugins, typed_stages
 from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.errors import DataError, ParameterError, StereoFrameworkError, short
 from stereo_framework.io import inside, read_bytes, write_bytes, write_disparity, write_pfm
 from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
-from stereo_framework.progress import in_notebook
-from stereo_framework.scene import Scene
 from stereo_framework.script import Script, load
 from stereo_framework.script.library import RESOLVED
-from stereo_framework.stage import installed_plugins, typed_stages
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options
 from stereo_framework.sweep.identity import code_digest

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import write_bytes
 from stereo_framework.sweep.database import opened_to_read
 from stereo_framework.sweep.store import COLUMNS, FILE, LATEST, Store

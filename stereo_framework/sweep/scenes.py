@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError, StereoFrameworkError
-from stereo_framework.scene import Scene
 from stereo_framework.sweep.identity import scene_digest
 
 _HERE: dict[str, Scene] = {}

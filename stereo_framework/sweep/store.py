@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.io import output_folder, remove_parts
 from stereo_framework.sweep.database import connected, locked, opened_to_read
 from stereo_framework.sweep.result import Result

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import yaml
 
-from stereo_framework.errors import MissingExtraError, ParameterError, brings, close_names, nearest
+from stereo_framework.core.errors import MissingExtraError, ParameterError, brings, close_names, nearest
+from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import check_own, write_bytes
-from stereo_framework.scene import Scene
 from stereo_framework.script import Run, Script, load
 from stereo_framework.sweep.crew import Crew
 from stereo_framework.sweep.executors import Options

@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
+from stereo_framework.core.scene import Disparity, Scene, Search
+from stereo_framework.core.stage import load_plugin
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.stage_errors import blame
 from stereo_framework.engine.step import Step
 from stereo_framework.engine.walk import Walk
-from stereo_framework.errors import ParameterError, StereoFrameworkError, short
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import doubts
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
-from stereo_framework.scene import Disparity, Scene, Search
-from stereo_framework.stage import load_plugin
 from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.kept_parts import kept_match
 from stereo_framework.sweep.plan import Unit

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stereo_framework import limits
-from stereo_framework.errors import DataError, short
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, short
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.io import read_bytes
 from stereo_framework.script.places import Faults

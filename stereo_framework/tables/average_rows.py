@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from stereo_framework.core.errors import DataError
 from stereo_framework.datasets import load_scene
-from stereo_framework.errors import DataError
 from stereo_framework.evaluation import Protocol, resolve
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation import roc
 from stereo_framework.evaluation.protocols import PRESETS, resolve
-from stereo_framework.scene import Scene
 from stereo_framework.sweep import Result
 from stereo_framework.tables.values import one_protocol
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import MissingExtraError, brings, harmless
+from stereo_framework.core.errors import MissingExtraError, brings, harmless
 from stereo_framework.io import write_bytes
 from stereo_framework.tables.tables import Table, csv_text
 from stereo_framework.tables.values import is_number

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import ParameterError, few
+from stereo_framework.core.errors import ParameterError, few
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.values import check_name, is_number, one_protocol, setting, value
 from stereo_framework.tables.words import part, short_names

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import ParameterError, close_names
+from stereo_framework.core.errors import ParameterError, close_names
 from stereo_framework.io import PathLike
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse

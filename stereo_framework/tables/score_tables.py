@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from stereo_framework.errors import DataError, ParameterError, few, nearest
+from stereo_framework.core.errors import DataError, ParameterError, few, nearest
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.tables._score_files import Entries, read_entries

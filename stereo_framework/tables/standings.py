@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import ParameterError, few, nearest
+from stereo_framework.core.errors import ParameterError, few, nearest
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.script.report import spelled_weights
 from stereo_framework.tables.average_rows import protocol_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.tables.means import Mean, Means, is_seed, means, telling_keys
 from stereo_framework.tables.tables import Table, best_cells, density

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from stereo_framework.errors import ParameterError, nearest
+from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import spelled_out
 from stereo_framework.tables.values import (
     NOT_APPLICABLE,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.script.addresses import split
 from stereo_framework.script.result_names import STATISTIC
-from stereo_framework.stage import SLOTS, stages
 from stereo_framework.tables.values import NOT_APPLICABLE, word
 
 if TYPE_CHECKING:

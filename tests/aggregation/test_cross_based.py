@@ -13,12 +13,12 @@ from pipeline_parts import in_strips, make_scene
 
 from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
 from stereo_framework.aggregation import cross_based
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.per_image import keeping
+from stereo_framework.core.volume import Domain
 from stereo_framework.kernels.arms import arms
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.per_image import keeping
-from stereo_framework.volume import Domain
 
 PARAMETERS = st.fixed_dictionaries(
     {

@@ -12,10 +12,10 @@ from pipeline_parts import in_strips, make_scene
 
 from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
 from stereo_framework.aggregation import guided_filter
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.per_image import keeping
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.per_image import keeping
 
 
 @settings(max_examples=150)

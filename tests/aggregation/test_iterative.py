@@ -9,7 +9,7 @@ from kernel_inputs import in_threads, volumes
 
 from stereo_framework import CostVolume, Search
 from stereo_framework.aggregation import bayesian_diffusion, binomial, diffusion, membrane_diffusion
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 
 iterations = st.integers(1, 4)
 threads = st.integers(1, 3)

@@ -9,10 +9,10 @@ from kernel_inputs import filled, in_threads, searches, shapes
 
 from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
 from stereo_framework.aggregation import box, minimum_spanning_tree
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.per_image import keeping
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.per_image import keeping
 
 
 @settings(max_examples=80)

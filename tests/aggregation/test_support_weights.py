@@ -14,11 +14,11 @@ from pipeline_parts import in_strips, make_scene
 from stereo_framework import CostVolume, Pipeline, Search, evaluate, load_scene, step
 from stereo_framework.aggregation import box, support_weights
 from stereo_framework.aggregation.support_weights import _lab
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.per_image import keeping
+from stereo_framework.core.volume import Domain
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.per_image import keeping
-from stereo_framework.volume import Domain
 
 PARAMETERS = st.fixed_dictionaries(
     {

@@ -10,7 +10,7 @@ from kernel_inputs import in_threads, volumes
 
 from stereo_framework import CostVolume, Search
 from stereo_framework.aggregation import box, min_filter
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 
 sizes = st.integers(1, 11)
 """Mostly larger than the images."""

@@ -66,7 +66,7 @@ def written(folder):
     return {path: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.stat().st_size < 2**20}
 
 
-@pytest.mark.filterwarnings("default::stereo_framework.errors.DataWarning")
+@pytest.mark.filterwarnings("default::stereo_framework.core.errors.DataWarning")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_one_line(folder, case):
     for name, content in case.files.items():

@@ -13,7 +13,10 @@ from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evalua
 from stereo_framework.aggregation import cross_based
 from stereo_framework.cli._output import print_results
 from stereo_framework.cli.main import app
-from stereo_framework.errors import DataError, ParameterError, ResultWarning, StereoFrameworkError
+from stereo_framework.core.errors import DataError, ParameterError, ResultWarning, StereoFrameworkError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import Domain, Held, Status
 from stereo_framework.evaluation.disparity_error import bad_pixels
 from stereo_framework.evaluation.protocols import PRESETS, resolve
 from stereo_framework.io import write_pfm
@@ -21,15 +24,12 @@ from stereo_framework.matching_cost import census, normalized_cross_correlation
 from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.page.page import PageTable
 from stereo_framework.page.run_page import run_page
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import equiangular, left_right_check, parabola
-from stereo_framework.stage import stage
 from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.results import results
 from stereo_framework.tables.summaries import best, pivot
 from stereo_framework.tables.tables import listing
-from stereo_framework.volume import Domain, Held, Status
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
-from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.sweep import Result, Store, store
 from stereo_framework.sweep.salvage import salvage
 

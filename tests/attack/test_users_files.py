@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import stereo_framework
-from stereo_framework import limits
 from stereo_framework.cli.main import app
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError, ScriptError
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages before a test forgets what it registered
-from stereo_framework.errors import DataError, ScriptError
 from stereo_framework.io import file_stem, name_fault, read_image, write_disparity, write_image
 from stereo_framework.page.page import Page, Picture, Section
 from stereo_framework.script import load
@@ -23,7 +23,7 @@ from stereo_framework.tables.tables import csv_text
 METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\nscenes: [synthetic/planes]\nsearch: {minimum: 0, maximum: 4}\n"
 MARK = "open({path!r}, 'w').close()\n"
 STAGE = """
-from stereo_framework.stage import stage
+from stereo_framework.core.stage import stage
 
 @stage("refinement", source="a test")
 def nothing_at_all(disparity):

@@ -14,10 +14,10 @@ import yaml
 from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
-from stereo_framework.errors import DataError
-from stereo_framework.everyday.pairs import pairs
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, read_pfm, write_bytes, write_disparity, write_image
 from stereo_framework.io._files import RECORD
+from stereo_framework.own_pair.pairs import pairs
 from stereo_framework.sweep import Store
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from stereo_framework import stage
 from stereo_framework.cli._completion import stages_of
+from stereo_framework.core import stage
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
 
 PROGRAM = """

@@ -13,10 +13,10 @@ from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.cli import main
 from stereo_framework.cli.new_stage import example
+from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import median
-from stereo_framework.stage import SLOTS, find, load_plugin, stages
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "stages"
 WINDOW = {"matching_cost": absolute_difference, "aggregation": [step(box, size=9)], "optimization": winner_take_all}

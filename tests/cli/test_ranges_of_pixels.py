@@ -9,7 +9,7 @@ from stereo_framework.cli.main import app
 from stereo_framework.io import write_image, write_pfm
 
 STAGE = """
-from stereo_framework.stage import stage
+from stereo_framework.core.stage import stage
 
 @stage("aggregation", source="a test", compact={compact})
 def held(volume):

@@ -66,7 +66,7 @@ def test_run_out_and_results(cli, script, tmp_path):
     one_line(cli("results", out, "--where", "size"), "expected key=value")
 
 
-@pytest.mark.filterwarnings("default::stereo_framework.errors.DataWarning")
+@pytest.mark.filterwarnings("default::stereo_framework.core.errors.DataWarning")
 def test_own_pair(cli, tmp_path):
     random = np.random.default_rng(0)
     left = random.integers(0, 256, (40, 60, 3), dtype=np.uint8)
@@ -196,7 +196,7 @@ def test_unknown_names(cli, tmp_path):
 def test_failed_runs_give_status_1(cli, script, tmp_path):
     plugin = tmp_path / "always_fails_plugin.py"
     plugin.write_text(
-        "from stereo_framework.stage import stage\n"
+        "from stereo_framework.core.stage import stage\n"
         "@stage('refinement', source='a test')\n"
         "def always_fails(disparity):\n    raise RuntimeError('no luck')\n"
     )
@@ -212,7 +212,7 @@ def test_failed_runs_give_status_1(cli, script, tmp_path):
 def test_a_hopeless_sweep_says_so_once(cli, script, tmp_path):
     plugin = tmp_path / "hopeless_plugin.py"
     plugin.write_text(
-        "from stereo_framework.stage import stage\n"
+        "from stereo_framework.core.stage import stage\n"
         "@stage('refinement', source='a test')\n"
         "def hopeless(disparity, *, at: int = 0):\n    raise RuntimeError('no luck')\n"
     )
@@ -233,7 +233,7 @@ def test_a_hopeless_sweep_says_so_once(cli, script, tmp_path):
 def test_a_sweep_tells_what_failed(cli, script, tmp_path, registry):
     plugin = tmp_path / "sometimes_plugin.py"
     plugin.write_text(
-        "from stereo_framework.stage import stage\n"
+        "from stereo_framework.core.stage import stage\n"
         "@stage('refinement', source='a test')\n"
         "def fails_sometimes(disparity, *, at: int = 0):\n"
         "    if at == 2:\n        raise RuntimeError('two')\n    return disparity\n"

@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stereo_framework.cli.main import app
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.sweep import Store
 
 SCRIPT = """\
@@ -102,7 +102,7 @@ def test_mistakes_are_one_line(script):
 def test_the_place_of_an_error_is_printed_when_asked_for(script, tmp_path):
     plugin = tmp_path / "fails_in_a_trial_plugin.py"
     plugin.write_text(
-        "from stereo_framework.stage import stage\n"
+        "from stereo_framework.core.stage import stage\n"
         "@stage('refinement', source='a test')\n"
         "def fails_in_a_trial(disparity):\n    raise RuntimeError('no luck')\n"
     )

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from stereo_framework import load_scene
 from stereo_framework.cli.main import app
+from stereo_framework.core.scene import Scene
 from stereo_framework.io import read_disparity, write_disparity, write_image
-from stereo_framework.scene import Scene
 from stereo_framework.sweep.kept_scenes import keep_scene
 
 SCENE = ["--scene", "synthetic/planes"]

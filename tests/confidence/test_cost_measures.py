@@ -12,8 +12,8 @@ from kernel_inputs import domains, in_threads, volumes
 
 from stereo_framework import CostVolume, Search
 from stereo_framework import confidence as family
-from stereo_framework.errors import ParameterError
-from stereo_framework.volume import Domain
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.volume import Domain
 
 TINY = 1e-6
 

@@ -6,7 +6,7 @@ from kernel_inputs import image_pairs, in_threads
 
 from stereo_framework import Search
 from stereo_framework.confidence import distinctiveness
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 
 
 def twin(image, widest, window):

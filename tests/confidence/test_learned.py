@@ -7,7 +7,7 @@ from stereo_framework import Pipeline, Search, load_scene
 from stereo_framework import confidence as family
 from stereo_framework.confidence import learned
 from stereo_framework.confidence.learned import MEASURES, coefficients
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global

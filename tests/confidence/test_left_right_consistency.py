@@ -8,7 +8,7 @@ from kernel_inputs import in_threads, searches, shapes
 
 from stereo_framework import Search
 from stereo_framework.confidence import left_right_consistency
-from stereo_framework.view import View
+from stereo_framework.core.view import View
 
 
 def twin(disparity, other, search):

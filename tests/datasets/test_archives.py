@@ -7,10 +7,10 @@ import py7zr
 import pytest
 from file_server import files, sha
 
-from stereo_framework import limits
+from stereo_framework.core import limits
+from stereo_framework.core.errors import DataError
 from stereo_framework.datasets import download
 from stereo_framework.datasets.catalogue import RemoteFile
-from stereo_framework.errors import DataError
 
 
 def zipped(**contents):

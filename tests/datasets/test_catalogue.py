@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from file_server import sha
 
+from stereo_framework.core.errors import DataError
 from stereo_framework.datasets import catalogue, scene_names
-from stereo_framework.errors import DataError
 
 
 def test_names():

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from file_server import CONTENT, files, sha
 
+from stereo_framework.core.errors import DataError, MissingExtraError
 from stereo_framework.datasets import download
 from stereo_framework.datasets.catalogue import RemoteFile
-from stereo_framework.errors import DataError, MissingExtraError
 
 CHUNK = download._CHUNK
 

@@ -4,10 +4,10 @@ import naive_files
 import numpy as np
 import pytest
 
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Calibration
 from stereo_framework.datasets import load_scene, scene_names
-from stereo_framework.errors import DataError
 from stereo_framework.io import write_disparity, write_image, write_pfm
-from stereo_framework.scene import Calibration
 
 NAN = np.nan
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.scene import Calibration, Search
 from stereo_framework.datasets import load_scene, pair_scene
-from stereo_framework.errors import DataError
 from stereo_framework.io import write_disparity, write_image
-from stereo_framework.pair import Pair
-from stereo_framework.scene import Calibration, Search
 
 LEFT = np.arange(12, dtype=np.uint8).reshape(3, 4)
 TRUTH = np.array([[1, 2, 3, 4], [1, 1, 1, 1], [2, 2, 2, np.nan]], np.float32)

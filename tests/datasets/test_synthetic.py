@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.ndimage import map_coordinates, maximum_filter, minimum_filter
 
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Search
 from stereo_framework.datasets import Plane, Texture, ellipse, load_scene, planes_scene, random_planes, rectangle, slanted
-from stereo_framework.errors import ParameterError
-from stereo_framework.scene import Search
 
 ROWS, COLUMNS = 44, 64
 POSITIONS = (-0.5, 0, 0.25, 1, 1.5)  # reference frame 1, match frame 3

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from stereo_framework import Search, load_scene
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import find_scenes, scene_names
 from stereo_framework.datasets.town import town
-from stereo_framework.errors import DataError, ParameterError
 
 
 def test_ground_roofs_and_what_they_hide():

@@ -7,19 +7,19 @@ import pytest
 from pipeline_parts import local, not_local, textured
 
 from stereo_framework import Pipeline, StereoFrameworkError, step
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.stage import find, load_plugin, stage
+from stereo_framework.core.view import Views
 from stereo_framework.engine.stage_errors import Blame, blame
-from stereo_framework.errors import DataError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import median
 from stereo_framework.scheme import pyramid
-from stereo_framework.stage import find, load_plugin, stage
-from stereo_framework.view import Views
 
 PLUGIN = """
 import numpy as np
-from stereo_framework.errors import DataError
-from stereo_framework.stage import stage
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.stage import stage
 
 
 def helper(values):

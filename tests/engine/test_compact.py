@@ -15,16 +15,16 @@ from pipeline_parts import in_strips
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, step
 from stereo_framework.aggregation import box
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.volume import Domain, Held
 from stereo_framework.engine import pipeline
 from stereo_framework.engine.match import DENSE
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.kernels.blocks import block_size
 from stereo_framework.matching_cost import ad_census, census
 from stereo_framework.optimization import semi_global, winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check, parabola
 from stereo_framework.scheme import pyramid
-from stereo_framework.volume import Domain, Held
 
 SMALL = step(census, width=3, height=3)
 

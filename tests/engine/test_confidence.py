@@ -6,11 +6,11 @@ from pipeline_parts import in_strips, local, not_local, textured
 
 from stereo_framework import Pipeline, StereoFrameworkError
 from stereo_framework.aggregation import box
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import dynamic_programming, winner_take_all
 from stereo_framework.refinement import left_right_check
-from stereo_framework.stage import stage
-from stereo_framework.volume import Status
 
 
 @pytest.fixture

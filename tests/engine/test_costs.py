@@ -8,11 +8,11 @@ from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_strips, local, textured
 
 from stereo_framework import CostVolume, Pipeline, Search, step
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.stage import stage
 from stereo_framework.engine.step import cost_sum
-from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference, normalized_cross_correlation, squared_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.stage import stage
 
 
 def plain(function, images, search, weight, scale, **parameters):

@@ -12,13 +12,13 @@ from pipeline_parts import in_strips, local, not_local
 
 from stereo_framework import Pipeline, Search, step
 from stereo_framework.aggregation import box, min_filter
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import Domain, Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import dynamic_programming, winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import fill_occlusions, parabola
-from stereo_framework.stage import stage
-from stereo_framework.volume import Domain, Status
 
 
 @st.composite

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from stereo_framework import Search, load_scene, step
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.shipped import library
+from stereo_framework.core.volume import Domain
 from stereo_framework.engine import strips
 from stereo_framework.engine.walk import Walk
-from stereo_framework.pair import Pair
 from stereo_framework.script import load
-from stereo_framework.shipped import library
-from stereo_framework.volume import Domain
 
 METHODS = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
 SLOW = ("bayesian", "bp", "gc", "gco", "patch_match", "sa", "support_weights")

@@ -8,13 +8,13 @@ from pipeline_parts import in_strips, local, not_local, textured
 
 from stereo_framework import CostVolume, Pipeline
 from stereo_framework.aggregation import box
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import Domain, Labeling
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import parabola
-from stereo_framework.stage import stage
-from stereo_framework.volume import Domain, Labeling
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ import pytest
 
 from stereo_framework import Energy, Pipeline, load_scene, step
 from stereo_framework.aggregation import box
+from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
+from stereo_framework.core.view import View, Views
+from stereo_framework.core.volume import Domain, Status, restore_outside
 from stereo_framework.engine.walk import Walk
-from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import fill_occlusions, left_right_check, median
-from stereo_framework.stage import stage
-from stereo_framework.view import View, Views
-from stereo_framework.volume import Domain, Status, restore_outside
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,15 @@ import pytest
 from pipeline_parts import local, not_local, textured
 
 from stereo_framework import Pipeline, step
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
+from stereo_framework.core.view import Views
+from stereo_framework.core.volume import Domain, Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.preprocessing import binomial_blur
 from stereo_framework.refinement import fill_occlusions, left_right_check, median, parabola
-from stereo_framework.stage import stage
-from stereo_framework.view import Views
-from stereo_framework.volume import Domain, Status
 
 
 def plain(reference, match, search):

@@ -8,15 +8,15 @@ from pipeline_parts import MIRRORED, local, not_local, textured
 
 from stereo_framework import Pipeline, step
 from stereo_framework.aggregation import box
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.stage import stage
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.walk import Walk
-from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.preprocessing import binomial_blur
 from stereo_framework.refinement import left_right_check, median
 from stereo_framework.scheme import pyramid
-from stereo_framework.stage import stage
 
 PLAIN = Pipeline([absolute_difference, winner_take_all])
 ROBUST = Pipeline([squared_difference, step(box, size=3), winner_take_all, left_right_check])

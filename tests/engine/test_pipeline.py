@@ -8,13 +8,13 @@ from pipeline_parts import in_strips, local, make_scene, not_local, ramp, textur
 
 from stereo_framework import Energy, Pipeline, Search, StereoFrameworkError, step
 from stereo_framework.aggregation import box, min_filter
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import restore_outside
 from stereo_framework.engine import pipeline
-from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
-from stereo_framework.stage import stage
-from stereo_framework.volume import restore_outside
 
 
 def test_no_warning_where_all_is_well():

@@ -6,10 +6,10 @@ from pipeline_parts import MIRRORED, local, not_local, textured
 
 from stereo_framework import Pipeline
 from stereo_framework.aggregation import box
+from stereo_framework.core.stage import stage
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check
-from stereo_framework.stage import stage
 
 
 @pytest.fixture

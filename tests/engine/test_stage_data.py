@@ -8,11 +8,11 @@ from pipeline_parts import in_strips, local, textured
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, step
 from stereo_framework.aggregation import box
+from stereo_framework.core.stage import NonNegative, Positive, stage
+from stereo_framework.core.volume import Status, restore_outside
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
-from stereo_framework.stage import NonNegative, Positive, stage
-from stereo_framework.volume import Status, restore_outside
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from pipeline_parts import assert_same_match, by_hand, in_strips, local, make_sc
 
 from stereo_framework import Energy, Labeling, Pipeline, step
 from stereo_framework.aggregation import box, min_filter
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.search import Search
+from stereo_framework.core.stage import stage
 from stereo_framework.engine import strips
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import parabola
-from stereo_framework.search import Search
-from stereo_framework.stage import stage
 
 filters = st.one_of(
     st.builds(lambda s, i: step(box, size=s, iterations=i), st.integers(1, 6), st.integers(1, 3)),

@@ -13,17 +13,17 @@ from kernel_inputs import image_pairs, searches
 
 from stereo_framework import Pipeline, Scene, Search, step
 from stereo_framework.aggregation import bayesian_diffusion, binomial, box, diffusion, membrane_diffusion, min_filter
+from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.scene import Frame
+from stereo_framework.core.stage import stage
 from stereo_framework.engine import strips
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.walk import Walk
-from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import dynamic_programming, graph_cut, scanline_optimization, winner_take_all
 from stereo_framework.preprocessing import binomial_blur
 from stereo_framework.refinement import fill_occlusions, parabola
-from stereo_framework.scene import Frame
 from stereo_framework.smoothness import potts
-from stereo_framework.stage import stage
 
 local = {"source": "a test", "halo": lambda: 0}
 

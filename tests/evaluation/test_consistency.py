@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
 from stereo_framework import load_scene
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation.consistency import inconsistent_pixels, left_right_difference
 from stereo_framework.evaluation.regions import occluded
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from stereo_framework import load_scene
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.depth_error import MISSING, sigma_z_error
 
 REGIONS = ("nonocc", "all", "disc")

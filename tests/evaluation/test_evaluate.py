@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from evaluation_inputs import make_scene
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation import Protocol, evaluate
 
 REGIONS = ["all", "nonocc", "occ", "textured", "textureless", "discont"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from stereo_framework import load_scene
+from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.prediction import (
     Prediction,
@@ -20,7 +21,6 @@ from stereo_framework.evaluation.prediction import (
     predicted_frames,
     prediction_error,
 )
-from stereo_framework.scene import Frame, Scene
 
 shifts = st.sampled_from([-1.0, -0.5, 0.5, 1.0, 2.0])
 

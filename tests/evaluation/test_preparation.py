@@ -7,7 +7,7 @@ import pytest
 from evaluation_inputs import disparity_maps, make_scene
 from hypothesis import given
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.preparation import interpolated, prepare
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from evaluation_inputs import make_scene
 
+from stereo_framework.core.scene import Calibration
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import PRESETS
-from stereo_framework.scene import Calibration
 
 NAN, INF = math.nan, math.inf
 ALL = np.ones((3, 3), bool)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from evaluation_inputs import make_scene
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.hci import Parameters
 from stereo_framework.evaluation.protocols import PRESETS, Protocol, faults, of_scene, resolve
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation import regions, resolve
 from stereo_framework.evaluation.regions import discontinuities, occluded, region_masks, textureless, visible
 

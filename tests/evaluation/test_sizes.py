@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.depth_error import sigma_z_error
 from stereo_framework.evaluation.disparity_error import (
     bad_pixels,

@@ -8,7 +8,7 @@ from evaluation_inputs import make_scene
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
 

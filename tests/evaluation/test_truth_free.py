@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import evaluate, load_scene
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.truth_free import distance, standings
 
 ROWS, COLUMNS = 96, 128

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from published import table
 from scipy.stats import linregress
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.figures._looks import NO_SCORE, PARTS
 from stereo_framework.figures.charts import CHART_FIGURES

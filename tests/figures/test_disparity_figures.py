@@ -9,7 +9,7 @@ import pytest
 from figure_parts import bars, check_layout, legends, titles
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.figures._drawing import Sheet
 from stereo_framework.figures.disparity_figures import (
     bad_pixel_picture,

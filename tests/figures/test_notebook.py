@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from made_results import result
 
-from stereo_framework import Pipeline, Scene, everyday, load, run, show, step
+from stereo_framework import Pipeline, Scene, load, own_pair, run, show, step
 from stereo_framework.aggregation import box
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.saving import rendered
 from stereo_framework.matching_cost import absolute_difference, census
@@ -93,7 +93,7 @@ def test_a_match_shows_its_maps(match):
     assert len(_Parts(match._repr_html_()).pictures) == 2
     warned = replace(match, warnings=("too < wide",))
     assert "warning: too &lt; wide" in warned._repr_html_()
-    matched = everyday.match_scene(SCENE, "sgbm")
+    matched = own_pair.match_scene(SCENE, "sgbm")
     assert [kind for kind, _ in _Parts(matched._repr_html_()).pictures] == ["jpeg", "png"]
     assert repr(matched).startswith("Matched('left', 'sgbm', Match(")
 

@@ -11,7 +11,7 @@ from figure_parts import check_layout, legends
 from made_results import SCENES, result, sweep
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.figures._positions import Positions
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure

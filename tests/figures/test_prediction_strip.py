@@ -5,7 +5,7 @@ import pytest
 from figure_parts import check_layout, legends, titles
 
 from stereo_framework import load_scene
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, forward_prediction, frame_shift, predicted_frames
 from stereo_framework.figures.prediction_strip import prediction_figure

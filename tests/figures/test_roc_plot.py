@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc import Point, highest, roc_curve
 from stereo_framework.figures.roc_plot import roc_figure
 from stereo_framework.figures.saving import write_figure

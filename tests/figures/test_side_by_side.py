@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from figure_parts import bars, check_layout, legends, titles
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.figures.side_by_side import side_by_side_figure
 from stereo_framework.io import read_image

@@ -13,10 +13,10 @@ import cv2
 import numpy as np
 import tifffile
 
+from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scene
 from stereo_framework.engine import pipeline  # noqa: F401  registers the stages
-from stereo_framework.errors import StereoFrameworkError
-from stereo_framework.everyday.rectify import rectified
 from stereo_framework.io import (
     geo_tags,
     read_alpha,
@@ -27,7 +27,7 @@ from stereo_framework.io import (
     read_mask,
     read_stereo_calibration,
 )
-from stereo_framework.scene import Scene
+from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.script import load
 from stereo_framework.script.legacy_file import convert
 from stereo_framework.tables.score_tables import read_scores

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 from fuzz.readers import CORPUS, READERS, outcome
 
-from stereo_framework.errors import DataWarning, StereoFrameworkError
+from stereo_framework.core.errors import DataWarning, StereoFrameworkError
 
 FOUND = sorted(CORPUS.glob("*/*"))
 

@@ -6,7 +6,8 @@ import cv2
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Calibration
 from stereo_framework.io import (
     CalibrationFile,
     read_any_calibration,
@@ -14,7 +15,6 @@ from stereo_framework.io import (
     read_kitti_calibration,
     read_opencv_calibration,
 )
-from stereo_framework.scene import Calibration
 
 TEXT = """cam0=[994.978 0 311.193; 0 994.978 254.877; 0 0 1]
 cam1=[994.978 0 342.279; 0 994.978 254.877; 0 0 1]

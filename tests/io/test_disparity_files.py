@@ -4,7 +4,7 @@ import naive_files
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import read_disparity, read_pfm, write_disparity, write_image, write_pfm
 
 NAN = np.nan

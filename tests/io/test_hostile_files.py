@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Calibration
 from stereo_framework.io import (
     CalibrationFile,
     read_calibration,
@@ -24,7 +25,6 @@ from stereo_framework.io import (
     read_mask,
     read_pfm,
 )
-from stereo_framework.scene import Calibration
 
 VALUES = np.random.default_rng(4).uniform(0, 60, (6, 5)).astype(np.float32)
 GREY = VALUES.astype(np.uint8)

@@ -8,7 +8,7 @@ import naive_files
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import read_alpha, read_grey, read_image, read_mask, write_image, write_pfm
 
 

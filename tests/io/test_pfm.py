@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import read_pfm, write_pfm
 
 

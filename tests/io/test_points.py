@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from naive_files import read_ply
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import write_points
 
 

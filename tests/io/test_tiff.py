@@ -10,12 +10,12 @@ import pytest
 import tifffile
 from PIL import Image
 
+from stereo_framework.core.errors import DataError, DataWarning, ParameterError
+from stereo_framework.core.limits import pixels
 from stereo_framework.datasets import pair_scene
-from stereo_framework.errors import DataError, DataWarning, ParameterError
 from stereo_framework.io import geo_tags, read_alpha, read_disparity, read_grey, read_image, write_disparity
 from stereo_framework.io.images import map_image
 from stereo_framework.io.map_files import read_map
-from stereo_framework.limits import pixels
 
 RANDOM = np.random.default_rng(5)
 NODATA = 42113

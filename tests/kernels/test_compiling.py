@@ -12,7 +12,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from pipeline_parts import textured
 
 import stereo_framework
-from stereo_framework import Pipeline, stage
+from stereo_framework import Pipeline
+from stereo_framework.core import stage
 from stereo_framework.kernels.compiling import compiling_announced_to, working_time
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost import absolute_difference

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import stereo_framework
-from stereo_framework.errors import ParameterError
 from stereo_framework.kernels import threads as thread_module
 from stereo_framework.kernels.threads import over_rows, thread_count
 
@@ -85,5 +84,5 @@ def test_setting_belongs_to_its_own_thread():
 
 @pytest.mark.parametrize("count", [0, -2])
 def test_no_threads_are_refused(count):
-    with pytest.raises(ParameterError, match=f"threads: {count} is below 1"), stereo_framework.threads(count):
+    with pytest.raises(ValueError, match=f"threads: {count} is below 1"), stereo_framework.threads(count):
         pass

@@ -8,12 +8,12 @@ import pytest
 from pipeline_parts import make_scene
 
 from stereo_framework import Pipeline, Search, step
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import of
+from stereo_framework.core.volume import Domain, Status
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
 from stereo_framework.matcher._opencv import NAMES
-from stereo_framework.pair import Pair
-from stereo_framework.stage import of
-from stereo_framework.volume import Domain, Status
 
 both = pytest.mark.parametrize("matcher", [opencv_sgbm, opencv_bm])
 

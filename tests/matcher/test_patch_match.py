@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads
 
 from stereo_framework import Pipeline, Search, load_scene, step
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.volume import Domain, Status
 from stereo_framework.matcher import _patches, patch_match
 from stereo_framework.matcher._patches import Costs, Side
 from stereo_framework.matcher.patch_match import _bordered, _pixels
-from stereo_framework.pair import Pair
-from stereo_framework.volume import Domain, Status
 
 BY = Costs(*map(np.float32, (0.1, 0.9, 10, 2, 1 / 10)))
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kernel_inputs import STEPS, image_pairs, in_threads, searches
 
 from stereo_framework import Search
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.matching_cost import _difference, absolute_difference, squared_difference
 
 COSTS = [absolute_difference, squared_difference]

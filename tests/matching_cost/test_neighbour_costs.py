@@ -14,14 +14,14 @@ from scipy.ndimage import gaussian_filter
 
 from stereo_framework import Energy, Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.per_image import keeping
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import Status, restore_outside
 from stereo_framework.engine.step import cost_sum
-from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.per_image import keeping
-from stereo_framework.view import View
-from stereo_framework.volume import Status, restore_outside
 
 COSTS = [census, rank, gradient_difference, ad_census]
 lengths = st.sampled_from([3, 5, 9, 7, 15])

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from kernel_inputs import STEPS, filled, image_pairs, in_threads, searches
 
 from stereo_framework import Pipeline, Search, load_scene, step
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.engine import strips
-from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.kernels.window_statistics import window_variance
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.scene import Frame, Scene
 
 parameters = st.fixed_dictionaries(
     {

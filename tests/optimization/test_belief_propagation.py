@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
 from stereo_framework import CostVolume, Energy, Search, Smoothness, load_scene, step
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import _messages, belief_propagation, graph_cut, scanline_optimization, winner_take_all
 from stereo_framework.smoothness import potts

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 
 from stereo_framework import CostVolume, Energy, Labeling, Pipeline, Search, Smoothness, load_scene, step
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.datasets import random_planes
 from stereo_framework.engine import strips
-from stereo_framework.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import dynamic_programming

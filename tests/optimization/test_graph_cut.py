@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step, threads
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all

@@ -7,7 +7,7 @@ from kernel_inputs import filled, in_threads
 from scipy.optimize import linear_sum_assignment
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.evaluation.regions import occluded
 from stereo_framework.matching_cost import absolute_difference

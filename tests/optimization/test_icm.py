@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, priors
 
 from stereo_framework import CostVolume, Energy, Search, Smoothness
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.optimization import icm, winner_take_all
 
 # Without the JIT these take minutes; their twins are plain Python in any case.

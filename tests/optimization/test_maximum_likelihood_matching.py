@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.matching_cost import squared_difference
 from stereo_framework.optimization import dynamic_programming, maximum_likelihood_matching
 

@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
 from stereo_framework import Energy, Pipeline, Search, load_scene, step, threads
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
+from stereo_framework.core.view import View, Views
+from stereo_framework.core.volume import CostVolume, Domain, Status
 from stereo_framework.engine.walk import Walk
-from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import plane_paths, semi_global
 from stereo_framework.optimization._plane_candidates import (
@@ -24,11 +28,7 @@ from stereo_framework.optimization._plane_candidates import (
 )
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
 from stereo_framework.optimization.plane_paths import _start
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check
-from stereo_framework.stage import stage
-from stereo_framework.view import View, Views
-from stereo_framework.volume import CostVolume, Domain, Status
 
 F = np.float32
 sizes = st.tuples(st.integers(1, 5), st.integers(1, 7))

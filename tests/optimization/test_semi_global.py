@@ -12,14 +12,14 @@ from kernel_inputs import filled, image_pairs, in_threads, searches
 from numba import config
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.scene import Scene
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import Status
 from stereo_framework.datasets import random_planes
-from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import semi_global, winner_take_all
-from stereo_framework.scene import Scene
 from stereo_framework.smoothness import potts
-from stereo_framework.stage import stage
-from stereo_framework.volume import Status
 
 GOLDEN = np.load(Path(__file__).parents[1] / "golden" / "semi_global.npz")
 PAIRS = [(3, 20), (20, 60), (40, 40), (0, 0), (0, 7), (0.75, 2.5)]

@@ -11,7 +11,7 @@ import pytest
 from kernel_inputs import in_threads
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import simulated_annealing, winner_take_all

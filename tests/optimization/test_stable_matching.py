@@ -7,9 +7,9 @@ from kernel_inputs import filled, in_threads, searches
 from naive_stable import Table
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import random_planes
 from stereo_framework.engine import strips
-from stereo_framework.errors import DataError, ParameterError
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching
 

@@ -9,7 +9,7 @@ from kernel_inputs import filled, in_threads, searches
 from naive_stable import within_components
 
 from stereo_framework import CostVolume, Energy, Search, load_scene
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching, stratified_matching
 

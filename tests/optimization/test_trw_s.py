@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
 from stereo_framework import CostVolume, Energy, Search, Smoothness
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.optimization import belief_propagation, graph_cut, icm, trw_s
 
 # Without the JIT these take minutes; their twins are plain Python in any case.

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, write_bytes, write_image
 from stereo_framework.io._files import RECORD
 from stereo_framework.page.page import Cell, Details, Folded, Page, PageTable, Picture, Section, Statement, Text, mark_best

@@ -5,7 +5,7 @@ import csv
 import pytest
 from made_results import SCENES, sweep
 
-from stereo_framework.errors import ParameterError, ScriptError
+from stereo_framework.core.errors import ParameterError, ScriptError
 from stereo_framework.page.report_files import write_report, write_reports
 
 TRUNCATION, BAD = "matching_cost.truncation", "bad_pixels_nonocc"

@@ -5,11 +5,11 @@ import pytest
 from made_results import SCENES, result, sweep
 
 from stereo_framework import run
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Scene
 from stereo_framework.page.page import Details, Folded, PageTable, Text
 from stereo_framework.page.run_page import run_page
 from stereo_framework.page.stored_pictures import Scenes
-from stereo_framework.scene import Scene
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.identity import environment
 from stereo_framework.tables.environment import environment_text

@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 import pytest
 
+from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation import resolve
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, scene_row, stored_map, stored_picture, usual_limits
-from stereo_framework.scene import Scene
 
 
 def _read(one):

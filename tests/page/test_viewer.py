@@ -5,12 +5,12 @@ import base64
 import numpy as np
 import pytest
 
+from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.regions import region_masks
 from stereo_framework.figures.colours import colour_table
 from stereo_framework.page.page import Cell, Details, Page, PageTable, Section, Statement
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
-from stereo_framework.scene import Scene
 
 ROWS, COLUMNS = 24, 32
 NO_VALUE, MISSING = (178, 178, 178), (140, 90, 160)

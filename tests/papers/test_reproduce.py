@@ -2,7 +2,7 @@
 
 import pytest
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.papers import NAMES, find_paper
 from stereo_framework.papers.comparison import Comparison, comparison_table, exported
 from stereo_framework.papers.published import published_parameters, published_table

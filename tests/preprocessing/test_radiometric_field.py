@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs
 
 from stereo_framework import Pipeline, Search, step
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.view import View
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.preprocessing import radiometric_field
 from stereo_framework.refinement import left_right_check
-from stereo_framework.view import View
 
 hole = np.nan
 

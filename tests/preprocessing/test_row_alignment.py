@@ -8,17 +8,17 @@ from kernel_inputs import filled, image_pairs
 from scipy.ndimage import map_coordinates
 
 from stereo_framework import Pipeline, Search, load_scene
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import stage
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.preprocessing import row_alignment
 from stereo_framework.preprocessing.row_alignment import _field, _measure, _sample
 from stereo_framework.refinement import left_right_check
 from stereo_framework.script import load
-from stereo_framework.stage import stage
-from stereo_framework.view import View
-from stereo_framework.volume import Status
 
 SYNTHETIC = ("planes", "slanted", "occlusions", "stripes", "slits")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
 from stereo_framework import Search
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.refinement import border_fill
 
 hole = np.nan

@@ -6,6 +6,8 @@ from kernel_inputs import in_threads
 from pipeline_parts import assert_same_match, in_strips
 
 from stereo_framework import CostVolume, Pipeline, Scene, Search, step
+from stereo_framework.core.scene import Frame
+from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.refinement import (
@@ -16,8 +18,6 @@ from stereo_framework.refinement import (
     remove_speckles,
     weighted_median,
 )
-from stereo_framework.scene import Frame
-from stereo_framework.volume import Status
 
 ROWS, COLUMNS = 24, 44
 

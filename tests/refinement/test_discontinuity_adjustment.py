@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, volumes
 
 from stereo_framework import CostVolume, Search
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.refinement import discontinuity_adjustment
 
 hole = np.nan

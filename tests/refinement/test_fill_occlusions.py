@@ -7,12 +7,12 @@ from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, shapes
 
 from stereo_framework import CostVolume, Pipeline, Scene, Search, step
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.scene import Frame
+from stereo_framework.core.stage import stage
+from stereo_framework.core.volume import Status
 from stereo_framework.optimization import dynamic_programming
 from stereo_framework.refinement import fill_occlusions
-from stereo_framework.scene import Frame
-from stereo_framework.stage import stage
-from stereo_framework.volume import Status
 
 
 @given(data=st.data(), shape=shapes, rule=st.sampled_from(["background", "left"]), threads=st.integers(1, 3))

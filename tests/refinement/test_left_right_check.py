@@ -7,11 +7,11 @@ from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, searches, shapes
 
 from stereo_framework import Search
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.view import View
+from stereo_framework.core.volume import Status
 from stereo_framework.evaluation.consistency import left_right_difference
 from stereo_framework.refinement import left_right_check
-from stereo_framework.view import View
-from stereo_framework.volume import Status
 
 matched, occluded, mismatched, filled, _ = Status
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, shapes
 
 from stereo_framework import Search
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.volume import Status
 from stereo_framework.refinement import region_voting
-from stereo_framework.volume import Status
 
 hole = np.nan
 matched, occluded, mismatched, full, invalid = map(int, Status)

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.confidence import left_right_consistency, peak_ratio
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import remove_unsure
-from stereo_framework.volume import Status
 
 MATCHED = np.zeros((1, 5), np.uint8)
 

@@ -7,12 +7,12 @@ from kernel_inputs import filled, in_threads, shapes
 from scipy.ndimage import gaussian_filter
 
 from stereo_framework import Search
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.per_image import keeping
+from stereo_framework.core.volume import Status
 from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.segments import _smoothed, segments
-from stereo_framework.per_image import keeping
 from stereo_framework.refinement import segment_planes
-from stereo_framework.volume import Status
 
 hole = np.nan
 matched, occluded, mismatched, full, invalid = map(int, Status)

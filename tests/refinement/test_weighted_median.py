@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.volume import Status
 from stereo_framework.refinement import median, weighted_median
-from stereo_framework.volume import Status
 
 hole = np.nan
 matched, occluded, mismatched, full, invalid = map(int, Status)

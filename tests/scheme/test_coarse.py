@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from stereo_framework import Pipeline, Search, step
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.volume import Status
 from stereo_framework.engine.walk import Walk
-from stereo_framework.errors import ParameterError
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check, parabola
 from stereo_framework.scheme import coarse
-from stereo_framework.volume import Status
 
 PLAIN = Pipeline([absolute_difference, winner_take_all, parabola, left_right_check])
 

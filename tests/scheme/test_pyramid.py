@@ -11,14 +11,14 @@ from kernel_inputs import image_pairs, searches, shapes
 
 from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.volume import Domain, Status
 from stereo_framework.kernels.blocks import block_size
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check, parabola
 from stereo_framework.scheme.pyramid import narrowed, near, pyramid
-from stereo_framework.volume import Domain, Status
 
 
 def levels_of(blocks, levels):

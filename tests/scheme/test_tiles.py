@@ -9,19 +9,19 @@ from kernel_inputs import image_pairs, searches
 
 from stereo_framework import Pipeline, Scene, Search, load, load_scene, run, step
 from stereo_framework.aggregation import box
-from stereo_framework.call_reports import stopped_by
 from stereo_framework.confidence import matching_score
+from stereo_framework.core.call_reports import stopped_by
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.stage import of, stage
+from stereo_framework.core.volume import Domain, Status
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.errors import ParameterError, StereoFrameworkError
 from stereo_framework.evaluation import evaluate
 from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import scanline_optimization, winner_take_all
-from stereo_framework.pair import Pair
 from stereo_framework.refinement import left_right_check, parabola
 from stereo_framework.scheme import tiles
-from stereo_framework.stage import of, stage
-from stereo_framework.volume import Domain, Status
 
 POINTS = Pipeline([absolute_difference, winner_take_all, matching_score, parabola])
 """A method that looks at single pixels and their candidates."""

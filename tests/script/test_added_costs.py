@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from stereo_framework import Pipeline, load_scene, step
-from stereo_framework.errors import ScriptError
+from stereo_framework.core.errors import ScriptError
+from stereo_framework.core.stage import find
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.script import load
 from stereo_framework.script.result_names import key_fault
-from stereo_framework.stage import find
 from stereo_framework.tables.words import unit
 
 pytestmark = pytest.mark.usefixtures("tiny")

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from stereo_framework import load_scene
-from stereo_framework.errors import ScriptError
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
 pytestmark = pytest.mark.usefixtures("tiny")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
-from stereo_framework.errors import ScriptError
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 from stereo_framework.script.axes import values
 from stereo_framework.script.places import Faults, from_python

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from stereo_framework.errors import ScriptError
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.script import load
 from stereo_framework.script.legacy import DEFAULTS, translate
 from stereo_framework.script.legacy_file import convert

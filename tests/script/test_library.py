@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stereo_framework import shipped
-from stereo_framework.errors import ScriptError
+from stereo_framework.core import shipped
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import find_script, load, script_names
 
 

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 import yaml
 
-from stereo_framework import Pipeline, stage, step
+from stereo_framework import Pipeline, step
 from stereo_framework.aggregation import box, min_filter
-from stereo_framework.errors import ScriptError
+from stereo_framework.core import stage
+from stereo_framework.core.errors import ScriptError
+from stereo_framework.core.stage import NonNegativeInt, Positive
+from stereo_framework.core.volume import Labeling
 from stereo_framework.evaluation import protocols
 from stereo_framework.matching_cost import squared_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.script import load
-from stereo_framework.stage import NonNegativeInt, Positive
-from stereo_framework.volume import Labeling
 
 WINDOW = {
     "matching_cost": "absolute_difference",
@@ -317,7 +318,7 @@ def test_the_resolved_script_has_its_defaults_filled_in():
 
 
 PLUGIN = '''
-from stereo_framework.stage import PositiveInt, stage
+from stereo_framework.core.stage import PositiveInt, stage
 
 @stage("aggregation", source="a test")
 def {name}(volume, *, size: PositiveInt = 3):

@@ -3,9 +3,9 @@
 import pytest
 
 from stereo_framework import Pipeline, step
-from stereo_framework.errors import ParameterError, ScriptError
+from stereo_framework.core.errors import ParameterError, ScriptError
+from stereo_framework.core.stage import find
 from stereo_framework.script import load
-from stereo_framework.stage import find
 
 pytestmark = pytest.mark.usefixtures("tiny")
 

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 import yaml
 
-from stereo_framework.errors import ScriptError
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 from stereo_framework.script.schema import schema
 

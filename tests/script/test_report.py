@@ -5,7 +5,7 @@ import re
 import pytest
 from jsonschema import Draft202012Validator
 
-from stereo_framework.errors import ScriptError
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import PRESETS

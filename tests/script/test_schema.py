@@ -4,11 +4,11 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from stereo_framework import stage
-from stereo_framework.docstrings import parameter_texts
-from stereo_framework.errors import ScriptError
+from stereo_framework.core import stage
+from stereo_framework.core.docstrings import parameter_texts
+from stereo_framework.core.errors import ScriptError
+from stereo_framework.core.stage import SLOTS, PositiveInt
 from stereo_framework.script import find_script, load, schema, script_names
-from stereo_framework.stage import SLOTS, PositiveInt
 
 WINDOW = {
     "matching_cost": "absolute_difference",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stereo_framework.errors import ScriptError
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
 METHOD = {"matching_cost": "absolute_difference", "optimization": "winner_take_all"}

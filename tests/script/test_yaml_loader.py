@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from stereo_framework.errors import ScriptError
+from stereo_framework.core.errors import ScriptError
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 

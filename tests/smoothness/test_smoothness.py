@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads, searches
 
 from stereo_framework import Search
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.smoothness import linear, potts, truncated_linear, truncated_quadratic
 
 TERMS = [potts, linear, truncated_linear, truncated_quadratic]

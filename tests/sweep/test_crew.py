@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.script import load
 from stereo_framework.sweep import crew
 from stereo_framework.sweep.crew import Crew

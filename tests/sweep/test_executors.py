@@ -20,10 +20,11 @@ import pytest
 import yaml
 
 import stereo_framework
+from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError
+from stereo_framework.core.scene import Frame, Scene, Search
+from stereo_framework.core.stage import stage
 from stereo_framework.datasets import random_planes
 from stereo_framework.engine import strips
-from stereo_framework.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError
-from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store, crew, scenes
 from stereo_framework.sweep.executors import ExecutorTeam, Options
@@ -48,7 +49,7 @@ SWEEP = {
 }
 PLUGIN = '''
 import os, signal, pathlib
-from stereo_framework.stage import stage
+from stereo_framework.core.stage import stage
 
 @stage("refinement", source="a test")
 def dangerous(disparity, *, at: int = 0, once: str = ""):
@@ -199,7 +200,7 @@ def test_a_server_that_is_none_of_dasks_is_told_soon(kind):
 
 WAITING = """
 import pathlib, time
-from stereo_framework.stage import stage
+from stereo_framework.core.stage import stage
 
 @stage("refinement", source="a test")
 def waiting(disparity, *, number: int = 0, door: str = ""):
@@ -398,7 +399,7 @@ def test_an_executor_that_is_broken_is_told(tmp_path, registry):
 
 
 def test_stages_that_cannot_be_sent_are_told(registry):
-    @stereo_framework.stage.stage("refinement", source="a test")
+    @stage("refinement", source="a test")
     def here_only(disparity):
         return disparity
 
@@ -432,7 +433,7 @@ def test_wrong_options():
 def test_a_beginning_is_computed_once_whoever_computes(registry):
     calls = []
 
-    @stereo_framework.stage.stage("optimization", source="a test")
+    @stage("optimization", source="a test")
     def slow(energy, *, level: int = 0):
         calls.append(level)
         return stereo_framework.optimization.graph_cut(energy)
@@ -447,7 +448,7 @@ def test_a_beginning_is_computed_once_whoever_computes(registry):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_halo_that_raises_fails_its_own_runs(registry, workers):
-    @stereo_framework.stage.stage("refinement", source="a test", halo=lambda size: 1 // size)
+    @stage("refinement", source="a test", halo=lambda size: 1 // size)
     def careless(disparity, *, size: int = 1):
         return disparity
 
@@ -509,7 +510,7 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
     monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     calls = []
 
-    @stereo_framework.stage.stage("matching_cost", source="a test", halo=lambda: 0)
+    @stage("matching_cost", source="a test", halo=lambda: 0)
     def counted(reference, match, search):
         calls.append(len(reference))
         return stereo_framework.matching_cost.absolute_difference(reference, match, search)

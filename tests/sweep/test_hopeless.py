@@ -3,12 +3,12 @@
 import pytest
 
 import stereo_framework
+from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.datasets import random_planes
-from stereo_framework.errors import StereoFrameworkError
 from stereo_framework.sweep import Store
 
 PLUGIN = '''
-from stereo_framework.stage import stage
+from stereo_framework.core.stage import stage
 
 @stage("refinement", source="a test")
 def fails(disparity, volume, *, size: int = 0, words: bool = False):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import stereo_framework
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Calibration, Frame, Scene, Search
 from stereo_framework.evaluation.protocols import resolve
-from stereo_framework.scene import Calibration, Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
 from stereo_framework.sweep.plan import plan

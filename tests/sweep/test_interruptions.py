@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import stereo_framework
-from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.sweep import Store
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")

@@ -6,10 +6,10 @@ import pytest
 import stereo_framework
 from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
-from stereo_framework.call_reports import collecting_reports
-from stereo_framework.pair import Pair
+from stereo_framework.core.call_reports import collecting_reports
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.volume import Domain
 from stereo_framework.sweep.kept_parts import kept_match
-from stereo_framework.volume import Domain
 
 METHOD = Pipeline(["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"])
 
@@ -107,7 +107,7 @@ def test_a_stopped_run_goes_on_with_the_tiles_that_are_left(tmp_path, executor):
     """A plug-in's stage fails at its third tile, once; the second run starts there, and gives what a run without a stop gives."""
     (tmp_path / "failing.py").write_text(
         "from pathlib import Path\n"
-        "from stereo_framework.stage import stage\n"
+        "from stereo_framework.core.stage import stage\n"
         "@stage('refinement', source='a test')\n"
         "def failing(disparity):\n"
         "    '''Note the call; fail at the third.'''\n"

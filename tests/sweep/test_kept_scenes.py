@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
-from stereo_framework.scene import Frame, Scene, Search
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.sweep.kept_scenes import keep_scene, kept_scene
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stereo_framework
-from stereo_framework.scene import Frame, Scene, Search
+from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep.plan import plan, units
 
@@ -24,7 +24,7 @@ SCRIPT = {
 }
 PLUGIN = '''
 import numpy as np
-from stereo_framework.stage import stage
+from stereo_framework.core.stage import stage
 
 @stage("matcher", source="a test")
 def level_matcher(reference, match, search, *, level: float = 1.0):

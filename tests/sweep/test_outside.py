@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from stereo_framework import run
+from stereo_framework.core.scene import Scene
 from stereo_framework.io import write_disparity
-from stereo_framework.scene import Scene
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 TRUTH = np.full((24, 32), 3, np.float32)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from stereo_framework import run
-from stereo_framework.imported import forget, sources
-from stereo_framework.scene import Scene
-from stereo_framework.stage import load_plugin
+from stereo_framework.core.imported import forget, sources
+from stereo_framework.core.scene import Scene
+from stereo_framework.core.stage import load_plugin
 from stereo_framework.sweep.identity import code_digest
 
 FILES = {
@@ -70,7 +70,7 @@ def test_every_module_of_its_own_that_a_plugin_imports_now_or_later_counts(tmp_p
 def test_modules_of_installed_packages_and_of_this_one_do_not_count():
     assert sources(_file("numpy.linalg"))[0] == _file("numpy.linalg")
     assert all(path.is_relative_to(_file("numpy.linalg").parent) for path in sources(_file("numpy.linalg")))
-    assert sources(_file("stereo_framework.stage")) == [_file("stereo_framework.stage")]
+    assert sources(_file("stereo_framework.core.stage")) == [_file("stereo_framework.core.stage")]
 
 
 @pytest.mark.parametrize("place", ["beside", "elsewhere"])

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from stereo_framework.scene import Frame, Scene, Search
+from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep.plan import _Kinds, plan, units
 

@@ -12,12 +12,12 @@ import yaml
 
 import stereo_framework
 from stereo_framework import CostVolume
-from stereo_framework.errors import DataError, ScriptError
+from stereo_framework.core.errors import DataError, ScriptError
+from stereo_framework.core.scene import Frame, Scene, Search
+from stereo_framework.core.stage import stage
 from stereo_framework.io.pfm import read_pfm
 from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.scene import Frame, Scene, Search
 from stereo_framework.script import load
-from stereo_framework.stage import stage
 from stereo_framework.sweep import Store
 from stereo_framework.sweep import run as run_function
 from stereo_framework.sweep.identity import code_digest
@@ -32,7 +32,7 @@ SWEEP = {
     "sweep": {"grid": {"matching_cost.truncation": [10, None], "aggregation.box.size": [1, 3, 5]}},
 }
 FAILING = '''
-from stereo_framework.stage import stage
+from stereo_framework.core.stage import stage
 
 @stage("refinement", source="a test")
 def fails_at_five(disparity, volume, *, size: int = 0):

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from stereo_framework.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.sweep import Result, Store
 
 

@@ -15,9 +15,9 @@ import yaml
 from optuna.distributions import CategoricalDistribution, IntDistribution
 
 import stereo_framework
-from stereo_framework import stage
-from stereo_framework.errors import DataError, MissingExtraError, ParameterError, ScriptError
-from stereo_framework.scene import Frame, Scene, Search
+from stereo_framework.core import stage
+from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, ScriptError
+from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.script import load
 from stereo_framework.sweep import Store
 from stereo_framework.sweep._study import Space, Study

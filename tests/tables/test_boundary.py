@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import load_scene
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation.roc import kept_table, map_errors
 from stereo_framework.sweep import Result
 from stereo_framework.tables.boundary import boundary, script_of

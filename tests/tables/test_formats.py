@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from stereo_framework.errors import DataError, MissingExtraError
+from stereo_framework.core.errors import DataError, MissingExtraError
 from stereo_framework.tables.formats import to_text, write_parquet
 from stereo_framework.tables.tables import Table, sort_table
 

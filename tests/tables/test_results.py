@@ -5,7 +5,7 @@ import math
 import pytest
 from made_results import SCENES, result, sweep
 
-from stereo_framework.errors import DataError, MissingExtraError, ParameterError
+from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.result import ResultList
 from stereo_framework.tables import formats

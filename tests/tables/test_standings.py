@@ -7,7 +7,7 @@ import pytest
 from made_results import HCI, SCENES, result, scored, sweep
 from scipy.stats import rankdata
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
 from stereo_framework.tables.standings import standings, weights_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_results import SCENES, result, sweep
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.tables.results import Results
 from stereo_framework.tables.summaries import best, group, pivot
 

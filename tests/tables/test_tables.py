@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.sweep import Result
 from stereo_framework.tables.tables import listing, show, to_csv
 

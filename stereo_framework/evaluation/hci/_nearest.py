@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.scene import Disparity, Mask
+from stereo_framework.core.scene import Disparity, Mask
 
 
 def distance_to(mask: Mask) -> NDArray[np.float32]:

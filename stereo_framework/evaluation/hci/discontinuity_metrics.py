@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
 from stereo_framework.evaluation.hci.score import Score, check_sizes, mean_score
 from stereo_framework.evaluation.hci.subsets import Subsets
-from stereo_framework.scene import Disparity, Mask
 
 
 def foreground_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
 from stereo_framework.evaluation.hci.parameters import Parameters
-from stereo_framework.scene import Disparity, Mask
 
 
 class Edges(NamedTuple):

@@ -26,12 +26,12 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation.hci.discontinuity_metrics import foreground_fattening, foreground_thinning, fuzziness
 from stereo_framework.evaluation.hci.plane_metrics import bumpiness, misorientation, offset
 from stereo_framework.evaluation.hci.score import Score
 from stereo_framework.evaluation.hci.structure_metrics import detail_fattening, fragmentation, missed_structures, porosity
 from stereo_framework.evaluation.hci.subsets import Subsets
-from stereo_framework.scene import Disparity
 
 Measure = Callable[[Disparity, Disparity, Subsets], Score]
 

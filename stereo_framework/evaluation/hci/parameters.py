@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Predicate
 
-from stereo_framework.errors import ParameterError
-from stereo_framework.parameters import (
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.parameters import (
     Checked,
     Fraction01,
     NonNegative,

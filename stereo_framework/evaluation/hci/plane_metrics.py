@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation.hci.score import Score, check_sizes, mean_score
 from stereo_framework.evaluation.hci.subsets import Subsets
-from stereo_framework.scene import Disparity
 
 
 def bumpiness(disparity: Disparity, subsets: Subsets) -> Score:

@@ -9,11 +9,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation.hci._nearest import distance_to, nearest_values
 from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.scene import Disparity, Mask
 
 
 class Planes(NamedTuple):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.notebooks import brief
+from stereo_framework.core.scene import Mask
 from stereo_framework.evaluation.hci.subsets import Subsets
-from stereo_framework.notebooks import brief
-from stereo_framework.scene import Mask
 
 
 @brief

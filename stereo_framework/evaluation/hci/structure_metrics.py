@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import cv2
 import numpy as np
 
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation.hci._nearest import distance_to
 from stereo_framework.evaluation.hci.discontinuity_metrics import nearer_to
 from stereo_framework.evaluation.hci.score import Score, check_sizes, mean_score
 from stereo_framework.evaluation.hci.subsets import Subsets
-from stereo_framework.scene import Disparity, Mask
 
 
 def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:

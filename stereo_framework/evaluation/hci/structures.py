@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.scene import Disparity, Mask
 
 
 class Structures(NamedTuple):

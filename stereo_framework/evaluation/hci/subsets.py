@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.notebooks import brief
+from stereo_framework.core.scene import Disparity, Mask, inside_border
 from stereo_framework.evaluation.hci.edges import find_edges
 from stereo_framework.evaluation.hci.parameters import Parameters
 from stereo_framework.evaluation.hci.planes import find_planes
 from stereo_framework.evaluation.hci.structures import find_structures
 from stereo_framework.io import PathLike, read_bytes, write_bytes
-from stereo_framework.notebooks import brief
-from stereo_framework.scene import Disparity, Mask, inside_border
 
 _KINDS = {"Mask": (np.bool_, "bool"), "Disparity": (np.float32, "float32"), "NDArray[np.int32]": (np.int32, "int32")}
 

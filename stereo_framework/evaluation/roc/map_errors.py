@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.roc.matching_table import OCCLUDED, UNKNOWN, VISIBLE, MatchingTable, column_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.ranks import least_kept
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.scene import Disparity
 
 
 @dataclass(frozen=True)

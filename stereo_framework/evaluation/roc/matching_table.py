@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.scene import Disparity, Mask, Scene
 from stereo_framework.evaluation._sizes import check_one_size
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.evaluation.regions import kept, region_masks
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.scene import Disparity, Mask, Scene
 
 UNKNOWN, OCCLUDED, VISIBLE = 0, 1, 2
 """What is known about a pixel: nothing, or that it is not evaluated; that it is hidden in the other frame; or that it is visible there."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
+from stereo_framework.core.scene import Disparity
 from stereo_framework.evaluation.hci import HCI_METRICS, Subsets
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
@@ -20,7 +21,6 @@ from stereo_framework.papers.hci2015.claims import CLAIMS, COLUMNS
 from stereo_framework.papers.hci2015.runs import FOLDER, dense, on, results, scores_on
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.papers.published import published_table
-from stereo_framework.scene import Disparity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.disparity_error import rms_error
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
@@ -18,7 +19,6 @@ from stereo_framework.papers.hci2015.claims import CLAIMS, COLUMNS, THREE, Score
 from stereo_framework.papers.hci2015.runs import FOLDER, dense, fits, results, scores_on
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.published import published_table, raw_table
-from stereo_framework.scene import Scene
 from stereo_framework.script.result_names import STATISTIC
 from stereo_framework.sweep import Result
 from stereo_framework.tables.means import means

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation import evaluate
 from stereo_framework.figures.colours import disparity_colours
 from stereo_framework.page.page import Block, Cell, PageTable, Text
@@ -16,7 +17,6 @@ from stereo_framework.papers.own_methods import ranked, scores
 from stereo_framework.papers.paper import Context, Outcome, results_details, short
 from stereo_framework.papers.published import PublishedTable, published_table
 from stereo_framework.papers.sigma_z2011.claims import CLAIMS, Rows
-from stereo_framework.scene import Disparity, Scene
 
 _LOST = "the map is not to be had"
 _VIEWS = "how the views were rendered is not told, and no rendering tried gives these numbers"

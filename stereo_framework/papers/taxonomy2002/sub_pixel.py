@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.datasets import Plane, Texture, planes_scene, slanted
 from stereo_framework.evaluation import resolve
 from stereo_framework.figures.distributions import distributions_figure
@@ -22,7 +23,6 @@ from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.paper import Context, Outcome, results_details
 from stereo_framework.papers.taxonomy2002.claims import CLAIMS, ERROR, PREDICTION, pairs
-from stereo_framework.scene import Disparity, Scene
 from stereo_framework.sweep import Result
 
 _ROWS, _COLUMNS = slice(260, 370), slice(20, 190)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 
 
 def r_squared(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

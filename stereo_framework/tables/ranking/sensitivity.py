@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework import limits
-from stereo_framework.errors import ParameterError
+from stereo_framework.core import limits
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.tables.ranking.average_ranks import competition_ranks
 from stereo_framework.tables.ranking.pareto import astar_groups
 from stereo_framework.tables.ranking.ranking import Ranking, rank_methods

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from stereo_framework.errors import ParameterError
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.hci import Parameters, Scaled
 
 

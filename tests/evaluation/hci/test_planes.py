@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.hci import Parameters, extract_subsets, fit_plane
 from stereo_framework.evaluation.hci.planes import _best_plane, _least_squares
 

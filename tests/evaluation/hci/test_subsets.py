@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.hci import Parameters, extract_subsets, hci_metrics, load_subsets
 
 

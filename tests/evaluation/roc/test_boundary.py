@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.evaluation.roc import (
     Point,
     best_case,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published import rows, table
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc import (
     Point,
     dominant_intervals,

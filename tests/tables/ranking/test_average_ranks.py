@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from published import TABLE5_2002, table
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.tables.ranking import average_ranks, competition_ranks
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 5))

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads
 from published import rows, table
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.tables.ranking import astar_groups, astar_verdict, dominance
 
 # Few different values: many ties, and duplicates of whole rows.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import linregress
 
-from stereo_framework.errors import DataError
+from stereo_framework.core.errors import DataError
 from stereo_framework.tables.ranking import r_squared
 
 CELL = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100), st.just(math.nan))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.tables.ranking import Column, Scores, bootstrap, leave_one_out, rank_methods
 
 

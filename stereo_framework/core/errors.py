@@ -1,0 +1,135 @@
+"""The errors that a user can cause. Each message is one line: what, where, what is legal, the nearest name."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+
+_LINE = 1000
+"""Characters of a line that an error prints; what is longer holds an input, not a message."""
+
+
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+# What Python makes of bytes of a path that are not UTF-8; no file and no drawing can hold it.
+_CONTROLS |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
+
+
+def harmless(text: str) -> str:
+    r"""A text of somebody else's, such as a path, for a terminal or a file: what would move a cursor or change colours, or is not UTF-8, is spelt out.
+
+    Examples
+    --------
+    >>> print(harmless("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return text.translate(_CONTROLS)
+
+
+def short(text: str, most: int = _LINE) -> str:
+    """A text for a message, `harmless`; the middle of one that is longer than `most` characters is left out.
+
+    Examples
+    --------
+    >>> short("x" * 5000, 40)
+    'xxxxxxxxxx... (5000 characters) ...xxxxxxxxxx'
+    """
+    text = harmless(text)
+    if len(text) <= most:
+        return text
+    end = most // 4 if most < _LINE else (most - 40) // 2
+    return f"{text[:end]}... ({len(text)} characters) ...{text[-end:]}"
+
+
+class StereoFrameworkError(Exception):
+    """Root of all errors raised on purpose; the command line prints them without a traceback. No line of them is longer than 1000 characters."""
+
+    def __init__(self, message: object = ""):
+        super().__init__("\n".join(map(short, str(message).split("\n"))))
+
+
+class DataWarning(UserWarning):
+    """Something in a file is doubtful, and was read all the same; the command line prints it as one line."""
+
+
+class ResultWarning(DataWarning):
+    """A result is doubtful, or what it was made of: exchanged images, a range that is too small, intensities or disparities in another scale."""
+
+
+def warn(doubts: Iterable[str]) -> None:
+    """Give each doubt as a `ResultWarning` at the line that called this package; the command line prints them as lines."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("stereo_framework."):
+        frame, level = frame.f_back, level + 1
+    for doubt in doubts:
+        warnings.warn(doubt, ResultWarning, stacklevel=level)
+
+
+class ParameterError(StereoFrameworkError):
+    """A parameter of a stage, a protocol or a search range has an illegal value or name."""
+
+
+class DataError(StereoFrameworkError):
+    """An image, disparity map, calibration file or scene is missing, unreadable or inconsistent."""
+
+
+class ScriptError(StereoFrameworkError):
+    """A parameter script has faults; ``faults`` holds one line for each."""
+
+    def __init__(self, faults: Iterable[str]):
+        self.faults = tuple(map(short, faults))
+        super().__init__("\n".join(self.faults))
+
+
+class MissingExtraError(StereoFrameworkError):
+    """A feature needs an optional dependency that is not installed."""
+
+
+def brings(extra: str) -> str:
+    """The command that installs what an extra needs, for messages."""
+    return f"pip install '.[{extra}]' in the folder of this project's source"
+
+
+def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
+    """The end of an error line that lists the legal names and, where one is close, asks for it.
+
+    Parameters
+    ----------
+    name : str
+        What the user wrote.
+    names : iterable of str
+        The legal names.
+    kind : str
+        Plural noun for the legal names ("stages"); without it the list reads "legal: a, b".
+
+    Returns
+    -------
+    str
+        For example ``"legal: box, min_filter; did you mean 'box'?"``.
+    """
+    names = sorted(map(str, names))
+    legal = f"legal{' ' + kind if kind else ''}: {short(', '.join(names)) or 'none'}"
+    close = close_names(name, names)
+    return f"{legal}; did you mean {short(close[0], 80)!r}?" if close else legal
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """The first names and how many more there are.
+
+    Examples
+    --------
+    >>> few(["census", "rank", "birchfield"], 2)
+    'census, rank and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def close_names(name: str, names: Iterable[str], count: int = 1) -> list[str]:
+    """Up to `count` of the names that resemble `name`, the nearest first; case does not matter."""
+    folded = {n.lower(): n for n in names}
+    # Nobody writes a name of more letters; to compare one takes time by the square of them.
+    return [folded[n] for n in difflib.get_close_matches(str(name).lower()[:_NAME], folded, n=count, cutoff=0.5)]
+
+
+_NAME = 200

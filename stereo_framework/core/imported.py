@@ -1,0 +1,146 @@
+"""Which source files somebody's module consists of: those that its import loads, and those that it names and loads later."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+_INSTALLED = ("site-packages", "dist-packages")
+_ROOTS = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+_LOADED: dict[Path, set[Path]] = {}
+"""The files that were loaded while a file was imported."""
+
+
+def noted(load: Callable[[], ModuleType]) -> ModuleType:
+    """Import a module, and remember what its import loads.
+
+    Parameters
+    ----------
+    load : callable
+        Imports the module and returns it.
+    """
+    before = set(sys.modules)
+    module = load()
+    found = [getattr(other, "__file__", None) for name, other in list(sys.modules.items()) if name not in before]
+    if module.__file__:
+        _LOADED.setdefault(Path(module.__file__).resolve(), set()).update(Path(path).resolve() for path in found if path)
+    return module
+
+
+def sources(file: Path) -> list[Path]:
+    """The files that decide what a module does.
+
+    Parameters
+    ----------
+    file : Path
+        Of the module. What its import loads is known once it was imported under `noted`.
+
+    Returns
+    -------
+    list of Path
+        The file itself, then, sorted, the files that its import loaded and those that an import statement anywhere in it names, and theirs. A
+        file counts that is neither of the standard library, nor of an installed package, nor of this one; of an installed package those in
+        the module's own folder count.
+    """
+    file = file.resolve()
+    found: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        one = waiting.pop()
+        if one in found or not (one == file or _counts(one, file.parent)):
+            continue
+        found.add(one)
+        waiting += _LOADED.get(one, ())
+        waiting += [path for name, level in _imports(one, _time(one)) for path in _named(name, level, one, file.parent)]
+    return [file, *sorted(found - {file})]
+
+
+def forget(files: list[Path]) -> None:
+    """Let the modules in some files be imported anew."""
+    gone = set(files)
+    for name, module in list(sys.modules.items()):
+        path = getattr(module, "__file__", None)
+        if path and name != "__main__" and Path(path).resolve() in gone:
+            del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def _counts(file: Path, own: Path) -> bool:
+    if file.is_relative_to(_PACKAGE):
+        return False
+    if own not in _ROOTS and own.name not in _INSTALLED and file.is_relative_to(own):
+        return True
+    return not any(file.is_relative_to(root) for root in _ROOTS) and not set(_INSTALLED) & set(file.parts)
+
+
+def _time(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@functools.lru_cache(maxsize=4096)
+def _imports(file: Path, time: int) -> tuple[tuple[str, int], ...]:
+    """Dotted names that the import statements of a file of some time name, and how many folders up they start; 0 is anywhere."""
+    if file.suffix != ".py":
+        return ()
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (OSError, SyntaxError, ValueError, RecursionError):  # whoever imports it is told
+        return ()
+    found: dict[tuple[str, int], None] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {(alias.name, 0): None for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            found |= {(f"{base}.{alias.name}".strip("."), node.level): None for alias in node.names}
+    return tuple(found)
+
+
+def _named(name: str, level: int, file: Path, own: Path) -> Iterator[Path]:
+    """The files of a name in an import statement of `file`, its packages' included; `own` is the folder of the module that all begins with."""
+    parts = name.split(".")
+    if level:
+        yield from _below(file.parents[min(level, len(file.parents)) - 1], parts)
+        return
+    for folder in {own, file.parent}:
+        yield from _below(folder, parts)
+    try:
+        spec = importlib.util.find_spec(parts[0])
+    except Exception:  # whatever finders of others raise
+        return
+    if spec is None:
+        return
+    places = [Path(place).resolve() for place in spec.submodule_search_locations or ()]
+    if spec.has_location and spec.origin:
+        yield Path(spec.origin).resolve()
+    for place in places:
+        if _counts(place, own):
+            yield from _below(place, parts[1:])
+
+
+def _below(folder: Path, parts: list[str]) -> Iterator[Path]:
+    """The files of a dotted name that starts in a folder, as far as there are any."""
+    start = folder / "__init__.py"
+    if start.is_file():
+        yield start.resolve()
+    for part in parts:
+        module, package = folder / f"{part}.py", folder / part / "__init__.py"
+        if package.is_file():
+            yield package.resolve()
+        elif module.is_file():
+            yield module.resolve()
+            return
+        folder = folder / part
+        if not folder.is_dir():
+            return

@@ -1,0 +1,139 @@
+"""Pair: one matching problem, two images and where to search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.notebooks import brief
+from stereo_framework.core.scene import Image, Scene, Search
+from stereo_framework.core.volume import Domain
+from stereo_framework.kernels.block_means import block_means
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two rectified images, the disparities that are tried and, where not all take part, the domain.
+
+    Parameters
+    ----------
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255, finite, of one size.
+    search : Search
+    domain : Domain, optional
+    scene : Scene, optional
+        Where the pair comes from, for matchers that name it.
+
+    Raises
+    ------
+    DataError
+        Images of different sizes, or a domain of another size.
+    """
+
+    reference: Image
+    match: Image
+    search: Search
+    domain: Domain | None = None
+    scene: Scene | None = None
+
+    def __post_init__(self) -> None:
+        if any(isinstance(image, np.ma.MaskedArray) for image in (self.reference, self.match)):
+            raise DataError(
+                "a pair of masked arrays; Scene.from_images takes them, or Domain(valid=..., match_valid=...) holds their masks"
+            )
+        if self.reference.shape != self.match.shape:
+            raise DataError(f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}")
+        if self.domain is not None:
+            for array in (a for a in vars(self.domain).values() if a is not None):
+                if array.shape != self.shape:
+                    raise DataError(f"a domain of {array.shape} for images of {self.shape}")
+
+    @staticmethod
+    def of(scene: Scene, search: Search | None = None) -> Pair:
+        """The frame pair of a scene.
+
+        Parameters
+        ----------
+        scene : Scene
+        search : Search, optional
+            Instead of the scene's own; its direction is taken from the scene.
+
+        Raises
+        ------
+        DataError
+            There is no search range, an image is missing, or they differ in size.
+        """
+        search = search or scene.search
+        if search is None:
+            raise DataError(f"scene {scene.name}: no search range; give one (search: {{minimum, maximum}} or --disparities A:B)")
+        a, b = scene.reference_index, scene.match_index
+        reference, match = scene.reference, scene.match
+        domain = Domain(scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a))
+        limited = any(limit is not None for limit in vars(domain).values())
+        return Pair(reference, match, replace(search, direction=scene.direction), domain if limited else None, scene)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        rows, columns = self.reference.shape[:2]
+        return rows, columns
+
+    def exchanged(self) -> Pair:
+        """The same pair seen from the match image. Its scene has a name of its own, so that no map from outside is taken for one of it."""
+        scene = self.scene and self.scene.pair(self.scene.match_index, self.scene.reference_index, self.search)
+        scene = scene and replace(scene, name=f"{scene.name} (other view)")
+        domain = self.domain and self.domain.exchanged(self.search)
+        return Pair(self.match, self.reference, replace(self.search, direction=-self.search.direction), domain, scene)
+
+    def rows(self, top: int, bottom: int) -> Pair:
+        """The rows `top` to `bottom` - 1 alone."""
+        return replace(
+            self,
+            reference=self.reference[top:bottom],
+            match=self.match[top:bottom],
+            domain=self.domain and self.domain.rows(top, bottom),
+            scene=None,
+        )
+
+    def reduced(self, factor: int) -> Pair:
+        """The pair `factor` times smaller in both directions: means of blocks, of which the last ones are filled up with the border's pixels.
+
+        The levels keep their distance, so that there are about `factor` times fewer. A block is valid when one of its pixels is, and its
+        range holds those of all; a pixel without a limit leaves its block without one. Blocks of levels, which are others at another size, limit nothing there.
+        """
+        if factor < 1:
+            raise ParameterError(f"pair.reduced: {factor} is below 1")
+        search, step = self.search, self.search.step
+        least = math.floor(search.minimum / factor / step + 1e-6) * step
+        most = max(math.ceil(search.maximum / factor / step - 1e-6) * step, least + step)
+        domain = None
+        if self.domain is not None:
+            of_blocks: dict[str, Any] = {"low": np.min, "high": np.max, "match_low": np.min, "match_high": np.max}
+            found: dict[str, Any] = {}
+            given = {name: array for name, array in vars(self.domain).items() if array is not None and "blocks" not in name}
+            for name, array in given.items():
+                one = of_blocks.get(name, np.any)(_blocks(array, factor), axis=(1, 3))
+                found[name] = one if one.dtype == bool else (one / factor).astype(np.float32)
+            domain = Domain(**found)
+        reference, match = shrunk(self.reference, factor), shrunk(self.match, factor)
+        return Pair(reference, match, replace(search, minimum=least, maximum=most), domain)
+
+
+def _blocks(array: NDArray, factor: int) -> NDArray:
+    """Blocks of pixels, ``(rows, factor, columns, factor[, channels])``; beyond the border its pixels repeat."""
+    rows, columns = (-(-n // factor) * factor for n in array.shape[:2])
+    around = ((0, rows - array.shape[0]), (0, columns - array.shape[1]), *((0, 0) for _ in array.shape[2:]))
+    return np.pad(array, around, mode="edge").reshape(rows // factor, factor, columns // factor, factor, *array.shape[2:])
+
+
+def shrunk(image: Image, factor: int) -> Image:
+    """An image `factor` times smaller: means of blocks, of which the last ones are filled up with the border's pixels."""
+    mean = block_means(_blocks(image, factor))
+    found: Image = np.rint(mean).astype(np.uint8) if image.dtype == np.uint8 else mean
+    return found

@@ -1,0 +1,274 @@
+"""Parameters: annotated types and bounds, what is wrong with values, and their words and units.
+
+Parameters are the keyword-only ones of a function, such as a stage, or the fields of a dataclass. Annotations are types and bounds, defaults are
+defaults. Nothing is converted: neither ``true`` nor ``"20"`` is a number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
+
+from stereo_framework.core import limits
+from stereo_framework.core.errors import ParameterError, close_names, nearest, short
+
+if TYPE_CHECKING:
+    import pydantic
+
+Positive = Annotated[float, Gt(0)]
+NonNegative = Annotated[float, Ge(0)]
+PositiveInt = Annotated[int, Ge(1)]
+NonNegativeInt = Annotated[int, Ge(0)]
+Fraction01 = Annotated[float, Ge(0), Le(1)]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Unit of a stage's parameter, in its annotation: ``size: Annotated[PositiveInt, Unit("pixels")] = 9``.
+
+    Plots, pages and the command line take it from there. What is no quantity has none, nor has a count that its name explains (`sweeps`).
+
+    Parameters
+    ----------
+    text : str
+        As it follows a number: ``pixels``, ``grey levels``, ``levels`` (of disparity), ``passes``, ``units of the matching cost``.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is legal, in an annotation whose type and bounds do not say it well: ``Annotated[int, Predicate(is_odd), Words("an odd number")]``."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """In an annotation: what a value is put through before its type is checked, and what becomes of its JSON Schema.
+
+    Parameters
+    ----------
+    check : callable
+        Returns the value, or another one in its place. A ValueError is the message about the value.
+    schema : callable
+        Takes the type's own JSON Schema.
+    """
+
+    check: Callable[[Any], Any]
+    schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return self.schema(handler(core))
+
+
+@dataclass(frozen=True)
+class Located:
+    """In an annotation: the value names files, and what becomes of it when a script in some folder says it.
+
+    Parameters
+    ----------
+    start : callable
+        Takes the value and the folder; returns the value with all relative paths starting there.
+    """
+
+    start: Callable[[Any, Path], Any]
+
+
+def located(annotation: Any, value: Any, folder: Path) -> Any:
+    """A legal value with the files that it names, if its annotation says that it names some, found from a folder."""
+    for part in _parts(annotation):
+        if isinstance(part, Located) and value is not None:
+            value = part.start(value, folder)
+    return value
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """An annotation and all that it is made of: its type, alternatives, elements, bounds, units."""
+    yield annotation
+    for part in typing.get_args(annotation):
+        yield from _parts(part)
+
+
+@functools.cache
+def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Parameters by name, annotations resolved: the keyword-only ones of a function, all fields of a dataclass."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    every = dataclasses.is_dataclass(function)
+    return types.MappingProxyType(
+        {
+            p.name: p.replace(annotation=hints[p.name])
+            for p in inspect.signature(function).parameters.values()
+            if every or p.kind is p.KEYWORD_ONLY
+        }
+    )
+
+
+@functools.cache
+def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapter[Any]]:
+    """Pydantic's strict check of each parameter's annotation, by name; built on first use."""
+    import pydantic
+
+    found = {}
+    for name, parameter in parameters_of(function).items():
+        annotation = parameter.annotation
+        kind = typing.get_args(annotation)[0] if typing.get_origin(annotation) is Annotated else annotation
+        # Records have checked themselves, and pydantic refuses to be told how to check them.
+        config = None if dataclasses.is_dataclass(kind) else pydantic.ConfigDict(strict=True, allow_inf_nan=False)
+        found[name] = pydantic.TypeAdapter(annotation, config=config)
+    return found
+
+
+def _checked(function: Callable[..., Any], parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values that are legal, with the defaults of what is not given, and messages about all others, both by name."""
+    import pydantic
+
+    legal, checkers = parameters_of(function), checkers_of(function)
+    given = {str(name): plain(value) for name, value in parameters.items()}
+    values: dict[str, Any] = {}
+    faults: dict[str, str] = {}
+    for name, parameter in legal.items():
+        if name not in given:
+            values[name] = parameter.default
+            if parameter.default is parameter.empty:
+                faults[name] = "is missing"
+            continue
+        value, annotation = given[name], parameter.annotation
+        try:
+            values[name] = checkers[name].validate_python(value, strict=True)
+        except pydantic.ValidationError as error:
+            fault = error.errors(include_url=False)[-1]
+            close = close_names(value, _choices(annotation)) if isinstance(value, str) else []
+            near = f"; did you mean {close[0]!r}?" if close else ""
+            own_words = fault["type"] == "value_error"
+            faults[name] = str(fault["ctx"]["error"]) if own_words else f"{spelled(value)} is not {describe(annotation)}{near}"
+        else:
+            if isinstance(value, int) and value > limits.WINDOW and unit(annotation) == "pixels":
+                faults[name] = f"{value} pixels are more than any image has in a row; legal: up to {limits.WINDOW}"
+    # The name of a record means nothing to whoever writes one down.
+    whose = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
+    for name in given:
+        if name not in legal:
+            faults[name] = f"no such parameter{whose}; {nearest(name, legal, kind='parameters')}"
+    return values, faults
+
+
+def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with values of parameters: messages by name, empty when all is well."""
+    return _checked(function, parameters)[1]
+
+
+def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters: those given, checked, and the defaults of the rest, in signature order.
+
+    Raises
+    ------
+    ParameterError
+        Unknown names or illegal values, one line each.
+    """
+    values, faults = _checked(function, parameters)
+    if faults:
+        raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in faults.items()))
+    return values
+
+
+def require(function: Callable[..., Any], **values: Any) -> None:
+    """Refuse illegal values that a function was called with directly, where no script has checked them.
+
+    Raises
+    ------
+    ParameterError
+        Illegal values, one line each.
+    """
+    with_defaults(function, values)
+
+
+def check_kind(function: str, name: str, value: Any, kind: type | tuple[type, ...], expected: str) -> None:
+    """Refuse an argument of another kind than a function takes.
+
+    Parameters
+    ----------
+    function, name : str
+        The function and its argument, as messages name them.
+    value : object
+    kind : type or tuple of type
+    expected : str
+        What it takes, in words.
+
+    Raises
+    ------
+    ParameterError
+        `value` is of another kind.
+    """
+    if not isinstance(value, kind):
+        shown = f"an array of {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        if isinstance(value, str | int | float) or (isinstance(value, tuple) and len(repr(value)) <= _SHOWN):
+            shown = spelled(value)
+        raise ParameterError(f"{function}: {name} is {shown}; expected {expected}")
+
+
+def plain(value: Any) -> Any:
+    """A number computed with numpy as the number that one would write down."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The texts that an annotation lists, itself or as one of its alternatives."""
+    lists = (typing.get_args(part) for part in _parts(annotation) if typing.get_origin(part) is Literal)
+    return [value for values in lists for value in values if isinstance(value, str)]
+
+
+def describe(annotation: Any) -> str:
+    """An annotation in words: ``Positive | None`` is "a number > 0 or null"."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        told = [extra.text for extra in arguments[1:] if isinstance(extra, Words)]
+        if told:
+            return told[-1]
+        signs = {Gt: (">", "gt"), Ge: (">=", "ge"), Lt: ("<", "lt"), Le: ("<=", "le")}
+        bounds = [(b, *signs[type(b)]) for b in arguments[1:] if type(b) in signs]
+        limits = [f"{sign} {getattr(bound, field):g}" for bound, sign, field in bounds]
+        return " ".join([describe(arguments[0]), " and ".join(limits)]).strip()
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(describe(a) for a in arguments)
+    if origin is Literal:
+        return ("one of " if len(arguments) > 1 else "") + ", ".join(map(str, arguments))
+    if origin in (list, tuple):
+        return "a list" + (f" of {describe(arguments[0])}" if arguments else "")
+    words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", type(None): "null"}
+    return words.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def unit(annotation: Any) -> str:
+    """Unit in an annotation or one of its alternatives; empty where there is none."""
+    return next((part.text for part in _parts(annotation) if isinstance(part, Unit)), "")
+
+
+def spelled(value: Any) -> str:
+    """A value as a script spells it, for a message: the middle of a long one is left out."""
+    if isinstance(value, bool | None):
+        return {True: "true", False: "false", None: "null"}[value]
+    try:
+        return short(repr(value), _SHOWN)
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return "a number of thousands of digits"
+
+
+_SHOWN = 80
+"""Characters of a value in a message."""

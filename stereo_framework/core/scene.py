@@ -1,0 +1,434 @@
+"""Scenes: the frames, ground truth, masks and search range that a stereo method is run and measured on.
+
+Conventions: images are ``(rows, columns)`` or ``(rows, columns, 3)`` in RGB order, uint8 or float32 with intensities
+0..255. Disparities are float32 pixels between the reference and the match frame, larger = nearer, NaN = unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.notebooks import Shown, drawing
+from stereo_framework.core.parameters import Positive
+from stereo_framework.core.search import Search
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Image = NDArray[np.uint8] | NDArray[np.float32]
+Disparity = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+EVALUATED = "evaluated"
+"""The mask of a scene outside of which nothing is evaluated, whatever the protocol."""
+
+
+def unmasked(what: str, array: Any) -> Any:
+    """A masked array as a plain one: NaN in float32 where numbers are masked, False where booleans are. Anything else as it is.
+
+    Raises
+    ------
+    DataError
+        It holds neither numbers nor booleans.
+    """
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    if array.dtype == bool:
+        return array.filled(False)
+    if array.dtype.kind not in "fiu":
+        raise DataError(f"{what}: a masked array of {array.dtype}; expected numbers")
+    return np.ma.filled(array.astype(np.float32), np.nan) if np.ma.is_masked(array) else array.data
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
+
+    Parameters
+    ----------
+    focal_length : float
+        Pixels.
+    baseline : float
+        Distance of the two cameras; depths come out in its unit (Middlebury: mm).
+    doffs : float
+        Difference of the principal points' columns, match minus reference, in pixels.
+    center : (float, float), optional
+        Column and row of the reference image's principal point in pixels; None = its middle.
+    """
+
+    focal_length: Positive
+    baseline: Positive
+    doffs: float = 0.0
+    center: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One image of a sequence.
+
+    Parameters
+    ----------
+    name : str
+        Shown in messages: a file name or a generated one.
+    load : callable
+        Returns the image, uint8 or float32 0..255, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB.
+    position : float
+        Place of the camera along the baseline; larger = further right. The unit is free, ratios count.
+    valid : callable, optional
+        Returns the mask of the pixels that hold data, bool ``(rows, columns)``, or None where all do. NaN in a float image marks further
+        pixels as holding none.
+    """
+
+    name: str
+    load: Callable[[], Image]
+    position: float
+    valid: Callable[[], Mask | None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scene(Shown):
+    """A rectified sequence and what is known about it. Everything loads on first use.
+
+    Parameters
+    ----------
+    name : str
+        Path-like name, ``middlebury2001/tsukuba``.
+    frames : tuple of Frame
+        From left to right or in any other order; `position` counts.
+    reference_index, match_index : int
+        Which frames are matched.
+    search : Search or None
+        Disparity range of the pair; its direction is taken from the frames.
+    truths : mapping of (int, int) to callable
+        Ground-truth loaders by frame pair: ``truths[2, 6]`` gives the disparities of frame 2 towards frame 6 in pixels.
+    masks : mapping of str to callable
+        Loaders of boolean masks of the reference frame, by name (``nonocc``). Outside the one called ``evaluated`` nothing is evaluated under any protocol.
+    calibration : Calibration or None
+    border : int
+        Pixels on all four sides that are not evaluated.
+    protocol : str
+        Evaluation protocol that the scene's data set is measured with unless a script says otherwise.
+    reduction : int
+        How many times smaller the images are, in each direction, than those that the data set's benchmark counts pixels in.
+    grey_levels : float or None
+        Grey levels per pixel of disparity in the data set's 8-bit maps, submitted ones included; None where maps hold fractions.
+    largest_disparity : float or None
+        Pixels; what the data set itself says, whatever `search` is.
+    whole_truth : bool
+        Whether the data set calls its truth accurate to whole pixels only.
+    weight : float
+        Of the scene in its benchmark's averages.
+    ranges : mapping of (int, int) to callable
+        Loaders of disparity ranges of each pixel's own by frame pair, as for `truths`: smallest and largest disparity, two float32 maps in
+        pixels, NaN = no limit.
+    stand_in : callable, optional
+        Loader of one's own reference map of the pair, which stands in for the truth in measures without truth: pixels, NaN = not to be relied upon.
+        None: `sweep.reference` makes one.
+    """
+
+    name: str
+    frames: tuple[Frame, ...]
+    reference_index: int = 0
+    match_index: int = 1
+    search: Search | None = None
+    truths: Mapping[tuple[int, int], Callable[[], Disparity]] = field(default_factory=dict)
+    masks: Mapping[str, Callable[[], Mask]] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    border: int = 0
+    protocol: str = "taxonomy2002"
+    reduction: int = 1
+    grey_levels: float | None = None
+    largest_disparity: float | None = None
+    whole_truth: bool = False
+    weight: float = 1.0
+    ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(default_factory=dict)
+    stand_in: Callable[[], Disparity] | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("reference_index", "match_index"):
+            if not 0 <= getattr(self, what) < len(self.frames):
+                raise self._fault(f"{what} {getattr(self, what)} is not one of its frames 0..{len(self.frames) - 1}")
+        if self.frames[self.reference_index].position == self.frames[self.match_index].position:
+            raise self._fault(f"reference frame {self.reference_index} and match frame {self.match_index} have the same position")
+        if self.search is not None:
+            object.__setattr__(self, "search", replace(self.search, direction=self.direction))
+
+    @staticmethod
+    def from_images(
+        left: Image,
+        right: Image,
+        disparities: tuple[float, float] | None = None,
+        *,
+        name: str = "images",
+        truth: Disparity | None = None,
+        left_mask: Mask | None = None,
+        right_mask: Mask | None = None,
+        low: Disparity | None = None,
+        high: Disparity | None = None,
+    ) -> Scene:
+        """A scene of two images in memory; the left one is the reference. `stereo_framework.datasets.pair_scene` takes files.
+
+        Parameters
+        ----------
+        left, right : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+            Intensities 0..255; NaN = no data.
+        disparities : (float, float), optional
+            Smallest and largest disparity in pixels, both included.
+        name : str
+        truth : ndarray, float32, (rows, columns), optional
+            True disparities of the left image in pixels, NaN = unknown.
+        left_mask, right_mask : ndarray, bool, (rows, columns), optional
+            True where the image holds data. What it does not hold gets no estimate and takes part in nothing.
+        low, high : ndarray, float32, (rows, columns), optional
+            Smallest and largest disparity of each pixel of the left image in pixels, both included, NaN = no limit.
+
+        Raises
+        ------
+        DataError
+            What is given is no array. The images are looked at when they are first used.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> image = np.zeros((4, 9), np.float32)
+        >>> image[1, 2] = np.nan
+        >>> int(Scene.from_images(image, np.zeros_like(image), (0, 3)).valid(0).sum())
+        35
+        """
+        arrays = {"left": left, "right": right, "truth": truth, "left_mask": left_mask, "right_mask": right_mask}
+        for what, array in (arrays | {"low": low, "high": high}).items():
+            if not isinstance(array, np.ndarray) and (array is not None or what in ("left", "right")):
+                said = f"{type(array).__name__}, not an array"
+                raise DataError(f"{what}: {said}; for files there is stereo_framework.datasets.pair_scene")
+        limits = [limit for limit in (low, high) if limit is not None]
+        nothing = np.full_like(limits[0], np.nan) if limits else None
+        frames = (
+            Frame("left", lambda: left, 0, None if left_mask is None else lambda: left_mask),
+            Frame("right", lambda: right, 1, None if right_mask is None else lambda: right_mask),
+        )
+        return Scene(
+            name,
+            frames,
+            search=None if disparities is None else Search(*disparities),
+            truths={} if truth is None else {(0, 1): lambda: truth},
+            ranges={(0, 1): lambda: (nothing if low is None else low, nothing if high is None else high)} if limits else {},  # type: ignore[dict-item,return-value]
+        )
+
+    def __repr__(self) -> str:
+        truth = "with truth" if (self.reference_index, self.match_index) in self.truths else "without truth"
+        searched = f"search {self.search}" if self.search else "no search range"
+        return f"Scene({self.name!r}, {len(self.frames)} frames, {searched}, {truth})"
+
+    def plot(self) -> Figure:
+        """Both images that are matched and, where it is known, the truth, as a matplotlib figure."""
+        figure: Figure = drawing().scene_figure(self)
+        return figure
+
+    @property
+    def direction(self) -> int:
+        """+1 when the match frame lies to the right of the reference frame, else -1."""
+        return 1 if self.frames[self.match_index].position > self.frames[self.reference_index].position else -1
+
+    @cached_property
+    def reference(self) -> Image:
+        """The reference image; read-only."""
+        return self.image(self.reference_index)
+
+    @cached_property
+    def match(self) -> Image:
+        """The match image, of the reference image's shape; read-only."""
+        image = self.image(self.match_index)
+        if image.shape != self.reference.shape:
+            a, b = self.frames[self.reference_index], self.frames[self.match_index]
+            raise self._fault(
+                f"{a.name} is {_size(self.reference)} and {b.name} is {_size(image)}; both images must be of one size"
+            )
+        return image
+
+    def image(self, index: int) -> Image:
+        """Frame `index` as an image; read-only, loaded once.
+
+        Pixels that hold no data have the intensity of the nearest one in their row that does, 0 in a row without any.
+        """
+        return self._loaded(index)[0]
+
+    def valid(self, index: int) -> Mask | None:
+        """The pixels of frame `index` that hold data, bool ``(rows, columns)``, read-only; None where all do."""
+        return self._loaded(index)[1]
+
+    def range(self, reference_index: int, match_index: int) -> tuple[Disparity | None, Disparity | None]:
+        """Smallest and largest disparity of each pixel of a frame towards another in pixels, NaN = no limit; None where not given."""
+        if (reference_index, match_index) not in self.ranges:
+            return None, None
+        low, high = (unmasked("range", limits) for limits in self.ranges[reference_index, match_index]())
+        for name, limits in (("smallest", low), ("largest", high)):
+            self._same_size(limits, f"the map of {name} disparities")
+            if limits.dtype != np.float32:
+                raise self._fault(f"the map of {name} disparities is {limits.dtype}; expected float32")
+        if (low > high).any():
+            y, x = np.argwhere(low > high)[0]
+            raise self._fault(
+                f"the smallest disparity at row {y}, column {x} is {low[y, x]:g}, above the largest, {high[y, x]:g}"
+            )
+        return read_only(low), read_only(high)
+
+    def _loaded(self, index: int) -> tuple[Image, Mask | None]:
+        if index not in self._images:
+            image, load = self._load(index), self.frames[index].valid
+            valid = ~np.isnan(image if image.ndim == 2 else image.sum(axis=2)) if image.dtype == np.float32 else None
+            if isinstance(image, np.ma.MaskedArray):
+                # The intensities keep their type, as those of the other image do.
+                covered, image = np.ma.getmaskarray(image), image.data
+                valid = ~(covered if image.ndim == 2 else covered.any(axis=2)) & (True if valid is None else np.ma.getdata(valid))
+            given = unmasked("mask", load()) if load is not None else None
+            if given is not None:
+                if given.shape != image.shape[:2] or given.dtype != bool:
+                    said = f"{given.dtype} {given.shape}; expected bool {image.shape[:2]}"
+                    raise self._fault(f"the mask of {self.frames[index].name} is {said}")
+                valid = given if valid is None else valid & given
+            if valid is not None and not valid.any():
+                raise self._fault(f"{self.frames[index].name} has no valid pixel")
+            if valid is None or valid.all():
+                self._images[index] = read_only(image), None
+            else:
+                # On use: it brings numba, which shells that complete names of scenes do not wait for.
+                from stereo_framework.kernels.filling import fill_invalid
+
+                self._images[index] = read_only(fill_invalid(image, valid)), read_only(valid)
+        return self._images[index]
+
+    @cached_property
+    def _images(self) -> dict[int, tuple[Image, Mask | None]]:
+        return {}
+
+    def _load(self, index: int) -> Image:
+        image = self.frames[index].load()
+        if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3) or 0 in image.shape:
+            raise self._fault(f"{self.frames[index].name} has shape {image.shape}; expected (rows, columns[, 3])")
+        if image.dtype not in (np.uint8, np.float32):
+            raise self._fault(f"{self.frames[index].name} is {image.dtype}; expected uint8 or float32")
+        if image.dtype == np.float32 and np.isinf(image).any():
+            raise self._fault(f"{self.frames[index].name} contains infinite intensities; NaN marks pixels without data")
+        return image
+
+    @cached_property
+    def truth(self) -> Disparity | None:
+        """True disparities of the reference frame towards the match frame in pixels, NaN = unknown; None without truth."""
+        return self._truth(self.reference_index, self.match_index)
+
+    @cached_property
+    def match_truth(self) -> Disparity | None:
+        """True disparities of the match frame towards the reference frame in pixels, NaN = unknown; None where not known."""
+        return self._truth(self.match_index, self.reference_index)
+
+    def forget(self) -> None:
+        """Let go of all that was loaded; it is loaded again when it is asked for."""
+        for name in ("reference", "match", "truth", "match_truth", "_images"):
+            self.__dict__.pop(name, None)
+
+    def mask(self, name: str) -> Mask:
+        """The mask `name` of the reference frame, bool ``(rows, columns)``.
+
+        Raises
+        ------
+        DataError
+            The scene has no such mask, or it has another shape than the images.
+        """
+        if name not in self.masks:
+            raise self._fault(f"no mask {name!r}; it has {', '.join(sorted(self.masks)) or 'none'}")
+        mask = unmasked(name, self.masks[name]())
+        what = "the mask of evaluated pixels" if name == EVALUATED else f"mask {name}"
+        self._same_size(mask, what)
+        if mask.dtype != bool:
+            raise self._fault(f"{what} is {mask.dtype}; expected bool, such as mask == 255")
+        return mask
+
+    @property
+    def evaluated(self) -> Mask | None:
+        """The mask outside of which nothing is evaluated, bool ``(rows, columns)``; None: everything is."""
+        return self.mask(EVALUATED) if EVALUATED in self.masks else None
+
+    def within(self, mask: Mask) -> Scene:
+        """The same scene, of which only the pixels are evaluated where a mask, bool ``(rows, columns)``, is True, and its own mask, if it has one, too."""
+        inside, own = replace(self, masks={**self.masks, EVALUATED: lambda: mask}), self.evaluated
+        inside._images.update(self._images)
+        return inside if own is None else replace(self, masks={**self.masks, EVALUATED: lambda: inside.mask(EVALUATED) & own})
+
+    def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
+        """The same sequence with another frame pair. Truth goes with its own pair, masks and the stand-in only with the present one; the border stays.
+
+        Parameters
+        ----------
+        reference_index, match_index : int
+            Frames to match.
+        search : Search, optional
+            Range of the new pair. Without it the present range is scaled by the ratio of the frame distances.
+        """
+        same = (reference_index, match_index) == (self.reference_index, self.match_index)
+        pair = replace(
+            self,
+            reference_index=reference_index,
+            match_index=match_index,
+            search=search,
+            masks=self.masks if same else {},
+            stand_in=self.stand_in if same else None,
+        )
+        if search is None and self.search is not None:
+            pair = replace(pair, search=self.search.scaled(pair._distance / self._distance))
+        # The frames are the same; what was loaded need not be again.
+        pair._images.update(self._images)
+        return pair
+
+    @property
+    def _distance(self) -> float:
+        return abs(self.frames[self.match_index].position - self.frames[self.reference_index].position)
+
+    def _truth(self, a: int, b: int) -> Disparity | None:
+        if (a, b) not in self.truths:
+            return None
+        truth = unmasked(f"truth of {self.frames[a].name}", self.truths[a, b]())
+        self._same_size(truth, f"truth of {self.frames[a].name}")
+        if not np.isfinite(truth).any():
+            raise self._fault(f"truth of {self.frames[a].name} holds no known disparity")
+        return read_only(truth)
+
+    def _fault(self, said: str) -> DataError:
+        return DataError(f"scene {self.name}: {said}")
+
+    def _same_size(self, array: NDArray, what: str) -> None:
+        if array.shape != self.reference.shape[:2]:
+            raise self._fault(f"{what} is {_size(array)}, its images are {_size(self.reference)}")
+
+
+def scale_doubt(image: Image) -> str:
+    """What is doubtful about the scale of an image's intensities; empty if nothing is."""
+    if image.dtype == np.float32 and 0 < (largest := float(np.nanmax(image))) <= 1:
+        return f"intensities up to {largest:.3g}, where 0 to 255 are expected: multiply the images by 255 (match --stretch spreads them); what counts in grey levels is wrong"
+    return ""
+
+
+def inside_border(shape: tuple[int, ...], border: int) -> Mask:
+    """The pixels that lie `border` pixels or more from all four sides, bool ``(rows, columns)``."""
+    rows, columns = shape[:2]
+    inside = np.zeros((rows, columns), bool)
+    inside[border : max(rows - border, 0), border : max(columns - border, 0)] = True
+    return inside
+
+
+def read_only(array: NDArray) -> NDArray:
+    """A read-only view: the loader's own array stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _size(array: NDArray) -> str:
+    colours = " in colour" if array.ndim == 3 else ""
+    return f"{array.shape[1]}x{array.shape[0]}{colours}"

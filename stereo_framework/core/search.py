@@ -1,0 +1,195 @@
+"""The disparities that are tried."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Search:
+    """The disparities that are tried, in pixels: ``minimum, minimum + step, ..., maximum``.
+
+    Parameters
+    ----------
+    minimum, maximum : float
+        Ends of the range in pixels, both included; `minimum` may be negative.
+    step : float
+        Distance of neighbouring levels in pixels: N or 1/N. Values within 0.001 of N or 0.1 % of 1/N are snapped to it.
+    direction : int
+        ``x_match = x_reference - direction * d``: +1 when the match frame lies to the right of the reference frame in
+        the sequence, -1 otherwise.
+
+    Raises
+    ------
+    ParameterError
+        `maximum` not above `minimum`, fewer than two levels, a step that is neither N nor 1/N.
+    """
+
+    minimum: float
+    maximum: float
+    step: float = 1
+    direction: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("minimum", "maximum", "step"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
+                raise ParameterError(f"search.{name}: {value!r} is not a finite number")
+        if not self.maximum > self.minimum:
+            raise ParameterError(f"search.maximum: {self.maximum:g} is not above search.minimum, {self.minimum:g}")
+        if self.direction not in (1, -1):
+            raise ParameterError(f"search.direction: {self.direction!r} is neither 1 nor -1")
+        if self.step <= 0:
+            raise ParameterError(f"search.step: {self.step:g} is not above 0")
+        object.__setattr__(self, "step", _snap(self.step))
+        if self.levels < 2:
+            raise ParameterError(
+                f"search.step: {self.step:g} leaves one level between {self.minimum:g} and {self.maximum:g}; at least two are needed"
+            )
+        if self.levels > np.iinfo(np.int16).max:
+            raise ParameterError(f"search: {self.levels} levels; at most {np.iinfo(np.int16).max} are possible")
+
+    @property
+    def denominator(self) -> int:
+        """N for a step of 1/N, else 1."""
+        return max(1, round(1 / self.step))
+
+    @property
+    def levels(self) -> int:
+        """Number of disparities tried."""
+        return math.floor((self.maximum - self.minimum) / self.step + 1e-6) + 1
+
+    @property
+    def disparities(self) -> NDArray[np.float32]:
+        """The disparity of every level in pixels, float32 ``(levels,)``, ascending."""
+        return (self.minimum + self.step * np.arange(self.levels)).astype(np.float32)
+
+    def disparity_of(self, levels: NDArray[np.integer]) -> NDArray[np.float32]:
+        """The disparity of each level in pixels, float32 of the same shape; NaN where the level is -1.
+
+        Raises
+        ------
+        ParameterError
+            Not whole numbers, or a level that the range does not have.
+
+        Examples
+        --------
+        >>> Search(0, 2).disparity_of(np.array([2, 0, -1])).tolist()
+        [2.0, 0.0, nan]
+        """
+        if levels.dtype.kind not in "iu":
+            raise ParameterError(f"levels: {levels.dtype}; expected whole numbers from 0 to {self.levels - 1}, -1 = none")
+        least, most = levels.min(initial=0), levels.max(initial=0)
+        if least < -1 or most >= self.levels:
+            raise ParameterError(f"levels from {least} to {most}; expected 0 to {self.levels - 1}, -1 = none")
+        # The last place is that of -1.
+        return np.append(self.disparities, np.float32(np.nan))[levels]
+
+    def beyond(self, disparity: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Where a map of disparities lies more than half a step outside the range: these were not searched, and are no estimates.
+
+        Half a step is what sub-pixel refinement adds to the outermost levels.
+        """
+        half = self.step / 2 + 1e-3 * self.step
+        return (disparity < self.minimum - half) | (disparity > self.maximum + half)
+
+    @property
+    def first(self) -> int:
+        """Disparity of level 0 in units of ``1 / denominator`` pixels.
+
+        Raises
+        ------
+        ParameterError
+            `minimum` is not a multiple of 1/`denominator`.
+        """
+        first = self.minimum * self.denominator
+        if abs(first - round(first)) > 1e-3:
+            raise ParameterError(
+                f"search.minimum: {self.minimum:g} is not a multiple of 1/{self.denominator} pixel; "
+                "choose a minimum on the grid of the step"
+            )
+        return round(first)
+
+    @property
+    def stride(self) -> int:
+        """Distance of neighbouring levels in units of ``1 / denominator`` pixels."""
+        return round(self.step * self.denominator)
+
+    def in_view(self, columns: int) -> NDArray[np.bool_]:
+        """Which levels of a pixel the match image shows, for each column: ``0 <= x_match <= columns - 1``.
+
+        Parameters
+        ----------
+        columns : int
+            Width of either image in pixels.
+
+        Returns
+        -------
+        ndarray, bool, (columns, levels)
+            The same for every row. A level is in view in consecutive columns, a column has consecutive levels in view.
+
+        Raises
+        ------
+        ParameterError
+            `minimum` is not a multiple of 1/`denominator`.
+
+        Examples
+        --------
+        >>> Search(0, 2).in_view(3).tolist()
+        [[True, False, False], [True, True, False], [True, True, True]]
+        """
+        x = np.arange(columns)[:, None] * self.denominator
+        position = x - self.direction * (self.first + self.stride * np.arange(self.levels))
+        return (position >= 0) & (position <= (columns - 1) * self.denominator)
+
+    def check_width(self, columns: int) -> str:
+        """Whether a range that somebody wrote down makes sense for images of so many columns. No stage asks: they match whatever they are given.
+
+        Returns
+        -------
+        str
+            What is doubtful about it; empty if nothing is.
+
+        Raises
+        ------
+        ParameterError
+            It is wider than the images, or none of it shows in them.
+
+        Examples
+        --------
+        >>> Search(0, 400).check_width(741)
+        'the range 0..400 of disparities is wider than half of the 741 columns of the image; most of it is out of view nearly everywhere'
+        """
+        said, width = f"the range {self.minimum:g}..{self.maximum:g} of disparities", self.maximum - self.minimum + 1
+        if width > columns:
+            raise ParameterError(f"{said} has {width:g} pixels, it is wider than the image of {columns} columns")
+        if self.minimum >= columns or self.maximum <= -columns:
+            raise ParameterError(f"{said} lies beyond the image of {columns} columns: no pixel has a counterpart there")
+        if width > columns / 2:
+            return f"{said} is wider than half of the {columns} columns of the image; most of it is out of view nearly everywhere"
+        return ""
+
+    def scaled(self, scale: float) -> Search:
+        """The range of a pair whose frames are `scale` times as far apart, widened to whole pixels."""
+        if scale == 1:
+            return self
+        return Search(math.floor(self.minimum * scale), math.ceil(self.maximum * scale), self.step)
+
+    def __str__(self) -> str:
+        return f"{self.minimum:g}..{self.maximum:g} step {self.step:g}"
+
+
+def _snap(step: float) -> float:
+    """The nearest N or 1/N within 0.001, else an error."""
+    if step >= 1:
+        if abs(step - round(step)) <= 1e-3:
+            return float(round(step))
+    elif abs(1 / step - round(1 / step)) * step <= 1e-3:
+        return 1 / round(1 / step)
+    raise ParameterError(f"search.step: {step:g} is neither a whole number of pixels nor 1/N of one")

@@ -1,0 +1,35 @@
+"""What ships with the package: its scripts and their names, and its tables in YAML. Imports nothing that takes time, since shells ask for these names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def library() -> Path:
+    """Folder of the shipped scripts: inside an installed package, beside it in a checkout."""
+    inside = _PACKAGE / "configs"
+    return inside if inside.is_dir() else _PACKAGE.parent / "configs"
+
+
+def script_names() -> tuple[str, ...]:
+    """Names of the shipped scripts, ``methods/ssd``; sorted."""
+    root = library()
+    return tuple(sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.yaml")))
+
+
+def short_script_names() -> tuple[str, ...]:
+    """The names of all shipped scripts without their folders, except where two scripts would then have the same name."""
+    names = script_names()
+    last = [name.rpartition("/")[2] for name in names]
+    return tuple(short if last.count(short) == 1 else name for name, short in zip(names, last, strict=True))
+
+
+def shipped_yaml(file: str) -> Any:
+    """What a YAML file of the package holds, by its path within the package, such as ``datasets/catalogue.yaml``."""
+    import yaml
+
+    # With libyaml, where it is installed, reading is ten times as fast.
+    return yaml.load((_PACKAGE / file).read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -1,0 +1,254 @@
+"""One view of a pair as it stands between two stages: what stages see of the other view and of alternative methods."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.notebooks import brief
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
+from stereo_framework.core.volume import CostVolume, Domain, Energy, Held, Labeling, Smoothness, Status
+from stereo_framework.kernels.threads import over_rows
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class View:
+    """All that is known of one side of a pair so far. A step makes a new view of it; None = not known yet.
+
+    Stages see the first five fields of the other view and of alternatives; who calls a stage that names ``other`` makes one of the first three.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    status : ndarray, uint8, (rows, columns)
+        Values of `Status`.
+    search : Search
+        Of this view; its direction is the opposite of the other's.
+    confidence : mapping of str to ndarray, float32, (rows, columns)
+        Higher = surer.
+    volumes : mapping of str to CostVolume
+        ``volume``, the present one, and ``raw``, that before aggregation, as long as a later step needs them.
+    reference, match : ndarray
+        The images, as preprocessing left them image by image.
+    corrected : (ndarray, ndarray)
+        The same two, as preprocessing of the pair left them.
+    domain : Domain or None
+    scene : Scene or None
+    alternatives : mapping of str to tuple of View
+        What other methods made of this side and, where somebody needs it, of the other one.
+    invalid : ndarray, bool, (rows, columns), or None
+        Pixels without an open cell.
+    held : Held or None
+        The levels that compact volumes hold.
+    partial : CostVolume or None
+        What the next stage made with fewer iterations.
+    smoothness : Smoothness or None
+    labels : ndarray, int16, (rows, columns)
+        Levels, -1 = none.
+    data_costs : ndarray, (rows, columns)
+        The costs of the labels.
+    labelings : tuple of Labeling
+        What the optimizer told, strip by strip.
+    matched : object
+        The match that a scheme put together.
+    shared : bool
+        Others hold the same volume, so that nobody writes into it.
+    restored : bool
+        Closed cells and those out of view were set after the last aggregation.
+    """
+
+    disparity: Any = None
+    status: Any = None
+    search: Any = None
+    confidence: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    volumes: Mapping[str, CostVolume] = field(default_factory=dict)
+    reference: Any = None
+    match: Any = None
+    corrected: Any = None
+    domain: Domain | None = None
+    scene: Scene | None = None
+    alternatives: Mapping[str, tuple[View, ...]] = field(default_factory=dict)
+    invalid: Mask | None = None
+    held: Held | None = None
+    partial: CostVolume | None = None
+    smoothness: Smoothness | None = None
+    labels: Any = None
+    data_costs: Any = None
+    labelings: tuple[Labeling, ...] = ()
+    matched: Any = None
+    shared: bool = False
+    restored: bool = False
+
+    @staticmethod
+    def of(
+        pair: Pair, corrected: tuple[Image, Image] | None = None, alternatives: Mapping[str, tuple[View, ...]] | None = None
+    ) -> View:
+        """The view of a pair's reference image before anything was matched."""
+        domain, search = pair.domain, pair.search
+        held = None if domain is None else domain.held(search)
+        # What closes nothing that is held leaves no pixel out.
+        invalid = domain.invalid(search, pair.shape) if domain is not None and (held is None or held.closes) else None
+        images = [frozen(image) for image in (pair.reference, pair.match)]
+        return View(
+            search=search,
+            reference=images[0],
+            match=images[1],
+            corrected=corrected or tuple(images),
+            domain=domain,
+            scene=pair.scene,
+            alternatives=alternatives or {},
+            invalid=invalid,
+            held=held,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        rows, columns = (self.reference if self.disparity is None else self.disparity).shape[:2]
+        return rows, columns
+
+    @property
+    def pair(self) -> Pair:
+        """The images and where to search."""
+        return Pair(self.reference, self.match, self.search, self.domain, self.scene)
+
+    def exchanged(self) -> View:
+        """The other view before anything was matched."""
+        alternatives = {name: views[::-1] for name, views in self.alternatives.items()}
+        return View.of(self.pair.exchanged(), self.corrected[::-1], alternatives)
+
+    @property
+    def volume(self) -> CostVolume:
+        """The present volume; after the optimizer that which it decided on."""
+        return self._kept("volume")
+
+    @property
+    def raw(self) -> CostVolume:
+        """The volume before aggregation."""
+        return self._kept("raw")
+
+    @property
+    def energy(self) -> Energy:
+        """What an optimizer minimizes."""
+        return Energy(self.volume, self.smoothness)
+
+    def _kept(self, name: str) -> CostVolume:
+        if name not in self.volumes:
+            raise StereoFrameworkError(f"the other view's {name} was not kept; declare it: @stage(..., other_needs={{{name!r}}})")
+        return self.volumes[name]
+
+    def keeping(self, names: Collection[str]) -> View:
+        """The same with those of its volumes alone."""
+        if self.volumes.keys() <= set(names):
+            return self
+        return replace(self, volumes={name: volume for name, volume in self.volumes.items() if name in names})
+
+    def floats(self, names: Collection[str]) -> View:
+        """The same with volumes of float32 costs. What is converted stays so: the next stage would convert it again."""
+        integer = {
+            name: self.volumes[name] for name in names if name in self.volumes and self.volumes[name].costs.dtype != np.float32
+        }
+        if not integer:
+            return self
+        # The raw volume may be the present one.
+        made = {id(volume): volume.floats() for volume in integer.values()}
+        return replace(self, volumes={**self.volumes, **{name: made[id(volume)] for name, volume in integer.items()}})
+
+    def rows(self, top: int, bottom: int) -> View:
+        """Some rows of all that is known."""
+        if (top, bottom) == (0, self.shape[0]):
+            return self
+        known: dict[int, CostVolume] = {}
+        return replace(self, **{name: _rows(value, top, bottom, known) for name, value in vars(self).items()})
+
+
+def frozen(image: Image) -> Image:
+    """An image as stages get it: in C order, as their kernels expect it, and read-only, so that what is kept of it stays true."""
+    return read_only(np.ascontiguousarray(image))
+
+
+def _rows(value: Any, top: int, bottom: int, known: dict[int, CostVolume]) -> Any:
+    """Some rows of what belongs to a view; `known` are those of volumes, by identity, as the raw one may be the present one."""
+    if isinstance(value, np.ndarray):
+        return value[top:bottom]
+    if isinstance(value, Mapping):
+        return {name: _rows(item, top, bottom, known) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple([_rows(item, top, bottom, known) for item in value])
+    if isinstance(value, CostVolume):
+        if id(value) not in known:
+            rows = slice(top, bottom) if value.held is None else value.held.of_rows(top, bottom)
+            known[id(value)] = replace(value, costs=value.costs[rows], held=value.held and value.held.rows(top, bottom))
+        return known[id(value)]
+    if isinstance(value, Smoothness):
+        return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
+    return value.rows(top, bottom) if isinstance(value, View | Domain | Held) else value
+
+
+def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -> View:
+    """The alternative of a name; without one the only one.
+
+    Parameters
+    ----------
+    parameter : str
+        As messages name it, ``radiometric_field.look``.
+    alternatives : mapping of str to View
+    name : str or None
+
+    Raises
+    ------
+    ParameterError
+        There is no such alternative, or `name` is None and there are several.
+    """
+    if name is None and len(alternatives) == 1:
+        return next(iter(alternatives.values()))
+    if name is None:
+        raise ParameterError(
+            f"{parameter}: names no alternative, and there are several; legal: {', '.join(sorted(alternatives))}"
+        )
+    if name not in alternatives:
+        raise ParameterError(f"{parameter}: no alternative {name!r}; {nearest(name, alternatives, kind='alternatives')}")
+    return alternatives[name]
+
+
+def differences(reference: Image, match: Image, search: Search, look: View) -> tuple[Mask, NDArray[np.float32]]:
+    """Which pixels a look at a pair has matched with one in view, and by how much each is brighter than that.
+
+    Returns
+    -------
+    known : ndarray, bool, (rows, columns)
+        What was filled does not count.
+    differences : ndarray, float32, (rows, columns, channels)
+        Grey levels; of no meaning where a pixel is not known.
+    """
+    left, right = (image.reshape(*image.shape[:2], -1) for image in (reference, match))
+    rows, width, _ = left.shape
+    columns = np.arange(width)
+    known, found = np.empty((rows, width), np.bool_), np.empty(left.shape, np.float32)
+
+    def run(start: int, stop: int) -> None:
+        some = slice(start, stop)
+        matched = ~np.isnan(look.disparity[some]) & (look.status[some] == Status.MATCHED)
+        places = columns - search.direction * np.rint(np.where(matched, look.disparity[some], 0)).astype(np.int64)
+        known[some] = matched & (places >= 0) & (places < width)
+        places = np.clip(places, 0, width - 1) + np.arange(stop - start)[:, None] * width
+        met = right[some].reshape(places.size, -1).take(places.reshape(-1), axis=0).reshape(left[some].shape)
+        np.subtract(left[some], met, dtype=np.float32, out=found[some])
+
+    over_rows(run, rows, 8 * left.size)
+    return known, found
+
+
+class Views(NamedTuple):
+    """What a matcher returns that matches both views at once; each is a disparity map, (disparity, status) or (disparity, status, confidence)."""
+
+    reference: Any
+    match: Any

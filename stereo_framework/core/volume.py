@@ -1,0 +1,480 @@
+"""The disparity space image and what is optimized on it: CostVolume, Domain, Smoothness, Energy, Labeling.
+
+Volumes are ``(rows, columns, levels)``, level fastest, C order, float32 or, between stages that say so, uint8 or uint16; lower costs are
+better. Level k means the disparity ``search.minimum + k * search.step`` pixels. A compact volume holds blocks of a few consecutive levels, as many and which ones each
+pixel needs; its labels and disparities are those of the whole search.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.notebooks import brief
+from stereo_framework.core.scene import Disparity, Mask, Search
+from stereo_framework.kernels.blocks import ALL_BLOCKS, block_size, close_beyond, held_cells, list_blocks, outer_levels
+from stereo_framework.kernels.closed_cells import close_cells, close_held, closed_labels, pack_blocks, reached, without_open_cell
+from stereo_framework.kernels.filling import fill_rows
+from stereo_framework.kernels.threads import over_rows
+
+Costs = NDArray[np.float32]
+Labels = NDArray[np.int16]
+INTEGERS = (np.uint8, np.uint16)
+"""Types of the costs of integer volumes."""
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class CostVolume:
+    """The disparity space image (DSI).
+
+    Parameters
+    ----------
+    costs : ndarray, float32, uint8 or uint16, (rows, columns, levels), or (blocks, levels of a block) of a compact volume
+        Cost of giving a pixel a disparity; lower is better. C order. Only stages declared with ``integer=True`` take integer costs.
+    search : Search
+        Disparity of each level.
+    outside : float
+        The finite cost held by cells whose match position lies outside the match image.
+    held : Held, optional
+        Of a compact volume the levels that it holds of each pixel; None: the volume holds all levels of the search. Only stages declared with
+        ``compact=True`` take or make compact volumes.
+    """
+
+    costs: Costs
+    search: Search
+    outside: float
+    held: Held | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the image."""
+        if self.held is not None:
+            return self.held.shape
+        rows, columns = self.costs.shape[:2]
+        return rows, columns
+
+    def floats(self) -> CostVolume:
+        """The same volume with float32 costs; itself where it has them already."""
+        return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
+
+    def check_float(self, stage: str, *, compact: bool = False) -> None:
+        """Refuse integer costs on behalf of a stage that does not take them, and a compact volume unless `compact` says that it takes those.
+
+        Raises
+        ------
+        ParameterError
+            The costs are not float32, or some levels are not held.
+        """
+        if not compact:
+            self.check_whole(stage)
+        if self.costs.dtype != np.float32:
+            raise ParameterError(f"{stage}: takes costs of float32, these are {self.costs.dtype}; volume.floats() converts them")
+
+    def check_whole(self, stage: str) -> None:
+        """Refuse a compact volume on behalf of a stage that does not take them.
+
+        Raises
+        ------
+        ParameterError
+            The volume is compact.
+        """
+        if self.held is not None:
+            held, levels = self.held.mean, self.search.levels
+            raise ParameterError(
+                f"{stage}: takes volumes of all levels, this one is compact: it holds {held} of {levels} levels of a pixel on average"
+            )
+
+    def chosen(self, labels: Labels) -> Costs:
+        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1, and where a compact volume does not hold it."""
+        if self.held is None:
+            cells = np.where(labels < 0, -1, np.arange(labels.size).reshape(labels.shape) * self.costs.shape[2] + labels)
+        else:
+            cells = self.held.cells(labels)
+        found = self.costs.reshape(-1)[cells]
+        return np.where(cells < 0, found.dtype.type(0), found)
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Cells in view, bool ``(columns, levels)``, the same for every row: `Search.in_view`."""
+        return self.search.in_view(self.shape[1])
+
+
+def restore_outside(volume: CostVolume) -> CostVolume:
+    """Give the cells out of view the cost `volume.outside` again.
+
+    A cell is out of view when its disparity points beyond the border of the match image. The matching cost gives such cells the cost `outside`;
+    aggregation then mixes it with costs of cells in view, and this undoes the mixing. At fractional steps of 1/N pixel some cells in view are reset
+    as well, as the original test bed does: those whose position lies less than a pixel from the border that larger disparities point to.
+
+    Parameters
+    ----------
+    volume : CostVolume
+        Aggregated costs; left unchanged.
+
+    Returns
+    -------
+    CostVolume
+        A copy; cells in view are untouched.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.2 (the test bed's treatment of image borders).
+    """
+    fresh = replace(volume, costs=volume.costs.copy())
+    restore_outside_inplace(fresh)
+    return fresh
+
+
+def restore_outside_inplace(volume: CostVolume) -> None:
+    """`restore_outside` without the copy, for a caller that owns the volume."""
+    search = volume.search
+    # At whole steps the cells out of `Search.in_view`. Slices: no mask is as fast.
+    columns = volume.shape[1]
+    last = (columns - 1) * search.denominator
+    fine = search.first + search.stride * np.arange(search.levels)
+    position = -search.direction * (fine + search.denominator - 1)
+    stays = np.zeros((columns, search.levels), bool)
+    for level, shift in enumerate(position):
+        # What stays are the columns x with 0 <= x * denominator + shift <= last.
+        start = max(0, -(shift // search.denominator))
+        stop = max(0, (last - shift) // search.denominator + 1)
+        if volume.held is None:
+            volume.costs[:, :start, level] = volume.outside
+            volume.costs[:, stop:, level] = volume.outside
+        else:
+            stays[start:stop, level] = True
+    if volume.held is not None:
+        # They are consecutive levels.
+        start, stop = stays.argmax(axis=1), stays.argmax(axis=1) + stays.sum(axis=1)
+        close_beyond(volume.costs, volume.held.starts, volume.held.firsts, start, stop, volume.costs.dtype.type(volume.outside))
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Smoothness:
+    """The prior: what it costs that neighbouring pixels differ in level.
+
+    Parameters
+    ----------
+    right : ndarray, float32, (rows, columns)
+        Weight of the edge from each pixel to its right neighbour; the last column is unused and 0.
+    down : ndarray, float32, (rows, columns)
+        Weight of the edge to the lower neighbour; the last row is unused and 0.
+    rho : ndarray, float32, (levels,)
+        Penalty of a level difference of 0, 1, ..., levels - 1 between two neighbours, computed in pixels; ``rho[0] == 0``.
+    """
+
+    right: NDArray[np.float32]
+    down: NDArray[np.float32]
+    rho: NDArray[np.float32]
+
+    def of(self, labels: Labels) -> float:
+        """Sum over all edges of weight times rho of the level difference, in float64. All labels must be assigned."""
+        wide = labels.astype(np.int32)
+        across = self.rho[np.abs(np.diff(wide, axis=1))].astype(np.float64) * self.right[:, :-1]
+        along = self.rho[np.abs(np.diff(wide, axis=0))].astype(np.float64) * self.down[:-1]
+        return float(across.sum() + along.sum())
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """What global methods minimize: data costs plus smoothness (Scharstein & Szeliski 2002, equations 3 to 5).
+
+    Parameters
+    ----------
+    volume : CostVolume
+    smoothness : Smoothness or None
+        None: data costs alone.
+    """
+
+    volume: CostVolume
+    smoothness: Smoothness | None = None
+
+    def of(self, labels: Labels) -> float:
+        """Energy of a labelling in float64; unassigned pixels (-1) are filled from the background first.
+
+        Parameters
+        ----------
+        labels : ndarray, int16, (rows, columns)
+            Levels, -1 = unassigned.
+        """
+        labels = fill_labels(labels)
+        total = float(self.volume.chosen(labels).sum(dtype=np.float64))
+        return total + self.smoothness.of(labels) if self.smoothness else total
+
+
+def fill_labels(labels: Labels) -> Labels:
+    """Labels with every unassigned pixel (-1) given the farther of its nearest assigned neighbours in the row.
+
+    A row without any assigned pixel gets level 0. Returns the input itself when nothing is unassigned.
+    """
+    if labels.min(initial=0) >= 0:
+        return labels
+    filled = fill_rows(np.where(labels < 0, np.nan, labels).astype(np.float32))
+    return np.nan_to_num(filled).astype(labels.dtype)
+
+
+class Status(enum.IntEnum):
+    """What is known about a pixel's disparity; the values of status maps."""
+
+    MATCHED = 0
+    OCCLUDED = 1
+    MISMATCHED = 2
+    FILLED = 3
+    INVALID = 4
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Which pixels and disparities take part in matching; None = no limit.
+
+    A cell is closed when its pixel or one that it meets in the match image is masked out, or its disparity lies outside its pixel's range. It takes
+    part in nothing: a pixel never gets a disparity whose cell is closed, and one without an open cell is invalid.
+
+    Parameters
+    ----------
+    valid, match_valid : ndarray, bool, (rows, columns), or None
+        The pixels of the reference and match image that hold data.
+    low, high : ndarray, float32, (rows, columns), or None
+        Smallest and largest disparity of each reference pixel, pixels, both included; NaN = no limit.
+    match_low, match_high : ndarray, float32, (rows, columns), or None
+        The same of each match pixel towards the reference image, for the exchanged pair.
+    blocks, match_blocks : ndarray, uint64, (rows, columns), or None
+        Which levels of the search a pixel may have, where a range alone would say too little, and the same of each match pixel: bit b stands for the
+        block of as many levels as `block_size` tells from level ``b * size`` on. The last block ends with the last level, however many
+        levels it shares with the one before.
+
+    Raises
+    ------
+    DataError
+        Maps of different shapes or types.
+    """
+
+    valid: Mask | None = None
+    match_valid: Mask | None = None
+    low: Disparity | None = None
+    high: Disparity | None = None
+    match_low: Disparity | None = None
+    match_high: Disparity | None = None
+    blocks: NDArray[np.uint64] | None = None
+    match_blocks: NDArray[np.uint64] | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: array for name, array in vars(self).items() if array is not None}
+        for name, array in given.items():
+            dtype = bool if name.endswith("valid") else np.uint64 if name.endswith("blocks") else np.float32
+            if array.ndim != 2 or array.dtype != dtype:
+                raise DataError(f"domain.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)")
+        if len({array.shape for array in given.values()}) > 1:
+            raise DataError(f"domain: maps of different sizes: {', '.join(f'{k} {v.shape}' for k, v in given.items())}")
+
+    def rows(self, top: int, bottom: int) -> Domain:
+        """The same for the rows `top` to `bottom` - 1."""
+        return Domain(**{name: None if array is None else array[top:bottom] for name, array in vars(self).items()})
+
+    def exchanged(self, search: Search) -> Domain:
+        """The domain of the exchanged pair.
+
+        Parameters
+        ----------
+        search : Search
+            Of this pair. Where no range of the match pixels is given, each gets the smallest interval over the open cells of the reference
+            pixels that reach it, which is empty where none does.
+        """
+        low, high = self.match_low, self.match_high
+        limited = self.low is not None or self.high is not None or self.blocks is not None
+        if low is None and high is None and self.match_blocks is None and limited:
+            shape = next(a.shape for a in (self.low, self.high, self.blocks) if a is not None)
+            low, high = np.empty(shape, np.float32), np.empty(shape, np.float32)
+            reached(*self.maps(shape), _grid(search), search.levels, low, high)
+        return Domain(self.match_valid, self.valid, low, high, self.low, self.high, self.match_blocks, self.blocks)
+
+    def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
+        """The pixels without an open cell, bool ``(rows, columns)``."""
+        found = np.empty(shape, bool)
+        without_open_cell(*self.maps(shape), _grid(search), search.levels, found)
+        return found
+
+    def closed(self, labels: Labels, search: Search) -> Mask:
+        """The pixels whose label lies in a closed cell, bool ``(rows, columns)``; unassigned labels (-1) lie in none."""
+        found = np.empty(labels.shape, bool)
+        closed_labels(labels, *self.maps(labels.shape), _grid(search), search.levels, found)
+        return found
+
+    def beside_closed(self, disparity: Disparity, search: Search) -> Mask:
+        """The pixels whose level or one of its neighbours is closed, bool ``(rows, columns)``: no curve goes through their three costs.
+
+        At either end of the range the three outermost levels count. Pixels without a disparity lie in none.
+        """
+        middle = np.clip(np.rint((disparity - search.minimum) / search.step), 1, search.levels - 2)
+        levels = np.where(np.isnan(middle), np.float32(-1), middle).astype(np.int16)
+        moved = (np.where(levels < 0, levels, levels + np.int16(side)) for side in (-1, 0, 1))
+        return np.logical_or.reduce([self.closed(some, search) for some in moved])
+
+    def held(self, search: Search) -> Held | None:
+        """The levels that compact volumes hold: all blocks that have an open cell. None where that is more than half of all levels, or nothing limits them."""
+        if (known := self._packed(search)) is None:
+            return None
+        packed, starts, cut = known
+        size, firsts = block_size(search.levels), np.empty(starts[-1], np.int16)
+        columns = packed.shape[1]
+
+        def run(start: int, stop: int) -> None:
+            own = starts[start * columns : stop * columns + 1]
+            list_blocks(packed[start:stop].reshape(-1), size, search.levels, firsts[own[0] : own[-1]])
+
+        over_rows(run, len(packed), 20 * packed.size)
+        return Held(starts, firsts, packed.shape, size, cut or self.valid is not None or self.match_valid is not None)
+
+    def held_levels(self, search: Search) -> int:
+        """How many levels of a pixel volumes hold on average if they are compact where they may be, rounded up."""
+        if (known := self._packed(search)) is None:
+            return search.levels
+        return -(-int(known[1][-1]) * block_size(search.levels) // known[0].size)
+
+    def _packed(self, search: Search) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool] | None:
+        """The blocks of each pixel that compact volumes hold, the number of its first one, and whether ranges close some of their cells; None as in `held`."""
+        limits = [limit for limit in (self.low, self.high, self.blocks) if limit is not None]
+        size = block_size(search.levels)
+        if not limits or size >= search.levels:
+            return None
+        valid, _, low, high, blocks = self.maps(limits[0].shape)
+        packed, starts = np.empty(valid.shape, np.uint64), np.zeros(valid.size + 1, np.int64)
+        counts, cut = starts[1:].reshape(valid.shape), np.empty(len(valid), bool)
+
+        def run(start: int, stop: int) -> None:
+            some = (a[start:stop] for a in (valid, low, high, blocks))
+            pack_blocks(*some, _grid(search), search.levels, packed[start:stop], counts[start:stop], cut[start:stop])
+
+        over_rows(run, len(valid), 20 * valid.size)
+        np.cumsum(starts, out=starts)
+        return None if 2 * size * starts[-1] > search.levels * valid.size else (packed, starts, bool(cut.any()))
+
+    def close(self, volume: CostVolume, value: float) -> None:
+        """Write `value` into the closed cells of a volume, in place."""
+        rows, columns = volume.shape
+        maps, costs, grid = self.maps(volume.shape), volume.costs, _grid(volume.search)
+        held, levels = volume.held, volume.search.levels
+
+        def run(start: int, stop: int) -> None:
+            here = [a[start:stop] for a in maps]
+            if held is None:
+                close_cells(costs[start:stop], *here, grid, costs.dtype.type(value))
+            else:
+                own = held.starts[start * columns : stop * columns + 1]
+                close_held(costs, own, held.firsts, *here, grid, levels, costs.dtype.type(value))
+
+        over_rows(run, rows, costs.size)
+
+    def ranges(self, search: Search, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
+        """The smallest and the largest disparity that each reference pixel may have, float32 ``(rows, columns)``, whatever is closed between them."""
+        _, _, low, high, blocks = self.maps(shape)
+        low, high = np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
+        if self.blocks is not None:
+            least, most = np.empty(shape, np.int16), np.empty(shape, np.int16)
+            outer_levels(blocks, search.levels, least, most)
+            low, high = np.maximum(low, search.disparity_of(least)), np.minimum(high, search.disparity_of(most))
+        return low, high
+
+    def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity, NDArray[np.uint64]]:
+        """The masks of both images, and the lowest and highest disparity and the blocks of each reference pixel; what is not given sets no limit."""
+        low, high = (
+            np.full(shape[:2], wide, np.float32) if limit is None else np.where(np.isnan(limit), np.float32(wide), limit)
+            for limit, wide in ((self.low, -np.inf), (self.high, np.inf))
+        )
+        masks = (
+            np.ones(shape[:2], bool) if mask is None else np.ascontiguousarray(mask) for mask in (self.valid, self.match_valid)
+        )
+        blocks = np.full(shape[:2], ALL_BLOCKS) if self.blocks is None else np.ascontiguousarray(self.blocks)
+        return *masks, low, high, blocks  # type: ignore[return-value]
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The levels that compact volumes hold: of each pixel one block of consecutive levels or more.
+
+    Blocks are in the order of their pixels, row by row, and those of a pixel in the order of their levels. Two blocks share levels only where the second one
+    is the search's last; both then have the same costs there.
+
+    Parameters
+    ----------
+    starts : ndarray, int64, (rows * columns + 1,)
+        The number of each pixel's first block, and that of all blocks at the end.
+    firsts : ndarray, int16
+        The first level of each block.
+    shape : (rows, columns)
+        Of the image.
+    size : int
+        How many levels a block has.
+    closes : bool
+        The domain closes some of the cells that are held.
+    """
+
+    starts: NDArray[np.int64]
+    firsts: Labels
+    shape: tuple[int, int]
+    size: int
+    closes: bool
+
+    @property
+    def mean(self) -> int:
+        """How many levels are held of a pixel on average, rounded up."""
+        return -(-len(self.firsts) * self.size // (len(self.starts) - 1))
+
+    def of_rows(self, top: int, bottom: int) -> slice:
+        """The blocks of the rows `top` to `bottom` - 1."""
+        return slice(int(self.starts[top * self.shape[1]]), int(self.starts[bottom * self.shape[1]]))
+
+    def rows(self, top: int, bottom: int) -> Held:
+        """The same for the rows `top` to `bottom` - 1."""
+        blocks, columns = self.of_rows(top, bottom), self.shape[1]
+        starts = self.starts[top * columns : bottom * columns + 1] - blocks.start
+        return replace(self, starts=starts, firsts=self.firsts[blocks], shape=(bottom - top, columns))
+
+    def cells(self, labels: Labels) -> NDArray[np.int64]:
+        """Where in the costs, block after block, that of each pixel's label stands, int64 ``(rows, columns)``; -1 where it is not held."""
+        found = np.empty(labels.shape, np.int64)
+        held_cells(self.starts, self.firsts, self.size, labels.reshape(-1), found.reshape(-1))
+        return found
+
+
+def _grid(search: Search) -> tuple[int, int, int, int]:
+    """The levels of a search as the kernels of closed cells count them."""
+    return search.first, search.stride, search.denominator, search.direction
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Labeling:
+    """What an optimizer decided.
+
+    Parameters
+    ----------
+    labels : ndarray, int16, (rows, columns)
+        Chosen level per pixel; -1 = unassigned (occluded).
+    costs : ndarray, float32, (rows, columns)
+        Data cost of the chosen level; 0 where unassigned.
+    volume : CostVolume, optional
+        The optimizer's own costs per level (path sums, messages); later stages then see it in place of the aggregated one.
+    trace : tuple of (float, float) or (float, float, float)
+        Seconds since the start and energy after each iteration, and the lower bound where there is one.
+    lower_bound : float, optional
+        No labelling has a lower energy than this.
+    objective : float, optional
+        Value of the optimizer's own objective where that is not the energy.
+    """
+
+    labels: Labels
+    costs: Costs
+    volume: CostVolume | None = None
+    trace: tuple[tuple[float, ...], ...] = ()
+    lower_bound: float | None = None
+    objective: float | None = None

@@ -1,0 +1,278 @@
+"""The result of the everyday way: a disparity map with everything that follows from it, and the files in which it is saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.confidence import left_right_consistency
+from stereo_framework.core.errors import DataError, harmless
+from stereo_framework.core.scene import Disparity, Mask, Scene, Search
+from stereo_framework.engine.match import Match
+from stereo_framework.figures.colours import rgb
+from stereo_framework.io import (
+    check_own,
+    geo_tags,
+    output_folder,
+    write_disparity,
+    write_image,
+    write_opencv_calibration,
+    write_pfm,
+    write_points,
+)
+from stereo_framework.io.disparity import KITTI_SCALE
+from stereo_framework.io.tiff import GeoTags, write_float_tiff
+from stereo_framework.own_pair.match_picture import picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CONFIDENCE = left_right_consistency.__name__
+"""The measure of confidence that decides which pixels are sure. It is added to methods that do not have it."""
+
+_UNSURE = -1.0
+"""Confidence below which a disparity counts as unsure: a difference between both views of more than one pixel."""
+
+_STATUS_GREYS = np.array([255, 64, 128, 192, 0], np.uint8)
+"""Grey levels of ``status.png``: matched, occluded, mismatched, filled, invalid."""
+
+
+class PointCloud(NamedTuple):
+    """Coloured points. `place` is float32 (n, 3), with x to the right, y down and z away from the camera; `colour` is uint8 (n, 3), RGB."""
+
+    place: NDArray[np.float32]
+    colour: NDArray[np.uint8]
+
+
+_RECTIFIED = ("left_rectified", "right_rectified")
+_FILES = (
+    *("disparity.pfm", "disparity.png", "disparity.tiff", "picture.png", "confidence.pfm", "status.png"),
+    *("depth.tiff", "points.ply", "rectified.yml"),
+    *(f"{name}{suffix}" for name in _RECTIFIED for suffix in (".png", ".tiff")),
+)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise DataError if a folder holds a file of the user with a name under which a match may write one, such as an image that is matched."""
+    with output_folder(folder):
+        for name in _FILES:
+            check_own(folder / name)
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """A disparity map of a pair, and everything that follows from it.
+
+    Parameters
+    ----------
+    scene : Scene
+        The images and, if it is known, the calibration.
+    method : str
+    result : Match
+        The result of the method.
+    origin : str
+        Where the search range comes from.
+    warnings : tuple of str
+        Reasons to doubt the map, each with the cure.
+    vertical_offset : float or None
+        Median vertical distance of sparse matches, in pixels; None if there are too few of them.
+    rectified : bool
+        Whether the images were rectified before matching, so that they are saved too.
+    stretched : (float, float) or None
+        The intensities in the files that became 0 and 255; None if the images were not stretched.
+    """
+
+    scene: Scene
+    method: str
+    result: Match
+    origin: str
+    warnings: tuple[str, ...]
+    vertical_offset: float | None = None
+    rectified: bool = False
+    stretched: tuple[float, float] | None = None
+
+    def __repr__(self) -> str:
+        return f"Matched({self.name!r}, {self.method!r}, {self.result!r})"
+
+    def _repr_html_(self) -> str:
+        from stereo_framework.figures.notebook import matched_html
+
+        return matched_html(self.name, self.scene, self.method, self.result, self._shown, self.warnings)
+
+    @property
+    def name(self) -> str:
+        """The name of the pair, which is that of its reference image."""
+        return harmless(Path(self.scene.frames[self.scene.reference_index].name).stem)
+
+    @property
+    def disparity(self) -> Disparity:
+        """Pixels, float32 ``(rows, columns)``, NaN = no estimate."""
+        return self.result.disparity
+
+    @property
+    def confidence(self) -> NDArray[np.float32]:
+        """How sure each pixel is, float32 ``(rows, columns)``, higher = surer: minus the difference between the disparities of both views, in pixels."""
+        return self.result.confidence[CONFIDENCE]
+
+    @property
+    def status(self) -> NDArray[np.uint8]:
+        """Values of `Status`, ``(rows, columns)``."""
+        return self.result.status
+
+    @property
+    def search(self) -> Search:
+        """The search range that was used."""
+        return self.result.search
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that matching took, without reading files and compiling kernels."""
+        return sum(self.result.seconds.values())
+
+    @property
+    def sure(self) -> Mask:
+        """The pixels about which both views agree to within a pixel, bool ``(rows, columns)``."""
+        return np.isfinite(self.disparity) & (self.confidence >= _UNSURE)
+
+    @cached_property
+    def depth(self) -> NDArray[np.float32]:
+        """Depth in the unit of the baseline, float32 ``(rows, columns)``; NaN where there is no estimate or the depth is infinite.
+
+        Raises
+        ------
+        DataError
+            The pair has no calibration.
+        """
+        calibration = self.scene.calibration
+        if calibration is None:
+            raise DataError("depth needs a calibration: --calibration FILE, or --focal PIXELS and --baseline LENGTH")
+        shifted = self.disparity + np.float32(calibration.doffs)
+        front = shifted > 0
+        depth = calibration.focal_length * calibration.baseline / np.where(front, shifted, 1)
+        return np.where(front, depth, np.nan).astype(np.float32)
+
+    @cached_property
+    def points(self) -> PointCloud:
+        """The sure pixels as points in the unit of the baseline, seen from the reference camera.
+
+        Raises
+        ------
+        DataError
+            The pair has no calibration.
+        """
+        depth, calibration = self.depth, self.scene.calibration
+        assert calibration is not None, "without one there is no depth"
+        rows, columns = depth.shape
+        y, x = np.nonzero(self.sure & np.isfinite(depth))
+        column, row = calibration.center or ((columns - 1) / 2, (rows - 1) / 2)
+        z = depth[y, x]
+        place = np.stack([(x - column) * z / calibration.focal_length, (y - row) * z / calibration.focal_length, z], axis=1)
+        return PointCloud(place.astype(np.float32), rgb(self.scene.reference)[y, x])
+
+    def plot(self) -> Figure:
+        """The reference image beside the map, as a matplotlib figure."""
+        from stereo_framework.figures.disparity_figures import overview_figure
+
+        return overview_figure(self.scene.reference, self.disparity, self._shown, None, self._title)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.name}: {self.method}"
+
+    @property
+    def _shown(self) -> tuple[float, float]:
+        """Disparities at the ends of the colour scale, in pixels: the extremes of the map, except one percent at either end."""
+        known = self.disparity[np.isfinite(self.disparity)]
+        if not known.size:
+            return self.search.minimum, self.search.maximum
+        low, high = np.percentile(known, [1, 99])
+        return float(low), float(max(high, low + 1))
+
+    def save(self, folder: str | Path, *, tiff: bool = False) -> list[str]:
+        """Write the map and everything that follows from it to a folder.
+
+        Parameters
+        ----------
+        folder : path-like
+            It is made if it is missing. Files that an earlier match wrote there are replaced.
+        tiff : bool
+            Also write ``disparity.tiff``, float32. If the reference image is a GeoTIFF, it is written in any case.
+
+        Returns
+        -------
+        list of str
+            The names of the files:
+
+            - ``disparity.pfm``, in pixels.
+            - ``disparity.png``, 16 bits, 256 grey levels a pixel, 0 = no estimate. A disparity less than a pixel below 0 becomes 0; if another one does not
+              fit, the file is left out.
+            - ``confidence.pfm``, and ``confidence_NAME.pfm`` for each further measure of the method.
+            - ``status.png``: grey 255 matched, 192 filled, 128 mismatched, 64 occluded, 0 invalid.
+            - ``picture.png``.
+            - With a calibration: ``depth.tiff`` and ``points.ply``.
+            - If the pair was rectified: ``left_rectified.png`` and ``right_rectified.png``, transparent where no camera saw anything, or, for images of more
+              than 8 bits, ``.tiff`` files of floats with NaN there; and their calibration, ``rectified.yml``.
+
+            TIFF files keep the GeoTIFF tags of a reference image that was not rectified.
+
+        Raises
+        ------
+        DataError
+            The folder cannot be written, or holds files with these names that were not written by a match.
+        """
+        folder = Path(folder)
+        check_folder(folder)
+        with output_folder(folder):
+            return self._written(folder, tiff=tiff)
+
+    def _written(self, folder: Path, *, tiff: bool) -> list[str]:
+        tags = self._tags
+        write_disparity(folder / "disparity.pfm", self.disparity)
+        names = ["disparity.pfm"]
+        # Smoothing may take disparities a little below the range; they are moved to its end.
+        within = np.where((self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity)
+        known = within[np.isfinite(within)]
+        if not known.size or (known.min() >= 0 and known.max() * KITTI_SCALE <= np.iinfo(np.uint16).max):
+            write_disparity(folder / "disparity.png", within)
+            names.append("disparity.png")
+        if tiff or tags:
+            write_disparity(folder / "disparity.tiff", self.disparity, tags=tags)
+            names.append("disparity.tiff")
+        write_image(folder / "picture.png", picture(self.scene.reference, self.disparity, self._shown, self._title))
+        write_pfm(folder / "confidence.pfm", self.confidence)
+        write_image(folder / "status.png", _STATUS_GREYS[self.status])
+        names += ["picture.png", "confidence.pfm", "status.png"]
+        for measure in sorted(self.result.confidence.keys() - {CONFIDENCE}):
+            write_pfm(folder / f"confidence_{measure}.pfm", self.result.confidence[measure])
+            names.append(f"confidence_{measure}.pfm")
+        if self.scene.calibration is not None:
+            write_disparity(folder / "depth.tiff", self.depth, tags=tags)
+            write_points(folder / "points.ply", *self.points)
+            names += ["depth.tiff", "points.ply"]
+        if self.rectified:
+            assert self.scene.calibration is not None, "rectifying gives one"
+            for name, index in zip(_RECTIFIED, (self.scene.reference_index, self.scene.match_index), strict=True):
+                image, valid = self.scene.image(index), self.scene.valid(index)
+                file = f"{name}.png" if image.dtype == np.uint8 else f"{name}.tiff"
+                if image.dtype == np.uint8:
+                    write_image(folder / file, image, valid)
+                else:  # as it was matched, to the last digit
+                    samples = image.astype(np.float32)
+                    if valid is not None:
+                        samples[~valid] = np.nan
+                    write_float_tiff(folder / file, samples)
+                names.append(file)
+            write_opencv_calibration(folder / "rectified.yml", self.scene.calibration, self.disparity.shape)
+            names.append("rectified.yml")
+        return names
+
+    @property
+    def _tags(self) -> GeoTags:
+        """The tags that place the pixels of the reference image on the ground."""
+        path = Path(self.scene.frames[self.scene.reference_index].name)
+        return () if self.rectified or not path.is_file() else geo_tags(path)

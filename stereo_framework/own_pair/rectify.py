@@ -1,0 +1,122 @@
+"""Rectify a pair with the calibration of its cameras, so that every point appears in the same row of both images."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import DataError, DataWarning
+from stereo_framework.core.scene import Calibration, Frame, Image, Mask, Scene
+from stereo_framework.io import StereoCalibration
+
+_LARGEST = 32766
+"""The largest number of rows or columns that OpenCV can remap."""
+
+_WHOLE = 0.99
+"""Share of a remapped pixel that must come from pixels with data. It is a little below 1 to allow for rounding in OpenCV."""
+
+_ROUNDING = 0.01
+"""By how many pixels a position may lie outside the image, since positions are float32."""
+
+
+_OFF_CENTRE = 0.2
+"""Distance of a principal point from the middle, as a share of the image's width or height, above which a warning is given."""
+
+
+def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
+    """The pair as two cameras would have taken it that stand side by side and look in the same direction.
+
+    Parameters
+    ----------
+    scene : Scene
+        The pair as its cameras took it. The reference frame is the left one.
+    cameras : StereoCalibration
+
+    Returns
+    -------
+    Scene
+        Images of the same size and dtype as before, with the calibration of the rectified cameras. Pixels that no camera saw hold no data.
+
+    Raises
+    ------
+    DataError
+        The cameras stand one above the other, the right camera stands to the left of the left one, or the calibration is impossible or made with images of
+        another size.
+
+    Notes
+    -----
+    OpenCV's ``stereoRectify`` with CALIB_ZERO_DISPARITY and its default scaling, which keeps the size of objects. Pixels are interpolated by cubics, and the
+    results are clipped to the darkest and brightest intensity of the image. A `DataWarning` is given if a principal point lies so far from the middle of
+    the image that the calibration may have been made with images of another size.
+    """
+    import cv2
+
+    size = scene.reference.shape[1], scene.reference.shape[0]
+    frames = scene.frames[scene.reference_index], scene.frames[scene.match_index]
+    if max(size) > _LARGEST:
+        raise DataError(f"{frames[0].name}: {size[0]}x{size[1]} pixels; at most {_LARGEST} in a row or column are rectified")
+    for frame, matrix in zip(frames, (cameras.left, cameras.right), strict=True):
+        column, row = matrix[0, 2], matrix[1, 2]
+        if not (0 < column < size[0] and 0 < row < size[1]):
+            raise DataError(
+                f"{frame.name}: the calibration's principal point, column {column:g} and row {row:g}, lies outside the image of {size[0]}x{size[1]} pixels; "
+                "was it made with images of another size?"
+            )
+        if max(abs(column / size[0] - 0.5), abs(row / size[1] - 0.5)) > _OFF_CENTRE:
+            warnings.warn(
+                f"{frame.name}: the calibration's principal point, column {column:g} and row {row:g}, lies far from the middle of the image of "
+                f"{size[0]}x{size[1]} pixels; if it was made with images of another size, depths are wrong",
+                DataWarning,
+                stacklevel=2,
+            )
+    try:
+        turns = cv2.stereoRectify(
+            cameras.left, cameras.left_distortion, cameras.right, cameras.right_distortion, size, cameras.rotation, cameras.translation[:, None],
+            flags=cv2.CALIB_ZERO_DISPARITY,
+        )  # fmt: skip
+    except cv2.error:
+        raise DataError(f"{frames[0].name}: its calibration cannot be that of a camera: it cannot be rectified") from None
+    left_turn, right_turn, left, right = turns[:4]
+    if not all(np.isfinite(turned).all() for turned in turns[:4]):
+        raise DataError(f"{frames[0].name}: its calibration cannot be that of a camera: rectifying gives no finite numbers")
+    if right[1, 3] != 0:
+        raise DataError("rectify: the cameras stand one above the other; turn both images by 90 degrees and calibrate those")
+    if right[0, 3] >= 0:
+        raise DataError(
+            "rectify: by the calibration the right camera stands left of the left one; exchange the images and the calibration's cameras"
+        )
+    seen = [
+        _remapped(image, valid, *cv2.initUndistortRectifyMap(matrix, distortion, turn, new[:, :3], size, cv2.CV_32FC1))
+        for image, valid, matrix, distortion, turn, new in (
+            (scene.reference, scene.valid(scene.reference_index), cameras.left, cameras.left_distortion, left_turn, left),
+            (scene.match, scene.valid(scene.match_index), cameras.right, cameras.right_distortion, right_turn, right),
+        )
+    ]
+    focal = float(left[0, 0])
+    calibration = Calibration(
+        focal, float(-right[0, 3]) / focal, float(right[0, 2] - left[0, 2]), (float(left[0, 2]), float(left[1, 2]))
+    )
+    new_frames = [
+        Frame(frame.name, lambda image=image: image, position, lambda valid=valid: valid)  # type: ignore[misc]
+        for position, (frame, (image, valid)) in enumerate(zip(frames, seen, strict=True))
+    ]
+    return replace(Scene(scene.name, tuple(new_frames), search=scene.search), calibration=calibration)
+
+
+def _remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple[Image, Mask]:
+    """The remapped image, and which of its pixels hold data."""
+    import cv2
+
+    height, width = image.shape[:2]
+    inside = (np.abs(columns - (width - 1) / 2) <= (width - 1) / 2 + _ROUNDING) & (
+        np.abs(rows - (height - 1) / 2) <= (height - 1) / 2 + _ROUNDING
+    )
+    if valid is not None:
+        inside &= cv2.remap(valid.astype(np.float32), columns, rows, cv2.INTER_LINEAR) > _WHOLE
+    # Beyond the border its pixels are repeated, so that cubics at the border do not mix in black.
+    turned = cv2.remap(np.ascontiguousarray(image), columns, rows, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    # Cubics may exceed the intensities of the image, which nothing else prevents in images of floats.
+    return np.clip(turned, image.min(), image.max(), out=turned), inside

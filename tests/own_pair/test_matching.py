@@ -1,0 +1,149 @@
+"""The everyday function: two images in, a map and what follows from it out."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from naive_files import read_ply
+
+import stereo_framework
+from stereo_framework import load_scene
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.scene import Calibration
+from stereo_framework.core.volume import Status
+from stereo_framework.io import read_disparity, read_grey, read_pfm, write_image
+from stereo_framework.io._files import RECORD
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return load_scene("synthetic/planes")
+
+
+@pytest.fixture(scope="module")
+def found(scene):
+    return stereo_framework.match(
+        scene.reference, scene.match, (0, 31), calibration=Calibration(400, 0.1, 2.0, (150, 110)), method="ssd"
+    )
+
+
+def test_arrays(scene, found):
+    by_run = stereo_framework.run("ssd", scenes=scene)[0].disparity
+    np.testing.assert_array_equal(found.disparity, by_run)
+    assert found.status.dtype == np.uint8
+    assert found.confidence.shape == found.disparity.shape
+    assert (found.search.minimum, found.search.maximum, found.origin, found.method) == (0, 31, "given", "ssd")
+    assert found.seconds > 0
+    # Most of what both views agree about is right.
+    error = np.abs(found.disparity - scene.truth) > 1
+    assert error[found.sure].mean() < error[~found.sure].mean() / 2
+
+
+def test_depth_and_points(scene, found):
+    np.testing.assert_allclose(found.depth * (found.disparity + 2), 400 * 0.1, rtol=1e-6)
+    place, colour = found.points
+    assert len(place) == found.sure.sum()
+    y, x = np.nonzero(found.sure)
+    # A point is seen where it came from.
+    np.testing.assert_allclose(400 * place[:, 0] / place[:, 2] + 150, x, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(400 * place[:, 1] / place[:, 2] + 110, y, rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(colour, scene.reference[y, x])
+
+
+def test_files(found, tmp_path):
+    names = found.save(tmp_path / "a", tiff=True)
+    assert {*names, RECORD} == {path.name for path in (tmp_path / "a").iterdir()}
+    np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "disparity.pfm"), found.disparity)
+    np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "disparity.tiff"), found.disparity)
+    # Rounded to 1/256 pixel; 0, which means unknown, becomes 1/256.
+    np.testing.assert_allclose(read_disparity(tmp_path / "a" / "disparity.png"), found.disparity, atol=1 / 256)
+    np.testing.assert_array_equal(read_pfm(tmp_path / "a" / "confidence.pfm"), found.confidence)
+    np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "depth.tiff"), found.depth)
+    assert ((read_grey(tmp_path / "a" / "status.png") == 255) == (found.status == Status.MATCHED)).all()
+    assert len(read_ply(tmp_path / "a" / "points.ply")) == len(found.points.place)
+
+
+def test_measures_of_the_method_are_written(scene, tmp_path):
+    method = {"include": "census", "confidence": ["peak_ratio"]}
+    found = stereo_framework.match(scene.reference, scene.match, (0, 20), method=method)
+    assert "confidence_peak_ratio.pfm" in found.save(tmp_path)
+    np.testing.assert_array_equal(read_pfm(tmp_path / "confidence_peak_ratio.pfm"), found.result.confidence["peak_ratio"])
+    np.testing.assert_array_equal(read_pfm(tmp_path / "confidence.pfm"), found.confidence)
+
+
+def test_what_does_not_fit_16_bits_is_left_out(scene, tmp_path):
+    left, right = (np.roll(image, shift, axis=1) for image, shift in ((scene.reference, -30), (scene.match, 0)))
+    found = stereo_framework.match(left, right, (-35, 1), method="ssd")
+    names = found.save(tmp_path)
+    assert "disparity.png" not in names
+    assert "disparity.pfm" in names
+
+
+def test_what_smoothing_takes_below_zero_is_zero_in_16_bits(found, tmp_path):
+    disparity = found.disparity.copy()
+    disparity[3, 4] = -0.25
+    matched = dataclasses.replace(found, result=dataclasses.replace(found.result, disparity=disparity))
+    assert "disparity.png" in matched.save(tmp_path)
+    # Grey 0 means no estimate, so that 0 is written as 1/256.
+    assert read_disparity(tmp_path / "disparity.png")[3, 4] == 1 / 256
+    assert read_disparity(tmp_path / "disparity.pfm")[3, 4] == -0.25
+
+
+def test_files_and_ranges(scene, tmp_path):
+    write_image(tmp_path / "l.png", scene.reference)
+    write_image(tmp_path / "r.png", scene.match)
+    calibration = tmp_path / "of_the_pair.txt"
+    calibration.write_text(
+        "cam0=[400 0 150; 0 400 110; 0 0 1]\ncam1=[400 0 152; 0 400 110; 0 0 1]\ndoffs=2\nbaseline=100\nwidth=320\nheight=240\nndisp=33\n"
+    )
+    doing = []
+    found = stereo_framework.match(
+        tmp_path / "l.png", tmp_path / "r.png", calibration=calibration, method="ssd", watch=doing.append
+    )
+    assert (found.search.maximum, found.origin, found.name) == (32, "of the calibration", "l")
+    assert {"sparse matches", "squared_difference"} <= set(doing)
+    assert found.depth.shape == (240, 320)
+    estimated = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
+    assert estimated.origin.startswith("estimated from ")
+    assert estimated.scene.search is None
+    # A calib.txt beside the left image is found.
+    calibration.rename(tmp_path / "calib.txt")
+    beside = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
+    assert (beside.search.maximum, beside.origin) == (32, "of the calibration")
+    # Whoever asks for an estimate gets one.
+    auto = stereo_framework.match(
+        tmp_path / "l.png", tmp_path / "r.png", "auto", calibration=tmp_path / "calib.txt", method="ssd"
+    )
+    assert (auto.search, auto.origin) == (estimated.search, estimated.origin)
+    truth = scene.truth[np.isfinite(scene.truth)]
+    assert np.mean((truth >= estimated.search.minimum) & (truth <= estimated.search.maximum)) > 0.99
+
+
+def test_a_whole_matcher_has_a_confidence_too(scene):
+    found = stereo_framework.match(scene.reference, scene.match, (0, 31), method="sgbm")
+    assert 0.3 < found.sure.mean() < 1
+
+
+def test_mistakes(scene, found, tmp_path):
+    left, right = scene.reference, scene.match
+    with pytest.raises(ParameterError, match="one is an array and one is a file"):
+        stereo_framework.match(left, "right.png")
+    with pytest.raises(ParameterError, match="needs both, the focal length in pixels and the baseline"):
+        stereo_framework.match(left, right, (0, 31), focal_length=3)
+    with pytest.raises(
+        ParameterError, match="a calibration was given, and a focal length or a baseline besides; give one or the other"
+    ):
+        stereo_framework.match(left, right, (0, 31), focal_length=3, calibration=Calibration(1, 1))
+    with pytest.raises(ParameterError, match="the baseline -1 is not a number above 0"):
+        stereo_framework.match(left, right, (0, 31), focal_length=3, baseline=-1)
+    with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
+        stereo_framework.match(
+            left, right, (0, 31), method={"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
+        )
+    with pytest.raises(DataError, match="left is 320x240 .* and right is 300x240 .*; both images must be of one size"):
+        stereo_framework.match(left, right[:, :300], (0, 31))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match=r"disparity\.pfm: cannot be written: .*file is no folder"):
+        found.save(tmp_path / "file")
+    with pytest.raises(DataError, match="depth needs a calibration"):
+        _ = stereo_framework.match(left, right, (0, 31), method="ssd").depth

@@ -1,0 +1,121 @@
+"""Sparse matches, the range that they and a coarse pass give, and what they say against a pair."""
+
+import numpy as np
+import pytest
+
+from stereo_framework import Search, load_scene
+from stereo_framework.own_pair.search_range import doubts, estimate_range
+from stereo_framework.own_pair.sparse import SparseMatches, sparse_matches
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return load_scene("synthetic/planes")
+
+
+@pytest.fixture(scope="module")
+def sparse(scene):
+    return sparse_matches(scene.reference, scene.match)
+
+
+def made(disparities, vertical=0.0):
+    disparities = np.asarray(disparities, np.float32)
+    return SparseMatches(disparities, np.full(disparities.shape, vertical, np.float32), 1.0)
+
+
+def test_sparse_matches_lie_on_the_surfaces(scene, sparse):
+    points = sparse.along_rows
+    assert points.size > 100
+    truth = np.sort(scene.truth[np.isfinite(scene.truth)])
+    # SIFT places points to about a third of a pixel.
+    nearest = truth[np.clip(np.searchsorted(truth, points), 1, truth.size - 1)]
+    assert np.mean(np.abs(nearest - points) < 1) > 0.95
+
+
+def test_the_range_covers_the_truth_and_little_more(scene, sparse):
+    low, high = estimate_range(scene.reference, scene.match, sparse)
+    truth = scene.truth[np.isfinite(scene.truth)]
+    assert np.mean((truth >= low) & (truth <= high)) >= 0.995
+    # Here factor 1: two pixels of margin at either end, and one of rounding.
+    assert high - low <= 1.3 * (truth.max() - truth.min())
+
+
+def test_near_things_at_the_border_belong_to_the_range(data):
+    # The nearest ground fills three rows at teddy's lower border: half a percent of the truth.
+    teddy = load_scene("middlebury2003/teddy", data=data)
+    low, high = estimate_range(teddy.reference, teddy.match, sparse_matches(teddy.reference, teddy.match))
+    truth = teddy.truth[np.isfinite(teddy.truth)]
+    assert np.mean((truth >= low) & (truth <= high)) >= 0.995
+    assert high - low <= 1.3 * (truth.max() - truth.min())
+
+
+def test_pixels_without_data_do_not_count(scene):
+    # Stripes that lie still in both images, as a border of one colour does, would be matched at 0.
+    bands = np.random.default_rng(3).integers(0, 255, (240, 80, 1), dtype=np.uint8)
+    images, mask = [image.copy() for image in (scene.reference, scene.match)], np.ones((240, 320), bool)
+    mask[:, :80] = False
+    for image in images:
+        image[:, :80] = bands
+    valid = mask, mask
+    seen = sparse_matches(*images, valid)
+    assert (np.abs(seen.along_rows) > 1).all()
+    assert not (np.abs(sparse_matches(*images).along_rows) > 1).all()
+    assert estimate_range(*images, seen, valid)[0] > 0
+    assert estimate_range(*images, seen)[0] <= 0
+
+
+def test_without_sparse_matches_a_wide_range_is_tried(scene):
+    low, high = estimate_range(scene.reference, scene.match, made([]))
+    truth = scene.truth[np.isfinite(scene.truth)]
+    assert np.mean((truth >= low) & (truth <= high)) >= 0.995
+    assert (low, high) != (-0.1 * 320, 0.4 * 320)
+
+
+def test_images_without_anything_in_common():
+    flat = np.full((40, 60), 7, np.uint8)
+    sparse = sparse_matches(flat, flat)
+    assert sparse.disparity.size == sparse.along_rows.size == 0
+    [doubt] = doubts(sparse, Search(0, 9))
+    assert doubt.startswith("the images show little in common: 0 points")
+
+
+@pytest.mark.parametrize(
+    ("points", "vertical", "search", "said"),
+    [
+        (range(1, 41), 0, (0, 50), None),
+        (
+            range(1, 41),
+            2.5,
+            (0, 50),
+            "the pair is not rectified: 40 matched points lie 2.5 rows apart in the median; 'match --rectify",
+        ),
+        (range(1, 41), 0, (0, 30), "the range is too narrow: 25 % of 40 matched points lie outside 0:30; they have 1:40"),
+        (range(-40, 0), 0, (0, 50), "the images look exchanged: 100 % of 40 matched points have a disparity below 0"),
+        (range(-40, 0), 0, (-50, 0), None),
+        (range(3), 0, (0, 50), "the images show little in common: 3 points"),
+    ],
+)
+def test_doubts(points, vertical, search, said):
+    found = doubts(made(list(points), vertical), Search(*search))
+    assert len(found) == (said is not None)
+    assert all(text.startswith(said) for text in found)
+
+
+def test_a_rectified_pair_that_is_none():
+    [doubt] = doubts(made(list(range(1, 41)), 2.5), Search(0, 50), rectified=True)
+    assert doubt.endswith("the calibration given with --rectify is not that of these images, or they are exchanged")
+
+
+def test_an_estimated_range_below_zero_is_doubted():
+    points = made(list(range(-40, 0)))
+    assert doubts(points, Search(-50, 0)) == []
+    [doubt] = doubts(points, Search(-50, 0), estimated=True)
+    assert doubt.startswith("the images look exchanged")
+
+
+def test_a_wide_range_is_told_by_the_map():
+    disparity = np.linspace(10, 40, 600, dtype=np.float32).reshape(20, 30)
+    points = made(list(range(10, 41)))
+    [doubt] = doubts(points, Search(0, 100), disparity)
+    assert doubt.startswith("the range is wide: 99.5 % of the map lie within 10:40 of 0:100")
+    assert doubts(points, Search(0, 60), disparity) == []
