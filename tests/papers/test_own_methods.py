@@ -95,17 +95,17 @@ def test_ranks_of_our_first_group(context):
     assert "ranks 1, 4: 3.0 apart" in told["section 5.2, Table 5"]
 
 
-def test_groups_of_the_submissions(data, tmp_path, monkeypatch):
-    outcome = groups2012.tables.tables5_to_7(Context("groups2012", tmp_path, data))
+def test_groups_of_the_submissions(context, monkeypatch):
+    outcome = groups2012.tables.tables5_to_7(context)
     assert [(c.row, c.published, c.ours, c.outside) for c in outcome.comparisons] == [
         ("PatchMatch", 1, 1, False),
         ("ADCensus", 2, 2, False),
     ]
     # A map that is better than all printed rows moves both on, and another group is reported.
     monkeypatch.setattr(groups2012.tables, "_printed_groups", lambda: {"PatchMatch": 2, "ADCensus": 1})
-    assert all(c.outside for c in groups2012.tables.tables5_to_7(Context("groups2012", tmp_path, data)).comparisons)
+    assert all(c.outside for c in groups2012.tables.tables5_to_7(context).comparisons)
     monkeypatch.setattr(groups2012.tables, "submission_scores", lambda *_: {})
-    assert [c.ours for c in groups2012.tables.tables5_to_7(Context("groups2012", tmp_path, data)).comparisons] == [None, None]
+    assert [c.ours for c in groups2012.tables.tables5_to_7(context).comparisons] == [None, None]
 
 
 @pytest.mark.parametrize(("difference", "outside"), [(-0.049, False), (-0.051, True), (0.099, False), (0.101, True)])
