@@ -1,6 +1,6 @@
 """Time and memory on towns of growing size: ``python benchmarks/large.py [METHOD ...] [--sizes 1400x1100x192 ...] [--memory 4] [--threads 2]``.
 
-Ours are ``ssd``, ``sgm`` and ``"sgm, pyramid"``, from coarse to fine, beside cv2.StereoSGBM with 5 and with 8 paths on images that are extended to the left, Pandora's chain if PANDORA names its program (see
+Ours are ``ssd`` and ``sgm`` beside cv2.StereoSGBM with 5 and with 8 paths on images that are extended to the left, Pandora's chain if PANDORA names its program (see
 pandora_sgm.py), and ``copy``, which writes and copies one float32 volume: what no method with a volume can be faster than. All run on the grey pair, once, in a process of their own; compiling does not count. Memory is what the process holds at most beyond
 what it held before; Pandora's is that of its own process, which gets 20 GiB of addresses. A method of ours that would take more than ``--memory`` GiB is run in the fewest tiles that fit. It needs Linux with glibc.
 """
@@ -25,10 +25,10 @@ from rich.table import Table
 from stereo_framework import Pipeline, StereoFrameworkError, load, load_scene, step, threads
 from stereo_framework.core.pair import Pair
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.scheme import pyramid, tiles
+from stereo_framework.scheme import tiles
 
 SIZES = ("450x375x64", "1400x1100x192", "2900x1900x280", "6000x4000x256")
-METHODS = ("ssd", "sgm", "sgm, pyramid", "sgbm, 5 paths", "sgbm, 8 paths", "pandora", "copy")
+METHODS = ("ssd", "sgm", "sgbm, 5 paths", "sgbm, 8 paths", "pandora", "copy")
 SMALL = "200x160x64"
 SECONDS = 3600
 
@@ -54,12 +54,7 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
         return lambda: _beside(matcher, pair, wide), 1
     if name == "pandora":
         return lambda: pandora_sgm(pair.reference, pair.match, pair.search), 1
-    script, _, coarse_to_fine = name.partition(", ")
-    method = load(script).pipeline
-    if coarse_to_fine:
-        # With a width its memory is known before, so that it is not divided into tiles where the whole search would be.
-        method = method.having(scheme=[step(pyramid, width=48)])
-    method, count = tiled(method, pair, most)
+    method, count = tiled(load(name).pipeline, pair, most)
     return lambda: method(pair).disparity, count
 
 

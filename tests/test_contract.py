@@ -18,7 +18,7 @@ from stereo_framework.core.scene import Frame
 from stereo_framework.core.stage import SLOTS, find, stages
 from stereo_framework.core.stage import stage as register
 from stereo_framework.core.view import View, Views
-from stereo_framework.core.volume import INTEGERS, Domain, Held, Status
+from stereo_framework.core.volume import INTEGERS, Domain, Status
 from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -74,8 +74,6 @@ def _world(kind):
         "alternatives": {"other method": _view(matcher(scene, keep_volume=True))},
         "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),
         "pair": pair,
-        "held": None,
-        "views": None,
         "solve": Pipeline([absolute_difference, winner_take_all]),
     }
     for _, array in arrays(world):
@@ -121,16 +119,6 @@ def rows_of(value, start, stop):
         cut = {k: v if k in ("trace", "warnings") else rows_of(v, start, stop) for k, v in fields.items()}
         return type(value)(**cut)
     return value
-
-
-def blocks_of(volume):
-    """What a compact volume of all levels holds, and that volume."""
-    rows, columns, levels = volume.costs.shape
-    firsts = np.array([min(first, levels - 8) for first in range(0, levels, 8)], np.int16)
-    costs = np.ascontiguousarray(volume.costs[..., firsts[:, None] + np.arange(8)].reshape(-1, 8))
-    pixels = rows * columns
-    held = Held(np.arange(pixels + 1) * len(firsts), np.tile(firsts, pixels), (rows, columns), 8, closes=False)
-    return held, dataclasses.replace(volume, costs=costs, held=held)
 
 
 def run(stage, world):
@@ -347,24 +335,6 @@ def test_refuses_costs_of_a_type_that_it_does_not_take(stage, worlds):
         run(stage, world | {"volume": narrow, "raw": narrow, "energy": Energy(narrow, world["energy"].smoothness)})
 
 
-TAKES_WHOLE = [p for p in STAGES if {"volume", "raw", "energy"} & set(p.values[0].data) and not p.values[0].compact]
-
-
-@pytest.mark.parametrize("stage", TAKES_WHOLE)
-def test_refuses_a_compact_volume_if_it_takes_none(stage, worlds):
-    world = worlds["grey uint8"]
-    held = held_once((ROWS, COLUMNS))
-    costs = world["volume"].costs[..., 1:3].reshape(-1, 2).copy()
-    compact = dataclasses.replace(world["volume"], costs=costs, held=held)
-    given = {"volume": compact, "raw": compact, "energy": Energy(compact, world["energy"].smoothness)}
-    name = "confidence" if stage.slot == "confidence" else stage.name
-    with pytest.raises(
-        ParameterError,
-        match=rf"^{name}: takes volumes of all levels, this one is compact: it holds 2 of 6 levels of a pixel on average$",
-    ):
-        run(stage, world | given)
-
-
 CHANGES = {
     "narrow": lambda array: np.ascontiguousarray(array[:, :-5]),
     "wide": lambda array: np.concatenate([array, array], axis=1),
@@ -377,25 +347,19 @@ CHANGES = {
 @every_stage
 def test_refuses_data_of_other_sizes_and_types_before_a_kernel_reads_them(stage, worlds):
     full = Domain(*(np.ones((ROWS, COLUMNS), bool) for _ in range(2)), np.zeros((ROWS, COLUMNS), np.float32))
-    world = worlds["grey uint8"] | {"domain": full, "held": held_once((ROWS, COLUMNS))}
+    world = worlds["grey uint8"] | {"domain": full}
     world["partial"] = world["volume"]
     sized = [name for name in stage.data if any(True for _ in arrays(world[name])) and name not in ("scene", "pair", "solve")]
     changed = 0
     for name in sized:
         for how, change in CHANGES.items():
-            # A lone image, map or volume may have any size, domains check their types themselves, and what is held stays as it is.
-            if (len(sized) == 1 and how != "integer") or (name in ("domain", "held") and how == "integer"):
+            # A lone image, map or volume may have any size, and domains check their types themselves.
+            if (len(sized) == 1 and how != "integer") or (name == "domain" and how == "integer"):
                 continue
             with pytest.raises(StereoFrameworkError, match=rf"^{stage.name}: .* (fits|expected) "):
                 run(stage, world | {name: every_array(world[name], change)})
             changed += 1
     assert changed or stage.slot == "scheme"
-
-
-def held_once(shape):
-    """Two levels of each pixel, from level 1 on."""
-    pixels = shape[0] * shape[1]
-    return Held(np.arange(pixels + 1), np.ones(pixels, np.int16), shape, 2, closes=False)
 
 
 def every_array(value, change):
@@ -408,8 +372,6 @@ def every_array(value, change):
         return tuple(every_array(item, change) for item in value)
     if isinstance(value, Smoothness):
         return dataclasses.replace(value, right=change(value.right), down=change(value.down))
-    if isinstance(value, Held):
-        return held_once(change(np.empty(value.shape)).shape)
     if isinstance(value, View | Domain | CostVolume | Energy):
         return type(value)(**{f.name: every_array(getattr(value, f.name), change) for f in dataclasses.fields(value)})
     return value
@@ -418,7 +380,7 @@ def every_array(value, change):
 @every_stage
 def test_refuses_data_of_another_kind(stage, worlds):
     world = worlds["grey uint8"]
-    for name in {*stage.data} - {"solve", "scene", "views"}:
+    for name in {*stage.data} - {"solve", "scene"}:
         with pytest.raises(ParameterError, match=rf"^{stage.name}: {name} is 'nothing of the kind'; expected "):
             run(stage, world | {name: "nothing of the kind"})
 
@@ -488,22 +450,3 @@ def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
             top, bottom = max(0, start - bound.halo), min(ROWS, stop + bound.halo)
             part = bound(rows_of(data, top, bottom))
             assert_same(rows_of(part, start - top, stop - top), rows_of(expected, start, stop))
-
-
-@pytest.mark.parametrize("stage", [one for one in STAGES if one.values[0].compact])
-def test_a_compact_volume_of_all_levels_changes_nothing(stage, worlds):
-    world = worlds["grey uint8"]
-    search = dataclasses.replace(world["search"], maximum=world["search"].minimum + 18)
-    whole = absolute_difference(world["reference"], world["match"], search)
-    held, volume = blocks_of(whole)
-    given = {"search": search, "volume": whole, "energy": Energy(whole), "held": None}
-    expected = dict(arrays(run(stage, world | given)))
-    found = dict(arrays(run(stage, world | given | {"volume": volume, "energy": Energy(volume), "held": held})))
-    # What each pixel holds is told with the costs.
-    of_blocks = {
-        name: blocks_of(dataclasses.replace(whole, costs=array))[1].costs if array.ndim == 3 else array
-        for name, array in expected.items()
-    }
-    assert_same({name: array for name, array in found.items() if ".held" not in name}, of_blocks)
-    if stage.slot in ("matching_cost", "aggregation"):
-        np.testing.assert_array_equal(found[".held.firsts"], held.firsts)

@@ -8,14 +8,13 @@ from typing import Annotated
 from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.kernels.windows import box_mean, compact_box_mean
+from stereo_framework.kernels.windows import box_mean
 
 
 @stage(
     "aggregation",
     source="Scharstein & Szeliski 2002, section 4.2",
     halo=lambda size, iterations: iterations * (size // 2),
-    compact=True,
 )
 def box(
     volume: CostVolume,
@@ -28,7 +27,7 @@ def box(
     Parameters
     ----------
     volume : CostVolume
-        Float32 (rows, columns, levels), compact or not.
+        Float32 (rows, columns, levels).
     size : int
         Width and height of the window in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
     iterations : int
@@ -37,9 +36,7 @@ def box(
     Returns
     -------
     CostVolume
-        Same unit and shape; lower is better. Image borders are replicated, and cells out of view take part with their cost, as do, with
-        `volume.outside`, levels that a compact volume does not hold of a pixel. That holds of each pass: from the second one on, a whole volume has mixed costs there,
-        so that its result is another one.
+        Same unit and shape; lower is better. Image borders are replicated, and cells out of view take part with their cost.
 
     Raises
     ------
@@ -59,13 +56,9 @@ def box(
     >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [0.0, 3.0, 6.0]
     """
-    volume.check_float("box", compact=True)
+    volume.check_float("box")
     require(box, size=size, iterations=iterations)
     costs = volume.costs
     for _ in range(iterations):
-        if volume.held is None:
-            costs = box_mean(costs, size)
-        else:
-            held, levels, outside = volume.held, volume.search.levels, float(volume.outside)
-            costs = compact_box_mean(costs, held.starts, held.firsts, held.shape, levels, outside, size)
+        costs = box_mean(costs, size)
     return replace(volume, costs=costs)

@@ -45,9 +45,6 @@ class Costs:
     volume: CostVolume
     domain: Domain | None = None
 
-    def __post_init__(self) -> None:
-        self.volume.check_whole("confidence")
-
     @cached_property
     def labels(self) -> NDArray[np.int32]:
         """The index of the chosen level; any valid index where there is no estimate."""

@@ -53,7 +53,7 @@ SLOTS: Mapping[str, Slot] = types.MappingProxyType(
             optional=True,
         ),
         "matching_cost": Slot(
-            (("reference", "match", "search"),), frozenset({"domain", "held", "alternatives"}), "CostVolume", added=True
+            (("reference", "match", "search"),), frozenset({"domain", "alternatives"}), "CostVolume", added=True
         ),
         "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, "CostVolume", many=True, optional=True),
         "smoothness": Slot((("reference", "search"),), frozenset({"match"}), "Smoothness", optional=True),
@@ -76,7 +76,7 @@ SLOTS: Mapping[str, Slot] = types.MappingProxyType(
             many=True,
             optional=True,
         ),
-        "scheme": Slot((("solve", "pair"),), frozenset({"views"}), "Match", many=True, optional=True),
+        "scheme": Slot((("solve", "pair"),), frozenset(), "Match", many=True, optional=True),
     }
 )
 """Slots in the order in which they run; schemes stand around all of them."""

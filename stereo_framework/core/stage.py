@@ -73,8 +73,6 @@ class Stage:
     other_needs: frozenset[str] = frozenset()
     files: Callable[..., Iterable[Path]] | None = None
     largest: Callable[..., tuple[int, int]] | None = None
-    compact: bool = False
-    widest: Callable[..., int] | None = None
     together: Callable[..., str | None] | None = None
     needs_smoothness: bool = False
 
@@ -133,8 +131,6 @@ def stage(
     other_needs: Collection[str] | None = None,
     files: Callable[..., Iterable[Path]] | None = None,
     largest: Callable[..., tuple[int, int]] | None = None,
-    compact: bool = False,
-    widest: Callable[..., int] | None = None,
     together: Callable[..., str | None] | None = None,
     needs_smoothness: bool = False,
 ) -> Callable[[F], F]:
@@ -168,12 +164,6 @@ def stage(
     largest : callable, optional
         Of a scheme: takes rows and columns of a pair, its `Search`, and the stage's parameters, and returns rows and columns of the largest pair that the scheme
         makes of it; for the estimate of memory. Default: the whole pair.
-    compact : bool
-        The stage takes, or makes, compact volumes, which hold some of the levels of each pixel. A matching cost that makes them names the data ``held``: which levels those are,
-        or None. Where a stage of a method that reads or makes volumes does not say so, all its volumes hold all levels.
-    widest : callable, optional
-        Of a scheme: takes how many levels the search has, and the stage's parameters, and returns how many of them compact volumes of the pairs that it makes hold on average at most;
-        for the estimate of memory. Default: all.
     together : callable, optional
         Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
         every call of the stage.
@@ -218,8 +208,6 @@ def stage(
             needs,
             files,
             largest,
-            compact,
-            widest,
             together,
             needs_smoothness,
         )

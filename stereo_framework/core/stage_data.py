@@ -17,9 +17,9 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.scene import Search
 from stereo_framework.core.view import View
-from stereo_framework.core.volume import INTEGERS, CostVolume, Domain, Energy, Held
+from stereo_framework.core.volume import INTEGERS, CostVolume, Domain, Energy
 
-Arrays = Iterator[tuple[str, NDArray | Held]]
+Arrays = Iterator[tuple[str, NDArray]]
 """What has rows and columns, each by the name that messages give it."""
 
 
@@ -87,13 +87,7 @@ def _status(stage: str, name: str, values: NDArray) -> Arrays:
 
 
 def _volume(stage: str, name: str, volume: CostVolume) -> Arrays:
-    costs, held, levels = volume.costs, volume.held, volume.search.levels
-    if held is not None:
-        if costs.shape != (len(held.firsts), held.size) or costs.dtype not in (np.float32, *INTEGERS):
-            expected = f"float32, uint8 or uint16 {(len(held.firsts), held.size)}"
-            raise ParameterError(f"{stage}: {name}.costs is {costs.dtype} {costs.shape}; expected {expected}")
-        yield from _held(stage, f"{name}.held", held)
-        return
+    costs, levels = volume.costs, volume.search.levels
     if costs.ndim != 3 or costs.dtype not in (np.float32, *INTEGERS):
         expected = "float32, uint8 or uint16 (rows, columns, levels)"
         raise ParameterError(f"{stage}: {name}.costs is {costs.dtype} {costs.shape}; expected {expected}")
@@ -136,15 +130,6 @@ def _domain(stage: str, name: str, domain: Domain) -> Arrays:
     return ((f"{name}.{which}", array) for which, array in vars(domain).items() if array is not None)
 
 
-def _held(stage: str, name: str, held: Held) -> Arrays:
-    pixels = held.shape[0] * held.shape[1]
-    if held.starts.shape != (pixels + 1,) or held.starts[-1] != len(held.firsts):
-        raise DataError(
-            f"{stage}: {name} starts {len(held.starts) - 1} pixels and {len(held.firsts)} blocks; {pixels} pixels are expected"
-        )
-    yield name, held
-
-
 _Kind = tuple[type, str, Callable[[str, str, Any], Arrays]]
 _IMAGE: _Kind = (np.ndarray, "an image: uint8 or float32 (rows, columns) or (rows, columns, 3)", _image)
 _VOLUME: _Kind = (CostVolume, "a CostVolume, which a matching cost makes", _volume)
@@ -162,7 +147,6 @@ _KINDS: Mapping[str, _Kind] = {
     "status": (np.ndarray, "an array, uint8 (rows, columns)", _status),
     "other": (View, "the View of the other image", _view),
     "domain": (Domain, "a Domain or None", _domain),
-    "held": (Held, "a Held or None", _held),
     "alternatives": (Mapping, "a mapping of names to Views", _views),
     "confidence": (Mapping, "a mapping of names to maps", _maps),
     "pair": (Pair, "a Pair, such as Pair(reference, match, Search(0, 63))", _none),

@@ -13,7 +13,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, n
 from stereo_framework.core.notebooks import brief
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
-from stereo_framework.core.volume import CostVolume, Domain, Energy, Held, Labeling, Smoothness, Status
+from stereo_framework.core.volume import CostVolume, Domain, Energy, Labeling, Smoothness, Status
 from stereo_framework.kernels.threads import over_rows
 
 
@@ -46,8 +46,6 @@ class View:
         What other methods made of this side and, where somebody needs it, of the other one.
     invalid : ndarray, bool, (rows, columns), or None
         Pixels without an open cell.
-    held : Held or None
-        The levels that compact volumes hold.
     partial : CostVolume or None
         What the next stage made with fewer iterations.
     smoothness : Smoothness or None
@@ -77,7 +75,6 @@ class View:
     scene: Scene | None = None
     alternatives: Mapping[str, tuple[View, ...]] = field(default_factory=dict)
     invalid: Mask | None = None
-    held: Held | None = None
     partial: CostVolume | None = None
     smoothness: Smoothness | None = None
     labels: Any = None
@@ -93,9 +90,7 @@ class View:
     ) -> View:
         """The view of a pair's reference image before anything was matched."""
         domain, search = pair.domain, pair.search
-        held = None if domain is None else domain.held(search)
-        # What closes nothing that is held leaves no pixel out.
-        invalid = domain.invalid(search, pair.shape) if domain is not None and (held is None or held.closes) else None
+        invalid = None if domain is None else domain.invalid(search, pair.shape)
         images = [frozen(image) for image in (pair.reference, pair.match)]
         return View(
             search=search,
@@ -106,7 +101,6 @@ class View:
             scene=pair.scene,
             alternatives=alternatives or {},
             invalid=invalid,
-            held=held,
         )
 
     @property
@@ -185,12 +179,11 @@ def _rows(value: Any, top: int, bottom: int, known: dict[int, CostVolume]) -> An
         return tuple([_rows(item, top, bottom, known) for item in value])
     if isinstance(value, CostVolume):
         if id(value) not in known:
-            rows = slice(top, bottom) if value.held is None else value.held.of_rows(top, bottom)
-            known[id(value)] = replace(value, costs=value.costs[rows], held=value.held and value.held.rows(top, bottom))
+            known[id(value)] = replace(value, costs=value.costs[top:bottom])
         return known[id(value)]
     if isinstance(value, Smoothness):
         return replace(value, right=value.right[top:bottom], down=value.down[top:bottom])
-    return value.rows(top, bottom) if isinstance(value, View | Domain | Held) else value
+    return value.rows(top, bottom) if isinstance(value, View | Domain) else value
 
 
 def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -> View:

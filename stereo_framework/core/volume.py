@@ -1,8 +1,7 @@
 """The disparity space image and what is optimized on it: CostVolume, Domain, Smoothness, Energy, Labeling.
 
 Volumes are ``(rows, columns, levels)``, level fastest, C order, float32 or, between stages that say so, uint8 or uint16; lower costs are
-better. Level k means the disparity ``search.minimum + k * search.step`` pixels. A compact volume holds blocks of a few consecutive levels, as many and which ones each
-pixel needs; its labels and disparities are those of the whole search.
+better. Level k means the disparity ``search.minimum + k * search.step`` pixels.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.notebooks import brief
 from stereo_framework.core.scene import Disparity, Mask, Search
-from stereo_framework.kernels.blocks import ALL_BLOCKS, block_size, close_beyond, held_cells, list_blocks, outer_levels
-from stereo_framework.kernels.closed_cells import close_cells, close_held, closed_labels, pack_blocks, reached, without_open_cell
+from stereo_framework.kernels.closed_cells import close_cells, closed_labels, reached, without_open_cell
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
 
@@ -34,27 +32,21 @@ class CostVolume:
 
     Parameters
     ----------
-    costs : ndarray, float32, uint8 or uint16, (rows, columns, levels), or (blocks, levels of a block) of a compact volume
+    costs : ndarray, float32, uint8 or uint16, (rows, columns, levels)
         Cost of giving a pixel a disparity; lower is better. C order. Only stages declared with ``integer=True`` take integer costs.
     search : Search
         Disparity of each level.
     outside : float
         The finite cost held by cells whose match position lies outside the match image.
-    held : Held, optional
-        Of a compact volume the levels that it holds of each pixel; None: the volume holds all levels of the search. Only stages declared with
-        ``compact=True`` take or make compact volumes.
     """
 
     costs: Costs
     search: Search
     outside: float
-    held: Held | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the image."""
-        if self.held is not None:
-            return self.held.shape
         rows, columns = self.costs.shape[:2]
         return rows, columns
 
@@ -62,39 +54,20 @@ class CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
         return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
 
-    def check_float(self, stage: str, *, compact: bool = False) -> None:
-        """Refuse integer costs on behalf of a stage that does not take them, and a compact volume unless `compact` says that it takes those.
+    def check_float(self, stage: str) -> None:
+        """Refuse integer costs on behalf of a stage that does not take them.
 
         Raises
         ------
         ParameterError
-            The costs are not float32, or some levels are not held.
+            The costs are not float32.
         """
-        if not compact:
-            self.check_whole(stage)
         if self.costs.dtype != np.float32:
             raise ParameterError(f"{stage}: takes costs of float32, these are {self.costs.dtype}; volume.floats() converts them")
 
-    def check_whole(self, stage: str) -> None:
-        """Refuse a compact volume on behalf of a stage that does not take them.
-
-        Raises
-        ------
-        ParameterError
-            The volume is compact.
-        """
-        if self.held is not None:
-            held, levels = self.held.mean, self.search.levels
-            raise ParameterError(
-                f"{stage}: takes volumes of all levels, this one is compact: it holds {held} of {levels} levels of a pixel on average"
-            )
-
     def chosen(self, labels: Labels) -> Costs:
-        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1, and where a compact volume does not hold it."""
-        if self.held is None:
-            cells = np.where(labels < 0, -1, np.arange(labels.size).reshape(labels.shape) * self.costs.shape[2] + labels)
-        else:
-            cells = self.held.cells(labels)
+        """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1."""
+        cells = np.where(labels < 0, -1, np.arange(labels.size).reshape(labels.shape) * self.costs.shape[2] + labels)
         found = self.costs.reshape(-1)[cells]
         return np.where(cells < 0, found.dtype.type(0), found)
 
@@ -138,20 +111,10 @@ def restore_outside_inplace(volume: CostVolume) -> None:
     last = (columns - 1) * search.denominator
     fine = search.first + search.stride * np.arange(search.levels)
     position = -search.direction * (fine + search.denominator - 1)
-    stays = np.zeros((columns, search.levels), bool)
     for level, shift in enumerate(position):
         # What stays are the columns x with 0 <= x * denominator + shift <= last.
-        start = max(0, -(shift // search.denominator))
-        stop = max(0, (last - shift) // search.denominator + 1)
-        if volume.held is None:
-            volume.costs[:, :start, level] = volume.outside
-            volume.costs[:, stop:, level] = volume.outside
-        else:
-            stays[start:stop, level] = True
-    if volume.held is not None:
-        # They are consecutive levels.
-        start, stop = stays.argmax(axis=1), stays.argmax(axis=1) + stays.sum(axis=1)
-        close_beyond(volume.costs, volume.held.starts, volume.held.firsts, start, stop, volume.costs.dtype.type(volume.outside))
+        volume.costs[:, : max(0, -(shift // search.denominator)), level] = volume.outside
+        volume.costs[:, max(0, (last - shift) // search.denominator + 1) :, level] = volume.outside
 
 
 @brief
@@ -246,10 +209,6 @@ class Domain:
         Smallest and largest disparity of each reference pixel, pixels, both included; NaN = no limit.
     match_low, match_high : ndarray, float32, (rows, columns), or None
         The same of each match pixel towards the reference image, for the exchanged pair.
-    blocks, match_blocks : ndarray, uint64, (rows, columns), or None
-        Which levels of the search a pixel may have, where a range alone would say too little, and the same of each match pixel: bit b stands for the
-        block of as many levels as `block_size` tells from level ``b * size`` on. The last block ends with the last level, however many
-        levels it shares with the one before.
 
     Raises
     ------
@@ -263,13 +222,11 @@ class Domain:
     high: Disparity | None = None
     match_low: Disparity | None = None
     match_high: Disparity | None = None
-    blocks: NDArray[np.uint64] | None = None
-    match_blocks: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         given = {name: array for name, array in vars(self).items() if array is not None}
         for name, array in given.items():
-            dtype = bool if name.endswith("valid") else np.uint64 if name.endswith("blocks") else np.float32
+            dtype = bool if name.endswith("valid") else np.float32
             if array.ndim != 2 or array.dtype != dtype:
                 raise DataError(f"domain.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)")
         if len({array.shape for array in given.values()}) > 1:
@@ -289,12 +246,12 @@ class Domain:
             pixels that reach it, which is empty where none does.
         """
         low, high = self.match_low, self.match_high
-        limited = self.low is not None or self.high is not None or self.blocks is not None
-        if low is None and high is None and self.match_blocks is None and limited:
-            shape = next(a.shape for a in (self.low, self.high, self.blocks) if a is not None)
+        limits = [limit for limit in (self.low, self.high) if limit is not None]
+        if low is None and high is None and limits:
+            shape = limits[0].shape
             low, high = np.empty(shape, np.float32), np.empty(shape, np.float32)
             reached(*self.maps(shape), _grid(search), search.levels, low, high)
-        return Domain(self.match_valid, self.valid, low, high, self.low, self.high, self.match_blocks, self.blocks)
+        return Domain(self.match_valid, self.valid, low, high, self.low, self.high)
 
     def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
         """The pixels without an open cell, bool ``(rows, columns)``."""
@@ -318,73 +275,22 @@ class Domain:
         moved = (np.where(levels < 0, levels, levels + np.int16(side)) for side in (-1, 0, 1))
         return np.logical_or.reduce([self.closed(some, search) for some in moved])
 
-    def held(self, search: Search) -> Held | None:
-        """The levels that compact volumes hold: all blocks that have an open cell. None where that is more than half of all levels, or nothing limits them."""
-        if (known := self._packed(search)) is None:
-            return None
-        packed, starts, cut = known
-        size, firsts = block_size(search.levels), np.empty(starts[-1], np.int16)
-        columns = packed.shape[1]
-
-        def run(start: int, stop: int) -> None:
-            own = starts[start * columns : stop * columns + 1]
-            list_blocks(packed[start:stop].reshape(-1), size, search.levels, firsts[own[0] : own[-1]])
-
-        over_rows(run, len(packed), 20 * packed.size)
-        return Held(starts, firsts, packed.shape, size, cut or self.valid is not None or self.match_valid is not None)
-
-    def held_levels(self, search: Search) -> int:
-        """How many levels of a pixel volumes hold on average if they are compact where they may be, rounded up."""
-        if (known := self._packed(search)) is None:
-            return search.levels
-        return -(-int(known[1][-1]) * block_size(search.levels) // known[0].size)
-
-    def _packed(self, search: Search) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool] | None:
-        """The blocks of each pixel that compact volumes hold, the number of its first one, and whether ranges close some of their cells; None as in `held`."""
-        limits = [limit for limit in (self.low, self.high, self.blocks) if limit is not None]
-        size = block_size(search.levels)
-        if not limits or size >= search.levels:
-            return None
-        valid, _, low, high, blocks = self.maps(limits[0].shape)
-        packed, starts = np.empty(valid.shape, np.uint64), np.zeros(valid.size + 1, np.int64)
-        counts, cut = starts[1:].reshape(valid.shape), np.empty(len(valid), bool)
-
-        def run(start: int, stop: int) -> None:
-            some = (a[start:stop] for a in (valid, low, high, blocks))
-            pack_blocks(*some, _grid(search), search.levels, packed[start:stop], counts[start:stop], cut[start:stop])
-
-        over_rows(run, len(valid), 20 * valid.size)
-        np.cumsum(starts, out=starts)
-        return None if 2 * size * starts[-1] > search.levels * valid.size else (packed, starts, bool(cut.any()))
-
     def close(self, volume: CostVolume, value: float) -> None:
         """Write `value` into the closed cells of a volume, in place."""
-        rows, columns = volume.shape
         maps, costs, grid = self.maps(volume.shape), volume.costs, _grid(volume.search)
-        held, levels = volume.held, volume.search.levels
 
         def run(start: int, stop: int) -> None:
-            here = [a[start:stop] for a in maps]
-            if held is None:
-                close_cells(costs[start:stop], *here, grid, costs.dtype.type(value))
-            else:
-                own = held.starts[start * columns : stop * columns + 1]
-                close_held(costs, own, held.firsts, *here, grid, levels, costs.dtype.type(value))
+            close_cells(costs[start:stop], *(a[start:stop] for a in maps), grid, costs.dtype.type(value))
 
-        over_rows(run, rows, costs.size)
+        over_rows(run, len(costs), costs.size)
 
     def ranges(self, search: Search, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
         """The smallest and the largest disparity that each reference pixel may have, float32 ``(rows, columns)``, whatever is closed between them."""
-        _, _, low, high, blocks = self.maps(shape)
-        low, high = np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
-        if self.blocks is not None:
-            least, most = np.empty(shape, np.int16), np.empty(shape, np.int16)
-            outer_levels(blocks, search.levels, least, most)
-            low, high = np.maximum(low, search.disparity_of(least)), np.minimum(high, search.disparity_of(most))
-        return low, high
+        _, _, low, high = self.maps(shape)
+        return np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
 
-    def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity, NDArray[np.uint64]]:
-        """The masks of both images, and the lowest and highest disparity and the blocks of each reference pixel; what is not given sets no limit."""
+    def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
+        """The masks of both images, and the lowest and highest disparity of each reference pixel; what is not given sets no limit."""
         low, high = (
             np.full(shape[:2], wide, np.float32) if limit is None else np.where(np.isnan(limit), np.float32(wide), limit)
             for limit, wide in ((self.low, -np.inf), (self.high, np.inf))
@@ -392,58 +298,7 @@ class Domain:
         masks = (
             np.ones(shape[:2], bool) if mask is None else np.ascontiguousarray(mask) for mask in (self.valid, self.match_valid)
         )
-        blocks = np.full(shape[:2], ALL_BLOCKS) if self.blocks is None else np.ascontiguousarray(self.blocks)
-        return *masks, low, high, blocks  # type: ignore[return-value]
-
-
-@brief
-@dataclass(frozen=True, eq=False)
-class Held:
-    """The levels that compact volumes hold: of each pixel one block of consecutive levels or more.
-
-    Blocks are in the order of their pixels, row by row, and those of a pixel in the order of their levels. Two blocks share levels only where the second one
-    is the search's last; both then have the same costs there.
-
-    Parameters
-    ----------
-    starts : ndarray, int64, (rows * columns + 1,)
-        The number of each pixel's first block, and that of all blocks at the end.
-    firsts : ndarray, int16
-        The first level of each block.
-    shape : (rows, columns)
-        Of the image.
-    size : int
-        How many levels a block has.
-    closes : bool
-        The domain closes some of the cells that are held.
-    """
-
-    starts: NDArray[np.int64]
-    firsts: Labels
-    shape: tuple[int, int]
-    size: int
-    closes: bool
-
-    @property
-    def mean(self) -> int:
-        """How many levels are held of a pixel on average, rounded up."""
-        return -(-len(self.firsts) * self.size // (len(self.starts) - 1))
-
-    def of_rows(self, top: int, bottom: int) -> slice:
-        """The blocks of the rows `top` to `bottom` - 1."""
-        return slice(int(self.starts[top * self.shape[1]]), int(self.starts[bottom * self.shape[1]]))
-
-    def rows(self, top: int, bottom: int) -> Held:
-        """The same for the rows `top` to `bottom` - 1."""
-        blocks, columns = self.of_rows(top, bottom), self.shape[1]
-        starts = self.starts[top * columns : bottom * columns + 1] - blocks.start
-        return replace(self, starts=starts, firsts=self.firsts[blocks], shape=(bottom - top, columns))
-
-    def cells(self, labels: Labels) -> NDArray[np.int64]:
-        """Where in the costs, block after block, that of each pixel's label stands, int64 ``(rows, columns)``; -1 where it is not held."""
-        found = np.empty(labels.shape, np.int64)
-        held_cells(self.starts, self.firsts, self.size, labels.reshape(-1), found.reshape(-1))
-        return found
+        return *masks, low, high  # type: ignore[return-value]
 
 
 def _grid(search: Search) -> tuple[int, int, int, int]:

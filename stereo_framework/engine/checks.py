@@ -121,8 +121,7 @@ def _one_image(image: Any, shape: Shape) -> str | None:
 
 def _volume(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
     search = view.search
-    held = view.volume.held if view.volumes else data.get("held")
-    size = (*view.shape, search.levels) if held is None else (len(held.firsts), held.size)
+    size = (*view.shape, search.levels)
     expected = f"expected a CostVolume of float32, uint8 or uint16 {size} with the search that it was given"
     if not isinstance(result, CostVolume) or not isinstance(result.costs, np.ndarray):
         return f"{spelled(result)}; {expected}"
@@ -130,8 +129,6 @@ def _volume(result: Any, view: View, data: Mapping[str, Any]) -> str | None:
         return f"{spelled(result)}; {expected}"
     if not result.costs.flags.c_contiguous:
         return "costs that are not in C order; expected np.ascontiguousarray(costs)"
-    if result.held is not held:
-        return f"other levels held; {expected}, and the levels held"
     if result.search != search:
         return f"a volume of {result.search!r}; {expected}, {search!r}"
     return None if np.isfinite(result.outside) else f"the outside cost {result.outside}; expected a finite one"

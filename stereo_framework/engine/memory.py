@@ -37,7 +37,6 @@ def peak_memory(
     levels: int,
     *,
     search: Search | None = None,
-    whole: int | None = None,
     both: bool = False,
     keep_volume: bool = False,
 ) -> int:
@@ -50,14 +49,12 @@ def peak_memory(
     levels : int
     search : Search, optional
         The disparities of the levels, by which schemes widen parts of a pair; default: those from 0 on.
-    whole : int, optional
-        Where `levels` is what compact volumes hold, how many there are in all, for alternatives that are not compact; default: `levels`.
     both, keep_volume : bool
         As of `Walk`.
     """
     walk = _Rehearsal(pipelines, _NOTHING, both=both, keep_volume=keep_volume)
     walk.shape, walk.levels = shape, levels
-    walk.search, walk.whole = search or Search(0, max(levels - 1, 1)), whole or levels
+    walk.search = search or Search(0, max(levels - 1, 1))
     for _, found in walk:
         if isinstance(found, Exception):  # a plug-in's halo may raise anything
             raise found
@@ -73,7 +70,6 @@ class _Rehearsal(Walk):
     shape: tuple[int, ...]
     levels: int
     search: Search
-    whole: int
     peak = 0
 
     @property
@@ -112,17 +108,14 @@ class _Rehearsal(Walk):
     def _working(self, node: Beginning, side: int) -> int:
         """Bytes of volumes that a step that sees the whole holds while it works."""
         step, slot, shape, levels = node.step, node.step.stage.slot, self.shape, self.levels
-        about: dict[str, Any] = {"search": self.search, "whole": self.whole}
+        about: dict[str, Any] = {"search": self.search}
         if slot == "alternatives":
             methods = [method for _, method in step.inner]
-            levels = levels if all(method.compact for method in methods) else self.whole
             return peak_memory(methods, shape, levels, both="alternatives" in node.needs[1], **about)
         if slot == "scheme":
             [method], scheme = step.inner, step.stage
             if scheme.largest is not None:
                 shape = scheme.largest(shape, self.search, **step.parameters)
-            if scheme.widest is not None and method.compact:
-                levels = scheme.widest(levels, **step.parameters)
             return peak_memory([method], shape, levels, **about)
         declared = step.stage.volumes
         return self.volume * (_WORKING_VOLUMES.get(slot, 2) if declared is None else declared) * step.touches_volume

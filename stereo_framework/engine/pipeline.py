@@ -23,7 +23,6 @@ from stereo_framework.engine.step import ALTERNATIVES, RESTORE, SUM, Step, cost_
 from stereo_framework.engine.walk import Walk
 
 _ORDER = {slot: number for number, slot in enumerate(SLOTS)}
-_OF_VOLUMES = ("matching_cost", "aggregation", "optimization")
 
 
 class Pipeline(Shown):
@@ -212,22 +211,10 @@ class Pipeline(Shown):
                     continue
                 found.append((slot, cost_sum(self.in_slot(slot))))
             else:
-                compact = slot == "matching_cost" and self.compact
-                found.append((address, Step(one.stage, one.parameters, compact=True) if compact else one))
+                found.append((address, one))
             if slot == "aggregation" and stages[i + 1][1].stage.slot != "aggregation":
                 found.append(("restore_outside", RESTORE))
         return found
-
-    @property
-    def looks_across(self) -> bool:
-        """Whether it matches the other side of a pair too."""
-        return any("other" in one.data for one in self.plan)
-
-    @property
-    def compact(self) -> bool:
-        """Whether all its stages that make or read volumes take compact ones."""
-        reading = (one.stage for one in self.steps if one.stage.slot in _OF_VOLUMES or one.reads or one.other_reads)
-        return all(stage.compact for stage in reading) and not any(one.added for one in self.steps)
 
     def __call__(
         self,
@@ -297,28 +284,13 @@ class Pipeline(Shown):
     def _check_memory(self, pair: Pair, *, keep_volume: bool) -> None:
         """Refuse a volume that cannot fit."""
         (rows, columns), levels = pair.shape, pair.search.levels
-        held = self._held_levels(pair)
         free = free_memory()
-        need = peak_memory([self], pair.shape, held, search=pair.search, whole=levels, keep_volume=keep_volume)
+        need = peak_memory([self], pair.shape, levels, search=pair.search, keep_volume=keep_volume)
         if free is not None and need > free:
             raise StereoFrameworkError(
                 f"{self.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and "
-                f"{held} levels; {free / 2**30:.1f} GiB are free; use fewer levels, smaller images or the scheme tiles"
+                f"{levels} levels; {free / 2**30:.1f} GiB are free; use fewer levels, smaller images or the scheme tiles"
             )
-
-    def _held_levels(self, pair: Pair) -> int:
-        """How many levels the volumes hold of a pixel on average, those of the view that takes more."""
-        if pair.domain is None or self.plan[0].stage.slot == "scheme" or not self.compact:
-            return pair.search.levels
-        sides = [pair, pair.exchanged()] if self.volumes_of_both else [pair]
-        return max(one.domain.held_levels(one.search) for one in sides)  # type: ignore[union-attr]
-
-    @property
-    def volumes_of_both(self) -> bool:
-        """Whether it, or one of its alternatives, makes volumes of the match image's view too."""
-        return (self.looks_across and not self.in_slot("matcher")) or any(
-            method.volumes_of_both for _, method in self.alternatives
-        )
 
 
 def misfits(stage: Stage, *, matcher: str | None = None, scheme: str | None = None, alternatives: bool = True) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core.view import View, frozen
-from stereo_framework.core.volume import CostVolume, Domain, Smoothness, Status, fill_labels, restore_outside_inplace
+from stereo_framework.core.volume import CostVolume, Smoothness, Status, fill_labels, restore_outside_inplace
 
 _CLOSED = {np.dtype(np.float32): 1e6, np.dtype(np.uint16): 65535}
 """What closed cells hold when the optimizer sees them."""
@@ -28,8 +28,8 @@ def _matcher(view: View, result: Any, name: str) -> View:
 
 
 def _matching_cost(view: View, result: CostVolume, name: str) -> View:
-    if (domain := _closing(view, result)) is not None:
-        domain.close(result, result.outside)
+    if view.domain is not None:
+        view.domain.close(result, result.outside)
     return replace(view, volumes={"volume": result, "raw": result}, shared=False, restored=False)
 
 
@@ -44,8 +44,7 @@ def _smoothness(view: View, result: Smoothness, name: str) -> View:
 
 
 def _optimization(view: View, result: Any, name: str) -> View:
-    volume, search = view.volume, view.search
-    domain = _closing(view, volume)
+    volume, search, domain = view.volume, view.search, view.domain
     if isinstance(result, np.ndarray):  # a continuous map, of an optimizer of both sides
         levels = np.clip(np.rint((result - search.minimum) / search.step), 0, search.levels - 1)
         labels = np.where(np.isnan(result), -1, levels).astype(np.int16)
@@ -104,14 +103,9 @@ def _known(view: View, disparity: Any, status: Any) -> View:
     return replace(view, disparity=disparity, status=status)
 
 
-def _closing(view: View, volume: CostVolume) -> Domain | None:
-    """The domain, unless it closes none of the cells that a volume holds."""
-    return view.domain if volume.held is None or volume.held.closes else None
-
-
 def restored(view: View, *, out_of_view: bool) -> View:
     """The view with the cells set that take no part: closed ones and, after an aggregation has mixed them with others, those out of view."""
-    volume, domain = view.volume, _closing(view, view.volume)
+    volume, domain = view.volume, view.domain
     if domain is not None and volume.costs.dtype == np.uint8:
         volume = replace(volume, costs=volume.costs.astype(np.uint16))
     elif (domain is not None or out_of_view) and (
@@ -124,8 +118,7 @@ def restored(view: View, *, out_of_view: bool) -> View:
     if domain is not None:
         domain.close(volume, _CLOSED[volume.costs.dtype])
         if view.invalid is not None:
-            cells = view.invalid if volume.held is None else view.invalid.reshape(-1).repeat(np.diff(volume.held.starts))
-            volume.costs[cells] = 0
+            volume.costs[view.invalid] = 0
     # What was written into is no longer anybody else's.
     shared = view.shared and volume is view.volume
     return replace(view, volumes={**view.volumes, "volume": volume}, shared=shared, restored=True)

@@ -53,20 +53,17 @@ class Step(Shown):
         Of all names; of an entry of a list of costs its weight and scale besides.
     inner : tuple
         What the step is made of: the costs of a sum, the method under a scheme, the alternatives by name.
-    compact : bool
-        Of a matching cost: all that follows takes compact volumes.
     """
 
     stage: Stage
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     inner: tuple[Any, ...] = ()
-    compact: bool = False
 
     @functools.cached_property
     def _key(self) -> tuple[Any, ...]:
         # 1 and True are equal in Python but not as parameters.
         own = tuple((name, type(value), repr(value)) for name, value in self.parameters.items())
-        return self.stage.slot, self.stage.name, own, self.inner, self.compact
+        return self.stage.slot, self.stage.name, own, self.inner
 
     @functools.cached_property
     def _hash(self) -> int:
@@ -168,8 +165,8 @@ class Step(Shown):
         """Run it on those data that it names."""
         if self.stage is SUM:
             return _sum(self.inner, data)
-        # Only what is continued has a partial result, and only compact volumes hold some of the levels.
-        given = {name: data.get(name) if name in ("partial", "held") else data[name] for name in self.stage.data}
+        # Only what is continued has a partial result.
+        given = {name: data.get(name) if name == "partial" else data[name] for name in self.stage.data}
         own = {name: value for name, value in self.parameters.items() if not (self.added and name in FACTORS)}
         try:
             return self.stage.function(**given, **own)
@@ -269,6 +266,6 @@ def _nothing() -> None:
 
 
 SUM = _own("matching_cost", "matching_cost")
-RESTORE = Step(_own("restore_outside", "restore_outside", halo=lambda: 0, integer=True, compact=True))
+RESTORE = Step(_own("restore_outside", "restore_outside", halo=lambda: 0, integer=True))
 """The cells out of view get their cost again after the last aggregation."""
 ALTERNATIVES = _own("alternatives", "alternatives")

@@ -79,9 +79,7 @@ class Strips:
         for name, volume in strip.volumes.items():
             # The raw volume may be the present one.
             if id(volume) not in joined:
-                held = volume.held and self.before.held
-                place = rows if held is None else (held.of_rows(start, rows[0].stop), len(held.firsts))
-                joined[id(volume)] = replace(volume, costs=self._joined(("volume", name), volume.costs, *place), held=held)
+                joined[id(volume)] = replace(volume, costs=self._joined(("volume", name), volume.costs, *rows))
         parts = {name: part for name, part in _arrays(strip).items() if name[0] != "volume"}
         whole: dict[tuple[str, str], Any] = {name: self._joined(name, part, *rows) for name, part in parts.items()}
         self.view = replace(

@@ -24,10 +24,10 @@ from stereo_framework.core.view import View, Views, frozen
 from stereo_framework.core.volume import Status, fill_labels
 from stereo_framework.engine.beginnings import Beginning, beginnings
 from stereo_framework.engine.checks import check_direction, check_returned, spelled
-from stereo_framework.engine.match import DENSE, PASSED_ON, Match, warnings
+from stereo_framework.engine.match import PASSED_ON, Match, warnings
 from stereo_framework.engine.results import TAKE, restored
 from stereo_framework.engine.stage_errors import wrong_return
-from stereo_framework.engine.step import SUM, Step
+from stereo_framework.engine.step import Step
 from stereo_framework.engine.strips import Strips, in_strips, strip_rows
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
@@ -240,7 +240,7 @@ class Walk:
 
     def _data(self, step: Step, view: View) -> dict[str, Any]:
         """The data that a step names, but for the other view."""
-        data = {name: getattr(view, name) for name in step.data - {"image", "other", "alternatives", "held"}}
+        data = {name: getattr(view, name) for name in step.data - {"image", "other", "alternatives"}}
         # An optimizer of both sides looks at the images once more.
         if step.stage.slot in ("matching_cost", "matcher", "preprocessing") or (
             step.stage.slot == "optimization" and "other" in step.data
@@ -248,8 +248,6 @@ class Walk:
             data |= dict(zip(("reference", "match"), view.corrected, strict=True))
         if "alternatives" in step.data:
             data["alternatives"] = {name: views[0] for name, views in view.alternatives.items()}
-        if "held" in step.data or step.stage is SUM:
-            data["held"] = view.held if step.compact else None
         return data
 
     def _restore(self, node: Beginning, side: int, view: View) -> View:
@@ -293,9 +291,8 @@ class Walk:
             solve = functools.partial(self.solve, method) if self.solve else method
         elif len(self.sides) > 1 and same_from_both_sides(method):
             solve = functools.partial(self._solve_both, method)
-        views = functools.partial(_unless_stopped, functools.partial(_both, method)) if method.looks_across else None
         pair = replace(view.pair, scene=None)
-        match = step({"solve": functools.partial(_unless_stopped, solve), "pair": pair, "views": views})
+        match = step({"solve": functools.partial(_unless_stopped, solve), "pair": pair})
         check_returned(step, match, view, {})
         return replace(view, matched=match)
 
@@ -349,7 +346,7 @@ class Walk:
             lower_bound=whole.lower_bound if whole else None,
             trace=whole.trace if whole else (),
             seconds=seconds,
-            warnings=(*warnings(view.labels, disparity, view.search, self.scale), *_held_densely(path, view), *warned),
+            warnings=(*warnings(view.labels, disparity, view.search, self.scale), *warned),
             volume=view.volume if self.keep_volume and view.volumes else None,
             # Nobody is sure of what is filled or unknown.
             confidence={name: np.where(unsure, value.min(), value) for name, value in view.confidence.items()},
@@ -389,19 +386,6 @@ def same_from_both_sides(method: Any) -> bool:
         or (step.stage.slot == "preprocessing" and step.stage.data[0] == "reference")
         for step in method.plan
     )
-
-
-def _held_densely(path: Sequence[Beginning], view: View) -> tuple[str, ...]:
-    """What is told of a method whose volumes hold all levels although the ranges of the pixels need fewer."""
-    steps = [node.step for node in path if node.step.touches_volume]
-    made = [step for step in steps if step.stage.slot == "matching_cost"]
-    if view.held is None or not made or made[0].compact:
-        return ()
-    names = [step.stage.name for step in steps if not step.stage.compact and step.stage is not SUM]
-    names = [*dict.fromkeys(names), *(["a sum of costs"] if made[0].stage is SUM else [])]
-    levels, held = view.search.levels, view.held.mean
-    told = f"{' and '.join(names)} cannot use them; {levels} levels of a pixel were held where {held} would do on average"
-    return (DENSE + told,)
 
 
 def _objective(view: View, steps: Sequence[Step]) -> float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.blocks import Firsts, Starts, held_cell
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -17,7 +16,6 @@ def vertices(
     minimum: float,
     step: float,
     limit: float,
-    blocks: tuple[Starts, Firsts, int] | None = None,
 ) -> NDArray[np.float32]:
     """The disparities moved to the vertices of their parabolas, in a new array; those off the grid or farther from a vertex than `limit` levels stay.
 
@@ -25,23 +23,17 @@ def vertices(
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
-    costs : ndarray, (rows, columns, levels), or (blocks, size) of a compact volume
+    costs : ndarray, (rows, columns, levels)
     levels, minimum, step : number
         Of the search range; with fewer than 3 levels nothing moves.
     limit : float
-    blocks : (starts, firsts, size), optional
-        Which levels a compact volume holds, see `Held`.
     """
     refined = disparity.copy()
     if levels < 3:
         return refined
-    columns = disparity.shape[1]
-    starts, firsts, size = blocks or (None, None, 0)
 
     def run(start: int, stop: int) -> None:
-        some = (costs[start:stop] if starts is None else costs).reshape(-1)
-        own = None if starts is None else starts[start * columns : stop * columns + 1]
-        _kernel(disparity[start:stop], some, own, firsts, size, levels, minimum, step, limit, refined[start:stop])
+        _kernel(disparity[start:stop], costs[start:stop], minimum, step, limit, refined[start:stop])
 
     over_rows(run, disparity.shape[0], 20 * disparity.size)
     return refined
@@ -51,20 +43,13 @@ def vertices(
 def _kernel(
     disparity: NDArray[np.float32],
     costs: NDArray,
-    starts: Starts | None,
-    firsts: Firsts | None,
-    size: int,
-    levels: int,
     minimum: float,
     step: float,
     limit: float,
     refined: NDArray[np.float32],
 ) -> None:
-    """Write the disparities moved to the vertices of their parabolas into `refined`; those that stay are left alone there.
-
-    `costs`: of all cells of a volume with `levels`, or of its blocks of `size` levels, whose `starts` and `firsts` are not None then.
-    """
-    rows, columns = disparity.shape
+    """Write the disparities moved to the vertices of their parabolas into `refined`; those that stay are left alone there."""
+    rows, columns, levels = costs.shape
     for y in range(rows):
         for x in range(columns):
             if np.isnan(disparity[y, x]):
@@ -75,19 +60,8 @@ def _kernel(
             if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
                 continue
             centre = min(max(int(nearest), 1), levels - 2)
-            cell = (y * columns + x) * levels + centre
-            least, most = cell - 1, cell + 1
-            if starts is not None:
-                start, stop = starts[y * columns + x], starts[y * columns + x + 1]
-                cell = held_cell(start, stop, firsts, size, centre)
-                least, most = cell - 1, cell + 1
-                if cell % size == 0:
-                    least = held_cell(start, stop, firsts, size, centre - 1)
-                if cell % size == size - 1:
-                    most = held_cell(start, stop, firsts, size, centre + 1)
-                if cell < 0 or least < 0 or most < 0:
-                    continue
-            below, middle, above = np.float32(costs[least]), np.float32(costs[cell]), np.float32(costs[most])
+            below, middle = np.float32(costs[y, x, centre - 1]), np.float32(costs[y, x, centre])
+            above = np.float32(costs[y, x, centre + 1])
             # The parabola a u^2 + b u + c through u = -1, 0, 1.
             curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
             slope = np.float32(0.5) * (above - below)

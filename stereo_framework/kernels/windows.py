@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.blocks import Firsts, Starts
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -24,19 +23,6 @@ def box_mean(costs: NDArray[np.float32], size: int) -> NDArray[np.float32]:
     """
     mean = np.empty_like(costs)
     over_rows(lambda start, stop: _box(costs, start, size, mean[start:stop]), costs.shape[0], costs.size)
-    return mean
-
-
-def compact_box_mean(
-    costs: NDArray[np.float32], starts: Starts, firsts: Firsts, shape: tuple[int, int], levels: int, outside: float, size: int
-) -> NDArray[np.float32]:
-    """As `box_mean` of a volume of blocks, ``(blocks, levels of a block)``: those of the `levels` that a pixel does not hold count as `outside`."""
-    mean = np.empty_like(costs)
-    over_rows(
-        lambda start, stop: _compact_box(costs, starts, firsts, shape, levels, outside, start, stop, size, mean),
-        shape[0],
-        costs.size,
-    )
     return mean
 
 
@@ -89,71 +75,6 @@ def _slide_sums(
         else:
             for k in range(levels):
                 out[at, k] = window[k] * scale
-
-
-@kernel
-def _compact_box(
-    costs: NDArray[np.float32],
-    starts: Starts,
-    firsts: Firsts,
-    shape: tuple[int, int],
-    levels: int,
-    outside: float,
-    begin: int,
-    end: int,
-    size: int,
-    out: NDArray[np.float32],
-) -> None:
-    (rows, columns), length = shape, costs.shape[1]
-    before, after = (size - 1) // 2, size // 2
-    # Sums are those of what costs differ from `outside`: beyond the levels that a window's rows hold of a column they are 0.
-    sums, window = np.zeros((columns, levels), np.float64), np.empty(levels, np.float64)
-    least, most = np.empty(columns, np.int64), np.empty(columns, np.int64)
-    everywhere, scale = outside * size * size, 1.0 / (size * size)
-    for y in range(begin - before, begin + after + 1):
-        _add_compact_row(costs, starts, firsts, min(max(y, 0), rows - 1), outside, 1.0, sums)
-    for y in range(begin, end):
-        if y > begin:
-            _add_compact_row(costs, starts, firsts, min(y + after, rows - 1), outside, 1.0, sums)
-            _add_compact_row(costs, starts, firsts, max(y - before - 1, 0), outside, -1.0, sums)
-        least[:], most[:] = levels, 0
-        for i in range(max(y - before, 0), min(y + after, rows - 1) + 1):
-            for x in range(columns):
-                pixel = i * columns + x
-                least[x] = min(least[x], int(firsts[starts[pixel]]))
-                most[x] = max(most[x], int(firsts[starts[pixel + 1] - 1]) + length)
-        window[:] = 0.0
-        for x in range(-before, after + 1):
-            clamped = min(max(x, 0), columns - 1)
-            for k in range(least[clamped], most[clamped]):
-                window[k] += sums[clamped, k]
-        for x in range(columns):
-            if x > 0:
-                enter, leave = min(x + after, columns - 1), max(x - before - 1, 0)
-                for k in range(least[enter], most[enter]):
-                    window[k] += sums[enter, k]
-                for k in range(least[leave], most[leave]):
-                    window[k] -= sums[leave, k]
-            pixel = y * columns + x
-            for i in range(starts[pixel], starts[pixel + 1]):
-                first = int(firsts[i])
-                for k in range(length):
-                    out[i, k] = (window[first + k] + everywhere) * scale
-
-
-@kernel
-def _add_compact_row(
-    costs: NDArray[np.float32], starts: Starts, firsts: Firsts, row: int, outside: float, sign: float, sums: NDArray[np.float64]
-) -> None:
-    columns, length = sums.shape[0], costs.shape[1]
-    for x in range(columns):
-        end = 0
-        for i in range(starts[row * columns + x], starts[row * columns + x + 1]):
-            # What two blocks share counts once.
-            first = int(firsts[i])
-            for k in range(max(end - first, 0), length):
-                sums[x, first + k] += sign * (np.float64(costs[i, k]) - outside)
-            end = first + length
 
 
 @kernel

@@ -14,9 +14,8 @@ from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
-from stereo_framework.core.volume import CostVolume, Held
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.block_means import channel_means, medians
-from stereo_framework.kernels.blocks import Firsts, Starts, close_beyond, place_blocks, spread_over_blocks
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
@@ -56,13 +55,12 @@ def _halo(height: int, residual: float | None) -> int | None:
     return height // 2 if residual is None else None
 
 
-@stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=_halo, integer=True, compact=True)
+@stage("matching_cost", source="Mei et al. 2011, section 3.1", halo=_halo, integer=True)
 def ad_census(
     reference: Image,
     match: Image,
     search: Search,
     alternatives: Mapping[str, View] | None = None,
-    held: Held | None = None,
     *,
     difference_scale: Annotated[Positive, Unit("grey levels")] = 10.0,
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
@@ -86,8 +84,6 @@ def ad_census(
         Disparities to try, in pixels.
     alternatives : mapping of str to View, optional
         For `residual`: the initial map is one of them.
-    held : Held, optional
-        Of a compact volume the levels that it holds; None: all.
     difference_scale : float
         Absolute difference in grey levels, mean over the channels, at which its part is 1 - 1/e.
     census_scale : float
@@ -111,7 +107,7 @@ def ad_census(
     Returns
     -------
     CostVolume
-        (rows, columns, levels), or the blocks that are to be held; lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that many steps, as uint8 where
+        (rows, columns, levels); lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that many steps, as uint8 where
         they are up to 255 and uint16 where they are more. Cells out of view cost half of the most.
 
     Raises
@@ -189,19 +185,15 @@ def ad_census(
     )
     dtype: Any = np.float32 if steps is None else np.uint8 if most * steps <= 255 else np.uint16
     outside = most * unit / 2 if steps is None else round(most * unit / 2)
-    costs = np.empty((rows, columns, search.levels) if held is None else (len(held.firsts), held.size), dtype)
+    costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
         images = left[start:stop], right[start:stop], weights[start:stop]
         strings = left_strings[:, start:stop], right_strings[:, start:stop]
-        if held is None:
-            _kernel(*images, *strings, view, sampling, saturation, np.float32(outside), costs[start:stop])
-        else:
-            own = held.starts[start * columns : stop * columns + 1]
-            _held_kernel(*images, *strings, view, sampling, saturation, np.float32(outside), own, held.firsts, costs)
+        _kernel(*images, *strings, view, sampling, saturation, np.float32(outside), costs[start:stop])
 
     over_rows(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside), held)
+    return CostVolume(costs, search, float(outside))
 
 
 def _kept(reference: Image, match: Image, search: Search, look: View, residual: float) -> NDArray[np.float32]:
@@ -232,62 +224,16 @@ def _kernel(
     costs: NDArray,
 ) -> None:
     """Costs of some rows, from two images ``(rows, columns, channels)``, weights of differences and of bits, and bit strings ``(words, rows, positions)``."""
-    lines, strings, scratch = _room(reference, left, view)
-    for y in range(costs.shape[0]):
-        _sample(match[y], right[:, y], view, sampling, scratch, lines, strings)
-        _row(reference[y], weights[y], left[:, y], lines, strings, view.origins, saturation, costs[y])
-        close_view(view, outside, costs[y])
-
-
-@kernel
-def _held_kernel(
-    reference: NDArray,
-    match: NDArray,
-    weights: NDArray[np.float32],
-    left: Strings,
-    right: Strings,
-    view: Geometry,
-    sampling: Sampling,
-    saturation: _Saturation,
-    outside: float,
-    starts: Starts,
-    firsts: Firsts,
-    costs: NDArray,
-) -> None:
-    """The same of the blocks that are held: each is compared like a pixel of its own that has that many levels."""
-    rows, columns, channels = reference.shape
-    lines, strings, scratch = _room(reference, left, view)
-    for y in range(rows):
-        _sample(match[y], right[:, y], view, sampling, scratch, lines, strings)
-        own = starts[y * columns : (y + 1) * columns + 1]
-        count = own[-1] - own[0]
-        pixels, bits = np.empty((count, channels), reference.dtype), np.empty((left.shape[0], count), np.uint64)
-        origins, shares = np.empty(count, np.int64), np.empty((count, 2), np.float32)
-        place_blocks(view.origins, own, firsts, origins)
-        spread_over_blocks(reference[y], own, pixels)
-        spread_over_blocks(weights[y], own, shares)
-        for w in range(left.shape[0]):
-            spread_over_blocks(left[w, y].reshape(-1, 1), own, bits[w].reshape(-1, 1))
-        _row(pixels, shares, bits, lines, strings, origins, saturation, costs[own[0] : own[-1]])
-    close_beyond(costs, starts, firsts, view.starts, view.stops, outside)
-
-
-@kernel
-def _room(reference: NDArray, left: Strings, view: Geometry) -> tuple[NDArray, Strings, NDArray]:
-    """Room for the samples and strings of a match row, and for what `sample_row` works in."""
     length = view.samples + 2 * view.levels
     lines, strings = np.zeros((reference.shape[2], length), np.float32), np.zeros((left.shape[0], length), np.uint64)
-    return lines, strings, np.empty((3, view.samples), np.float32)
-
-
-@kernel
-def _sample(
-    row: NDArray, right: Strings, view: Geometry, sampling: Sampling, scratch: NDArray, lines: NDArray, strings: Strings
-) -> None:
-    """Lay out a match row and its strings so that the levels of a pixel lie side by side."""
-    sample_row(row, view, sampling, False, scratch, lines, lines)
-    for w in range(right.shape[0]):
-        arrange(right[w], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
+    scratch = np.empty((3, view.samples), np.float32)
+    for y in range(costs.shape[0]):
+        # The levels of a pixel lie side by side in a line.
+        sample_row(match[y], view, sampling, False, scratch, lines, lines)
+        for w in range(right.shape[0]):
+            arrange(right[w, y], view.reverse, view.stride, strings[w, view.levels : view.levels + view.samples])
+        _row(reference[y], weights[y], left[:, y], lines, strings, view.origins, saturation, costs[y])
+        close_view(view, outside, costs[y])
 
 
 @kernel

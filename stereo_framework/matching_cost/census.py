@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Unit, stage
-from stereo_framework.core.volume import CostVolume, Held
-from stereo_framework.kernels.blocks import Firsts, Starts, close_beyond, place_blocks, spread_over_blocks
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Form, Strings, bit_count, bit_strings, count_differences
@@ -31,13 +30,11 @@ from stereo_framework.matching_cost._sampling import (
     source="Zabih & Woodfill 1994, section 3.2; Spangenberg, Langner & Rojas 2013, section 3",
     halo=lambda height: height // 2,
     integer=True,
-    compact=True,
 )
 def census(
     reference: Image,
     match: Image,
     search: Search,
-    held: Held | None = None,
     *,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
@@ -56,8 +53,6 @@ def census(
         Intensities 0..255. Colour is turned into grey.
     search : Search
         Disparities to try, in pixels.
-    held : Held, optional
-        Of a compact volume the levels that it holds; None: all.
     width, height : int
         Of the windows in pixels.
     form : {"plain", "centre_symmetric"}
@@ -71,7 +66,7 @@ def census(
     Returns
     -------
     CostVolume
-        Bits, uint8 (rows, columns, levels), or the blocks that are to be held, 0 = alike to ``width * height - 1`` (plain) or half of that (centre-symmetric); lower is better.
+        Bits, uint8 (rows, columns, levels), 0 = alike to ``width * height - 1`` (plain) or half of that (centre-symmetric); lower is better.
         Cells out of view cost half of the most, rounded down.
 
     Raises
@@ -104,15 +99,6 @@ def census(
     n, cubic = search.denominator, interpolation == "cubic"
     right = bit_strings(match, width=width, height=height, form=form, grey=grey, denominator=n, cubic=cubic)
     view = geometry(columns, search)
-    if held is not None:
-        blocks: NDArray[Any] = np.empty((len(held.firsts), held.size), np.uint8)
-
-        def run_held(start: int, stop: int) -> None:
-            own = held.starts[start * columns : stop * columns + 1]
-            _held_kernel(left[:, start:stop], right[:, start:stop], view, own, held.firsts, np.uint8(outside), blocks)
-
-        over_rows(run_held, rows, blocks.size)
-        return CostVolume(blocks, search, float(outside), held)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
@@ -132,21 +118,3 @@ def _kernel(left: Strings, right: Strings, view: Geometry, outside: int, costs: 
             arrange(right[w, y], view.reverse, view.stride, lines[w, view.levels : view.levels + view.samples])
         count_differences(left[:, y], lines, view.origins, costs[y])
         close_view(view, outside, costs[y])
-
-
-@kernel
-def _held_kernel(
-    left: Strings, right: Strings, view: Geometry, starts: Starts, firsts: Firsts, outside: int, costs: NDArray[np.uint8]
-) -> None:
-    """The same of the blocks that are held: each is compared like a pixel of its own that has that many levels."""
-    words, rows, columns = left.shape
-    lines = np.zeros((words, view.samples + 2 * view.levels), np.uint64)
-    for y in range(rows):
-        own = starts[y * columns : (y + 1) * columns + 1]
-        strings, origins = np.empty((words, own[-1] - own[0]), np.uint64), np.empty(own[-1] - own[0], np.int64)
-        place_blocks(view.origins, own, firsts, origins)
-        for w in range(words):
-            arrange(right[w, y], view.reverse, view.stride, lines[w, view.levels : view.levels + view.samples])
-            spread_over_blocks(left[w, y].reshape(-1, 1), own, strings[w].reshape(-1, 1))
-        count_differences(strings, lines, origins, costs[own[0] : own[-1]])
-    close_beyond(costs, starts, firsts, view.starts, view.stops, outside)

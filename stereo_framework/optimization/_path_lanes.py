@@ -17,13 +17,8 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.blocks import SMALLEST
-
 BYTES = 64
 """Of the levels that are computed at once: the widest registers there are."""
-
-LANES = SMALLEST
-"""Of the levels of blocks that are computed at once."""
 
 HIGHEST = {np.dtype(np.uint16): 65535, np.dtype(np.float32): np.inf}
 """What stands where there is no level."""
@@ -47,64 +42,11 @@ def _step_slowly(
     penalties of a change by one level and by more, and both again for those levels whose ``edges[edge : edge + len(costs)]`` is not 0.
     This body runs where the JIT is off.
     """
-    before, highest = paths[at : at + len(costs)], np.array([HIGHEST[costs.dtype]], costs.dtype)
-    below, above = np.concatenate([highest, before[:-1]]), np.concatenate([before[1:], highest])
-    return _onwards((below, before, above), costs, paths, at, least, penalties, row, edges, edge, totals)
-
-
-def _step_blocks_slowly(
-    costs: NDArray,
-    paths: NDArray,
-    at: int,
-    least: Any,
-    penalties: NDArray,
-    row: int,
-    edges: NDArray[np.uint8] | None,
-    edge: int,
-    totals: NDArray,
-    line: NDArray,
-    firsts: NDArray[np.int16],
-    source: int,
-    before: int,
-    before_stop: int,
-    block: int,
-    block_stop: int,
-) -> Any:
-    """The same of volumes of blocks: those from `block` to `block_stop` - 1 of the pixel, those from `before` to `before_stop` - 1 of the previous one.
-
-    A block has `LANES` levels from that in `firsts` on. Path costs, from `source` and from `at` on, stand block after block, as do `costs` and `totals`.
-    `line` has room for all levels with `LANES` more at either end, and holds what `HIGHEST` says, before and after. This body runs where the JIT is off.
-    """
-    size = LANES
-    for i in range(before, before_stop):
-        place = LANES + int(firsts[i])
-        line[place : place + size] = paths[source + (i - before) * size :][:size]
-    found = [HIGHEST[costs.dtype]]
-    for i in range(block, block_stop):
-        here, level = slice((i - block) * size, (i - block + 1) * size), int(firsts[i])
-        around = [line[LANES + level + j : LANES + level + j + size] for j in (-1, 0, 1)]
-        place = at + here.start
-        found.append(_onwards(around, costs[here], paths, place, least, penalties, row, edges, edge + level, totals[here]))
-    line[:] = HIGHEST[costs.dtype]
-    return min(found)
-
-
-def _onwards(
-    around: Sequence[NDArray],
-    costs: NDArray,
-    paths: NDArray,
-    at: int,
-    least: Any,
-    penalties: NDArray,
-    row: int,
-    edges: NDArray[np.uint8] | None,
-    edge: int,
-    totals: NDArray,
-) -> Any:
-    """What both have in common, from the previous pixel's path costs one level below, at the same and one above."""
     highest = HIGHEST[costs.dtype]
     wide = np.int64 if costs.dtype == np.uint16 else np.float32
-    below, before, above = (level.astype(wide) for level in around)
+    before = paths[at : at + len(costs)].astype(wide)
+    beyond = np.array([highest], wide)
+    below, above = np.concatenate([beyond, before[:-1]]), np.concatenate([before[1:], beyond])
     marked = np.zeros(len(costs), bool) if edges is None else edges[edge : edge + len(costs)] != 0
     small, large = (np.where(marked, penalties[row, i + 2], penalties[row, i]).astype(wide) for i in (0, 1))
     best = np.minimum(np.minimum(before, np.minimum(below, above) + small), wide(least) + large)
@@ -119,38 +61,13 @@ def _step(
     context: Any, costs: Any, paths: Any, at: Any, least: Any, penalties: Any, row: Any, edges: Any, edge: Any, totals: Any
 ) -> Any:
     kind = costs.dtype
-    return kind(costs, paths, types.int64, kind, penalties, types.int64, edges, types.int64, totals), _code(kind, blocks=False)
+    return kind(costs, paths, types.int64, kind, penalties, types.int64, edges, types.int64, totals), _code(kind)
 
 
-@intrinsic
-def _step_blocks(
-    context: Any,
-    costs: Any,
-    paths: Any,
-    at: Any,
-    least: Any,
-    penalties: Any,
-    row: Any,
-    edges: Any,
-    edge: Any,
-    totals: Any,
-    line: Any,
-    firsts: Any,
-    source: Any,
-    before: Any,
-    before_stop: Any,
-    block: Any,
-    block_stop: Any,
-) -> Any:
-    kind, number = costs.dtype, types.int64
-    taken = (costs, paths, number, kind, penalties, number, edges, number, totals, line, firsts, *[number] * 5)
-    return kind(*taken), _code(kind, blocks=True)
-
-
-def _code(kind: Any, *, blocks: bool) -> Callable[[Any, Any, Any, Any], Any]:
+def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
     """What generates the code of a step for lanes of a type."""
     whole = isinstance(kind, types.Integer)
-    lanes = LANES if blocks else BYTES * 8 // kind.bitwidth
+    lanes = BYTES * 8 // kind.bitwidth
     word, count = ir.IntType(32), ir.IntType(64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -194,24 +111,18 @@ def _code(kind: Any, *, blocks: bool) -> Callable[[Any, Any, Any, Any], Any]:
         jump, jump_edge = add(least, large), add(least, large_edge)
         marks = None if signature.args[6] == types.none else builder.gep(array(6).data, [arguments[7]])
         # What other loops leave in registers: the levels before the present ones, these, and the lowest costs so far.
-        before = here = None
-        if not blocks:
-            before, here = cgutils.alloca_once_value(builder, highest), cgutils.alloca_once_value(builder, load(path))
+        before, here = cgutils.alloca_once_value(builder, highest), cgutils.alloca_once_value(builder, load(path))
         best = cgutils.alloca_once_value(builder, highest)
 
-        def levels(start: Any, level: Any, following: Any) -> None:
-            """Some levels from `level` on, whose costs stand from `start` on; `following` are the path costs behind them."""
-            if blocks:
-                # Loads of just what was stored are fast, those that reach over two stores are not.
-                past, present, following = (load(builder.gep(line, [builder.add(level, count(i * lanes))])) for i in (-1, 0, 1))
-            else:
-                past, present = builder.load(before), builder.load(here)
+        def levels(start: Any, following: Any) -> None:
+            """Some levels from `start` on; `following` are the path costs behind them."""
+            past, present = builder.load(before), builder.load(here)
             below = shuffle(past, present, range(lanes - 1, 2 * lanes - 1))
             above = shuffle(present, following, range(1, lanes + 1))
             if marks is None:
                 change, ceiling = small, jump
             else:
-                mark = load(builder.gep(marks, [level]), ir.VectorType(ir.IntType(8), lanes))
+                mark = load(builder.gep(marks, [start]), ir.VectorType(ir.IntType(8), lanes))
                 marked = builder.icmp_unsigned("!=", mark, ir.Constant(mark.type, [0] * lanes))
                 change, ceiling = builder.select(marked, small_edge, small), builder.select(marked, jump_edge, jump)
             came = lower(lower(present, ceiling), add(lower(below, above), change))
@@ -219,33 +130,13 @@ def _code(kind: Any, *, blocks: bool) -> Callable[[Any, Any, Any, Any], Any]:
             store(new, builder.gep(path, [start]))
             store(add(load(builder.gep(total, [start])), new), builder.gep(total, [start]))
             builder.store(lower(builder.load(best), new), best)
-            if not blocks:
-                builder.store(present, before)
-                builder.store(following, here)
+            builder.store(present, before)
+            builder.store(following, here)
 
-        if blocks:
-            source, earlier, earlier_stop, block, block_stop = arguments[11:]
-            line = builder.gep(array(9).data, [count(lanes)])
-
-            def each(first: Any, stop: Any, act: Callable[[Any, Any], None]) -> None:
-                """Act on some blocks: where their levels stand block after block, and their first levels."""
-                with cgutils.for_range_slice(builder, first, stop, count(1)) as (one, _):
-                    level = builder.sext(builder.load(builder.gep(array(10).data, [one])), count)
-                    act(builder.mul(builder.sub(one, first), count(lanes)), level)
-
-            came_from = builder.gep(array(1).data, [source])
-            each(
-                earlier,
-                earlier_stop,
-                lambda start, level: store(load(builder.gep(came_from, [start])), builder.gep(line, [level])),
-            )
-            each(block, block_stop, lambda start, level: levels(start, level, None))
-            each(earlier, earlier_stop, lambda start, level: store(highest, builder.gep(line, [level])))
-        else:
-            last = builder.sub(array(0).nitems, count(lanes))
-            with cgutils.for_range_slice(builder, count(0), last, count(lanes)) as (start, _):
-                levels(start, start, load(builder.gep(path, [builder.add(start, count(lanes))])))
-            levels(last, last, highest)
+        last = builder.sub(array(0).nitems, count(lanes))
+        with cgutils.for_range_slice(builder, count(0), last, count(lanes)) as (start, _):
+            levels(start, load(builder.gep(path, [builder.add(start, count(lanes))])))
+        levels(last, highest)
         found, left = builder.load(best), lanes
         while left > 1:
             left //= 2
@@ -255,5 +146,4 @@ def _code(kind: Any, *, blocks: bool) -> Callable[[Any, Any, Any, Any], Any]:
     return generate
 
 
-step_blocks = _step_blocks_slowly if config.DISABLE_JIT else _step_blocks
 step = _step_slowly if config.DISABLE_JIT else _step

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.bits import ordered
-from stereo_framework.kernels.blocks import Firsts, Starts
 from stereo_framework.kernels.decorator import kernel
 
 
@@ -31,26 +30,6 @@ def chosen_costs(costs: NDArray, labels: NDArray[np.int16], chosen: NDArray[np.f
     """The cost of each pixel's label in a row ``(columns, levels)``."""
     for x in range(labels.shape[0]):
         chosen[x] = costs[x, labels[x]]
-
-
-@kernel
-def held_winners(
-    sums: NDArray, costs: NDArray, starts: Starts, firsts: Firsts, labels: NDArray[np.int16], chosen: NDArray[np.float32]
-) -> None:
-    """The levels where the sums of some pixels, a volume of blocks, are lowest, and their costs; of equal sums the lowest level."""
-    size = sums.shape[1]
-    all_sums, all_costs = sums.reshape(-1), costs.reshape(-1)
-    for i in range(starts.shape[0] - 1):
-        begin, end = np.uint64(starts[i] * size), np.uint64(starts[i + 1] * size)
-        least = all_sums[begin]
-        for cell in range(begin + np.uint64(1), end):
-            # NaN loses wherever it stands; only NaN differs from itself.
-            least = all_sums[cell] if all_sums[cell] < least or least != least else least
-        winner = begin
-        while all_sums[winner] != least and winner < end - np.uint64(1):
-            winner += np.uint64(1)
-        labels[i] = firsts[winner // np.uint64(size)] + winner % np.uint64(size)
-        chosen[i] = all_costs[winner]
 
 
 @kernel(inline="always")

@@ -199,8 +199,6 @@ def plane_paths(
     require(plane_paths, p1=p1, p2=p2, rounds=rounds, candidates=candidates, kept=kept, weight=weight, truncation=truncation)
     require(plane_paths, edge_threshold=edge_threshold, edge_factor=edge_factor, taken_back=taken_back, tolerance=tolerance)
     require(plane_paths, hidden=hidden, hides=hides, seed=seed)
-    for volume in (energy.volume, other.volume):
-        volume.check_whole("plane_paths")
     terms = tolerance, hidden, hides
     settings = _Settings(candidates, kept, weight, edge_factor * weight, edge_threshold, truncation, taken_back, terms, seed)
     closed = np.inf if domain is None else 1e6

@@ -11,7 +11,6 @@ from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.volume import Costs, Energy, Labeling
-from stereo_framework.optimization._semi_global_compact import compact_path_sums
 from stereo_framework.optimization._semi_global_paths import CLOSED, CLOSED_FLOAT, largest_open, path_sums
 from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
 
@@ -21,7 +20,6 @@ from stereo_framework.optimization._semi_global_penalties import Penalties, by_e
     source="Hirschmueller 2008, section 2.2; Mei et al. 2011",
     volumes=1,
     integer=True,
-    compact=True,
     together=lambda p1, p2: f"p2 is {p2:g}, below p1, {p1:g}" if p2 < p1 else None,
 )
 def semi_global(
@@ -40,7 +38,7 @@ def semi_global(
     Parameters
     ----------
     energy : Energy
-        Its volume, float32, uint8 or uint16 (rows, columns, levels), compact or not, is optimized. Its smoothness term is not used: it serves for the energy
+        Its volume, float32, uint8 or uint16 (rows, columns, levels), is optimized. Its smoothness term is not used: it serves for the energy
         that a pipeline reports.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, for penalties that depend on them.
@@ -84,9 +82,6 @@ def semi_global(
     least 1000000; no path to another cell comes through them as long as `p2` and the costs are smaller. NaN costs count as closed. Through pixels without an open cell, which cost
     nothing, paths pass unchanged but for penalties.
 
-    A compact volume gives what it would give with all levels and those closed that it does not hold, except that nothing but penalties
-    passes through pixels without an open cell on levels that they do not hold.
-
     At most two threads work, one down and one up the image. Besides the given volume there is that of the sums; paths are kept for a row.
 
     Examples
@@ -112,10 +107,7 @@ def semi_global(
     if np.isnan(costs.min()):  # it would spread along all paths
         costs = np.where(np.isnan(costs), CLOSED_FLOAT, costs)
     kind = np.uint16 if _fits(costs, found, paths) else np.float32
-    if volume.held is None:
-        sums, labels, chosen = path_sums(costs, volume.search, found, kind)
-    else:
-        sums, labels, chosen = compact_path_sums(costs, volume.held, volume.search, found, kind)
+    sums, labels, chosen = path_sums(costs, volume.search, found, kind)
     return Labeling(labels, chosen, replace(volume, costs=sums, outside=paths * volume.outside))
 
 

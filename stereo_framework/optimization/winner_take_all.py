@@ -9,17 +9,17 @@ from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Energy, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._winners import chosen_costs, float_bits, held_winners, winners
+from stereo_framework.optimization._winners import chosen_costs, float_bits, winners
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True, compact=True)
+@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True)
 def winner_take_all(energy: Energy) -> Labeling:
     """The level of lowest cost at each pixel; of equal costs the lowest level.
 
     Parameters
     ----------
     energy : Energy
-        Its volume, float32, uint8 or uint16 (rows, columns, levels), compact or not, is searched; NaN loses to
+        Its volume, float32, uint8 or uint16 (rows, columns, levels), is searched; NaN loses to
         every number. Its smoothness term is not used.
 
     Returns
@@ -39,20 +39,15 @@ def winner_take_all(energy: Energy) -> Labeling:
     >>> winner_take_all(Energy(CostVolume(costs, Search(0, 2), 255.0))).labels.tolist()
     [[1, 0]]
     """
-    costs, held = np.ascontiguousarray(energy.volume.costs), energy.volume.held
-    rows, columns = shape = energy.volume.shape
+    costs, shape = np.ascontiguousarray(energy.volume.costs), energy.volume.shape
     labels = np.empty(shape, np.int16)
     lowest = np.empty(shape, np.float32)
     bits = float_bits(costs)
 
     def run(start: int, stop: int) -> None:
-        if held is None:
-            _kernel(costs[start:stop], None if bits is None else bits[start:stop], labels[start:stop], lowest[start:stop])
-        else:
-            own = held.starts[start * columns : stop * columns + 1]
-            held_winners(costs, costs, own, held.firsts, labels[start:stop].reshape(-1), lowest[start:stop].reshape(-1))
+        _kernel(costs[start:stop], None if bits is None else bits[start:stop], labels[start:stop], lowest[start:stop])
 
-    over_rows(run, rows, costs.size)
+    over_rows(run, shape[0], costs.size)
     return Labeling(labels, lowest)
 
 

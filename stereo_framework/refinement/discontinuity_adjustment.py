@@ -61,7 +61,6 @@ def discontinuity_adjustment(
     [[0.0, 3.0, 3.0]]
     """
     require(discontinuity_adjustment, difference=difference)
-    volume.check_whole("discontinuity_adjustment")
     adjusted = disparity.copy()
     minimum, step = float(volume.search.minimum), float(volume.search.step)
     limit = np.float32(difference)

@@ -46,7 +46,6 @@ def equiangular(disparity: Disparity, volume: CostVolume, domain: Domain | None 
     [[1.25]]
     """
     refined = disparity.copy()
-    volume.check_whole("equiangular")
     minimum, step = float(volume.search.minimum), float(volume.search.step)
 
     def run(start: int, stop: int) -> None:

@@ -12,7 +12,7 @@ from stereo_framework.core.volume import CostVolume, Domain
 from stereo_framework.kernels.parabola import vertices
 
 
-@stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True, compact=True)
+@stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True)
 def parabola(
     disparity: Disparity,
     volume: CostVolume,
@@ -27,7 +27,7 @@ def parabola(
     disparity : ndarray, float32, (rows, columns)
         Pixels, on levels of `volume`; NaN and values between levels are left as they are.
     volume : CostVolume
-        Costs that the disparities were chosen from, float32, uint8 or uint16. Where a compact volume does not hold all three costs, the disparity is left as it is.
+        Costs that the disparities were chosen from, float32, uint8 or uint16.
     domain : Domain, optional
         Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
     limit : float
@@ -55,9 +55,8 @@ def parabola(
     >>> round(float(parabola(np.array([[1]], np.float32), volume)[0, 0]), 3)
     1.3
     """
-    search, held = volume.search, volume.held
-    blocks = None if held is None else (held.starts, held.firsts, held.size)
-    refined = vertices(disparity, volume.costs, search.levels, float(search.minimum), float(search.step), limit, blocks)
+    search = volume.search
+    refined = vertices(disparity, volume.costs, search.levels, float(search.minimum), float(search.step), limit)
     if domain is None or search.levels < 3:
         return refined
     return np.where(domain.beside_closed(disparity, search), disparity, refined)

@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import naive
 import numpy as np
@@ -14,70 +13,37 @@ from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import Domain, Status
-from stereo_framework.kernels.blocks import block_size
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check, parabola
-from stereo_framework.scheme.pyramid import narrowed, near, pyramid
-
-
-def levels_of(blocks, levels):
-    """The levels of a pixel's blocks."""
-    size = block_size(levels)
-    return {min(b * size, levels - size) + k for b in range(-(-levels // size)) if int(blocks) >> b & 1 for k in range(size)}
+from stereo_framework.scheme.pyramid import narrowed, pyramid, spread
 
 
 @settings(max_examples=150, deadline=None)
 @given(
     data=st.data(),
     shape=shapes,
-    levels=st.sampled_from([20, 40, 70]),
-    step=st.sampled_from([1.0, 0.5]),
+    search=searches(),
     margin=st.sampled_from([0.0, 1.0, 0.4, 3.0]),
     window=st.sampled_from([1, 3, 2, 4]),
 )
-def test_levels_agree_with_twin(data, shape, levels, step, margin, window):
-    search = Search(-3, -3 + (levels - 1) * step, step)
+def test_ranges_agree_with_twin(data, shape, search, margin, window):
     small = tuple(-(-n // 2) for n in shape)
-    values = st.sampled_from([search.minimum / 2, search.maximum / 2, 0.25, 3.5, search.maximum]).map(np.float32)
+    values = st.sampled_from([np.nan, search.minimum / 2, search.maximum / 2, 0.25, -1.5, search.maximum]).map(np.float32)
     coarse = data.draw(hnp.arrays(np.float32, small, elements=values))
-    found, size = near(coarse, search, shape, margin, window), block_size(levels)
+    low, high = spread(coarse, search, shape, margin, window)
     for y, x in np.ndindex(*shape):
         around = [coarse[j, i] for j in naive.window(y // 2, window, small[0]) for i in naive.window(x // 2, window, small[1])]
-        wanted = set()
-        for d in map(float, around):
-            # From the level at or below what was found less the margin to that at or above it with the margin, as far as the search goes.
-            first, last = math.floor((2 * d - margin + 3) / step + 1e-9), math.ceil((2 * d + margin + 3) / step - 1e-9)
-            wanted |= {min(max(k, 0), levels - 1) // size for k in range(first, last + 1)}
-        assert {b for b in range(64) if int(found[y, x]) >> b & 1} == wanted
-
-
-def test_what_the_smaller_map_does_not_know_is_filled_from_the_background():
-    search = Search(0, 40)
-    coarse = np.full((3, 4), np.nan, np.float32)
-    assert (near(coarse, search, (6, 8), 0.0, 1) == 2**64 - 1).all()
-    coarse[1, 0], coarse[1, 3] = 4, 18
-    found = near(coarse, search, (6, 8), 0.0, 1)
-    # Between 4 and 18 the lower one goes on; disparity 8 is the first level of the second block, 36 lies in the fifth.
-    assert [int(found[2, x]) for x in range(8)] == [2] * 6 + [16] * 2
-    assert (found == found[2]).all()
-
-
-def test_a_width_makes_the_window_smaller():
-    search, shape = Search(0, 79), (64, 64)
-    rng = np.random.default_rng(5)
-    coarse = rng.choice([4, 12, 24, 36], (32, 32)).astype(np.float32)
-
-    def mean(**given):
-        found = near(coarse, search, shape, 2.0, 9, **given)
-        return np.mean([[len(levels_of(pixel, 80)) for pixel in row] for row in found[::4, ::4]])
-
-    # All four surfaces, each in two blocks.
-    assert mean() > 40
-    assert mean(width=40) <= 40
-    assert mean(width=16) <= 16
-    # A single block is the least.
-    assert mean(width=1) == 8
+        known = [float(d) for d in around if not math.isnan(d)]
+        if not known:
+            assert math.isnan(low[y, x])
+            assert math.isnan(high[y, x])
+            continue
+        # The range holds what was found, widened, as far as the search does, and ends at levels next to it.
+        levels = search.disparities.astype(float)
+        least, most = 2 * min(known) - margin, 2 * max(known) + margin
+        assert low[y, x] == pytest.approx(max([d for d in levels if d <= least + 1e-6] or [levels[0]]), abs=1e-5)
+        assert high[y, x] == pytest.approx(min([d for d in levels if d >= most - 1e-6] or [levels[-1]]), abs=1e-5)
 
 
 @settings(max_examples=30, deadline=None)
@@ -127,13 +93,28 @@ def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
     # From 8 rows, where disparity 1 is found, by 16 rows, where it is 2, to 32 rows.
     assert [p.shape for p in seen] == [(8, 16), (16, 32), (32, 64)]
     assert [p.search for p in seen] == [Search(0, 5), Search(0, 10), Search(0, 20)]
-    # Levels 2 - 1 to 2 + 1 of eleven, and 4 - 1 to 4 + 1 of 21, lie in the first block.
     assert seen[0].domain is None
-    assert all((pair.domain.blocks == 1).all() for pair in seen[1:])
+    for i, disparity in ((1, 2), (2, 4)):
+        assert (seen[i].domain.low == disparity - 1).all()
+        assert (seen[i].domain.high == disparity + 1).all()
     np.testing.assert_array_equal(found.disparity, np.full((32, 64), 4, np.float32))
     seen.clear()
     pyramid(solve, pair, levels=1)
     assert seen == [pair]
+
+
+def test_where_nothing_is_known_nothing_is_limited():
+    pair, _ = two_surfaces()
+    half = np.full((16, 32), np.nan, np.float32)
+    half[:, :8] = 3
+    seen, solve = solved_by(lambda pair: half)
+    pyramid(solve, pair, levels=2, margin=0.0, window=3)
+    domain = seen[1].domain
+    # Window 3: the column right of the known ones is reached too.
+    assert (domain.low[:, :18] == 6).all()
+    assert (domain.high[:, :18] == 6).all()
+    assert np.isnan(domain.low[:, 18:]).all()
+    assert np.isnan(domain.high[:, 18:]).all()
 
 
 def test_the_pairs_own_domain_is_respected():
@@ -145,16 +126,14 @@ def test_the_pairs_own_domain_is_respected():
     low[:, 60:] = 15
     own = Domain(valid=valid, match_valid=np.ones(pair.shape, bool), low=low, high=high)
     limited = Pair(pair.reference, pair.match, pair.search, own)
-    two = narrowed(limited, np.full(pair.shape, 1, np.uint64)).domain
+    two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 9, np.float32)).domain
     assert two.valid is own.valid
-    assert two.low is own.low
-    # The first block ends below 8: where the range does not reach it, all of that is searched.
-    assert (two.blocks[:, :60] == 1).all()
-    assert (two.blocks[:, 60:] == 2**64 - 1).all()
-    # Those of a pyramid around this one hold as well.
-    outer = replace(limited, domain=replace(own, blocks=np.full(pair.shape, 6, np.uint64)))
-    assert (narrowed(outer, np.full(pair.shape, 3, np.uint64)).domain.blocks[:, :60] == 2).all()
-    assert (narrowed(outer, np.full(pair.shape, 1, np.uint64)).domain.blocks == 6).all()
+    assert (two.low[:, :60] == 5).all()
+    assert (two.high[:, :20] == 8).all()
+    assert (two.high[:, 20:60] == 9).all()
+    # Ranges that do not meet: the pair's own.
+    assert (two.low[:, 60:] == 15).all()
+    assert np.isnan(two.high[:, 60:]).all()
     method = Pipeline([absolute_difference, step(box, size=3), winner_take_all, pyramid])
     match = method(limited)
     np.testing.assert_array_equal(match.status == Status.INVALID, ~valid)
@@ -167,18 +146,6 @@ def test_the_pairs_own_domain_is_respected():
     pyramid(solve, limited, levels=2)
     np.testing.assert_array_equal(seen[0].domain.valid, valid[::2, ::2])
     assert (seen[0].domain.low[:, :30] == 1.5).all()
-
-
-def test_match_pixels_keep_to_what_reaches_them():
-    own = Domain(low=np.full((4, 12), 4, np.float32), high=np.full((4, 12), 5, np.float32))
-    pair = Pair(*np.zeros((2, 4, 12), np.uint8), Search(0, 9), own)
-    other = narrowed(pair, *np.full((2, *pair.shape), 1, np.uint64)).domain
-    # Reference pixels reach the match pixels 4 and 5 to their left: the last four columns are met by none, the fifth by one.
-    assert (other.match_low[:, :8] == 4).all()
-    assert (other.match_high[:, :7] == 5).all()
-    assert (other.match_high[:, 7] == 4).all()
-    assert (other.match_low[:, 8:] > other.match_high[:, 8:]).all()
-    assert (other.match_blocks[:, :8] == 1).all()
 
 
 def test_both_views_run_inside():
@@ -207,7 +174,6 @@ def test_wrong_parameters_are_refused():
         ("levels", 0, "a whole number >= 1"),
         ("window", 0, "a whole number >= 1"),
         ("margin", -1, ">= 0"),
-        ("width", 0, "a whole number >= 1"),
     ):
         with pytest.raises(ParameterError, match=rf"^pyramid.{name}: {value} is not .*{legal}"):
             pyramid(lambda pair: None, pair, **{name: value})
@@ -221,4 +187,4 @@ def test_coarse_to_fine_helps_small_windows(data):
         method = Pipeline([absolute_difference, step(box, size=5), winner_take_all, scheme])
         return (np.abs(method(scene).disparity - scene.truth) > 1)[known].mean()
 
-    assert bad([step(pyramid, window=3)]) < bad([]) - 0.02
+    assert bad([pyramid]) < bad([]) - 0.02
