@@ -7,6 +7,7 @@ A method is a chain of stages (`Pipeline`), a scene comes from `load_scene`, `ev
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -33,6 +34,7 @@ _HOMES = {
     "load": "script",
     "load_scene": "datasets",
     "match": "own_pair.matching",
+    "plot": "figures.notebook",
     "results": "tables.results",
     "run": "sweep",
     "show": "figures.notebook",
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
     from stereo_framework.engine.step import Step, step
     from stereo_framework.evaluation.evaluate import evaluate
-    from stereo_framework.figures.notebook import show
+    from stereo_framework.figures.notebook import plot, show
     from stereo_framework.kernels.threads import threads
     from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load
@@ -72,3 +74,27 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+_SHOWN = {
+    "core.scene": ("Scene",),
+    "engine.match": ("Match",),
+    "engine.pipeline": ("Pipeline",),
+    "engine.step": ("Step",),
+    "evaluation._protocol": ("Protocol",),
+    "sweep.result": ("Result", "ResultList"),
+    "tables.results": ("Results",),
+}
+"""What notebooks show with pictures or as a table, instead of by its words."""
+
+
+def _html(thing: Any) -> str:
+    from stereo_framework.figures.notebook import html
+
+    return html(thing)
+
+
+if "IPython" in sys.modules and (_shell := sys.modules["IPython"].get_ipython()):
+    for _module, _names in _SHOWN.items():
+        for _name in _names:
+            _shell.display_formatter.formatters["text/html"].for_type_by_name(f"stereo_framework.{_module}", _name, _html)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.notebooks import brief
 from stereo_framework.core.scene import Image, Scene, Search
 from stereo_framework.core.volume import Domain
 from stereo_framework.kernels.block_means import block_means

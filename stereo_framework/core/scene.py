@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.notebooks import Shown, drawing
 from stereo_framework.core.parameters import Positive
 from stereo_framework.core.search import Search
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 Image = NDArray[np.uint8] | NDArray[np.float32]
 Disparity = NDArray[np.float32]
@@ -93,7 +92,7 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene(Shown):
+class Scene:
     """A rectified sequence and what is known about it. Everything loads on first use.
 
     Parameters
@@ -225,11 +224,6 @@ class Scene(Shown):
         truth = "with truth" if (self.reference_index, self.match_index) in self.truths else "without truth"
         searched = f"search {self.search}" if self.search else "no search range"
         return f"Scene({self.name!r}, {len(self.frames)} frames, {searched}, {truth})"
-
-    def plot(self) -> Figure:
-        """Both images that are matched and, where it is known, the truth, as a matplotlib figure."""
-        figure: Figure = drawing().scene_figure(self)
-        return figure
 
     @property
     def direction(self) -> int:

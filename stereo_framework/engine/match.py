@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.notebooks import Shown, drawing
-from stereo_framework.core.scene import Disparity, Scene, Search
+from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.volume import CostVolume, Labels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _PILE = 0.1
 """Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
@@ -27,7 +22,7 @@ PASSED_ON = "rows are off"
 
 
 @dataclass(frozen=True, eq=False)
-class Match(Shown):
+class Match:
     """What a pipeline made of a pair.
 
     Parameters
@@ -77,17 +72,6 @@ class Match(Shown):
         rows, columns = self.disparity.shape
         estimated = f"{np.isfinite(self.disparity).mean():.0%} of {columns}x{rows} pixels estimated"
         return f"Match({estimated}, search {self.search}, {sum(self.seconds.values()):.2g} s)"
-
-    def plot(self, scene: Scene | None = None) -> Figure:
-        """The map as a matplotlib figure.
-
-        Parameters
-        ----------
-        scene : Scene, optional
-            The scene that was matched: its image and, where they are known, the truth and the error stand beside the map.
-        """
-        figure: Figure = drawing().match_figure(self, scene)
-        return figure
 
 
 def warnings(labels: Labels | None, disparity: Disparity, search: Search, scale: str = "") -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from types import NoneType
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
-from stereo_framework.core.notebooks import Shown
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import check_kind
 from stereo_framework.core.per_image import kept_here
@@ -25,7 +24,7 @@ from stereo_framework.engine.walk import Walk
 _ORDER = {slot: number for number, slot in enumerate(SLOTS)}
 
 
-class Pipeline(Shown):
+class Pipeline:
     """A stereo method: steps, sorted by the slots of their stages; within a slot they keep their order.
 
     Parameters

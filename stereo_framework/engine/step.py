@@ -14,7 +14,6 @@ import numpy as np
 
 from stereo_framework.core import stage as registered
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.notebooks import Shown
 from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, with_defaults
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.volume import CostVolume
@@ -43,7 +42,7 @@ FACTORS = tuple(parameters_of(Factors))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Step(Shown):
+class Step:
     """A stage with all its parameters: immutable, printable, comparable, hashable. `step` makes one.
 
     Parameters

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
 from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.core.notebooks import Shown
 from stereo_framework.core.parameters import (
     Checked,
     Fraction01,
@@ -111,7 +110,7 @@ def region_fault(regions: Any, masks: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class Protocol(Shown):
+class Protocol:
     """How a disparity map is measured. The defaults are those of ``taxonomy2002``; ``str(protocol)`` lists every choice in one line.
 
     Parameters

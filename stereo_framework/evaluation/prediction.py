@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.notebooks import brief
+from stereo_framework.core.brief import brief
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene
 from stereo_framework.evaluation._sizes import check_sizes
 from stereo_framework.evaluation.rendering import render

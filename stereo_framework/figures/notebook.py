@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import html as escaping
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +52,8 @@ _MOST_ROWS = 50
 def show(*things: Any, disparities: tuple[float, float] | None = None, **named: Any) -> Figure:
     """Show pictures side by side: of scenes, matches, results, maps and images.
 
+    A match and the scene that it was made of, and nothing else, are shown with the truth and the error, where they are known.
+
     Parameters
     ----------
     *things : Scene, Match, Result, or ndarray
@@ -78,6 +80,9 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
     >>> scene = load_scene("synthetic/planes")
     >>> figure = show(scene, truth=scene.truth)
     """
+    if len(things) == 2 and not named and isinstance(things[0], Match) and isinstance(things[1], Scene):
+        match, scene = things
+        return overview_figure(scene.reference, match.disparity, shown_range(match.disparity, scene), scene.truth, scene.name)
     given = [*((_name(thing), thing) for thing in things), *named.items()]
     if not given:
         raise ParameterError("show: nothing to show; give scenes, matches, results, maps or images")
@@ -107,30 +112,44 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
     return sheet.figure
 
 
-def scene_figure(scene: Scene) -> Figure:
-    """The two images that are matched and, if it is known, the truth."""
-    truth = {} if scene.truth is None else {"truth": scene.truth}
-    return show(scene, match=scene.match, disparities=_range(scene), **truth)
-
-
-def match_figure(match: Match, scene: Scene | None = None) -> Figure:
-    """The map of a match alone or, if the scene is given, together with image, truth and error."""
-    if scene is None:
-        return show(disparity=match.disparity, disparities=_range(match))
-    return overview_figure(scene.reference, match.disparity, shown_range(match.disparity, scene), scene.truth, scene.name)
-
-
-def results_figure(
-    results: Sequence[Result],
+def plot(
+    results: Iterable[Result],
     x: str | Sequence[str],
-    y: str | Sequence[str] | None,
-    series: str | Sequence[str],
-    panels: str | Sequence[str],
-    options: Mapping[str, Any],
+    y: str | Sequence[str] | None = None,
+    series: str | Sequence[str] = (),
+    *,
+    panels: str | Sequence[str] = (),
+    **options: Any,
 ) -> Figure:
-    """Curves of results; see `Results.plot`."""
-    horizontal, vertical, curves, own = map(_some, (x, y or shown_statistics(results)[:1], series, panels))
-    return plot_figure(Plot("plot", horizontal, vertical, curves, own, **options), results)
+    """Plot curves of statistics; what is neither on the axis nor in series nor panels is averaged, which the footnote tells.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        What `run` or `results` return.
+    x : str or sequence of str
+        The horizontal axis: a parameter, an axis of the sweep, ``scene`` or ``method``.
+    y : str or sequence of str, optional
+        Statistics. Default: the first of the usual ones that is there.
+    series : str or sequence of str
+        A curve for each combination of their values.
+    panels : str or sequence of str
+        A panel for each value.
+    **options
+        ``x_scale``, ``y_scale``, ``spread``, ``title``, ``labels``, ``where``: as under ``plots`` in a script's report.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ParameterError
+        No result has what is to be shown, or they are of several protocols.
+    """
+    found = list(results)
+    horizontal, vertical, curves, own = map(_some, (x, y or shown_statistics(found)[:1], series, panels))
+    return plot_figure(Plot("plot", horizontal, vertical, curves, own, **options), found)
 
 
 def _some(keys: str | Sequence[str]) -> tuple[str, ...]:

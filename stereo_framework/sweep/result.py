@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stereo_framework.core.notebooks import Shown, drawing, tables
 from stereo_framework.core.scene import Disparity
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 EVALUATION = "evaluation"
 """What the measuring of a map is called among the seconds of a result."""
@@ -33,7 +28,7 @@ def confidence_file(map_file: Path, measure: str) -> Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Result(Shown):
+class Result:
     """A method's parameters on a scene, measured under a protocol.
 
     Parameters
@@ -130,58 +125,11 @@ class Result(Shown):
         return {**run, **times, **mappings, "warnings": list(self.warnings), "error": self.error}
 
 
-class Plotted(Shown):
-    """Results in an order, as a notebook shows them: a table, and plots."""
-
-    __slots__ = ()
-
-    def plot(
-        self,
-        x: str | Sequence[str],
-        y: str | Sequence[str] | None = None,
-        series: str | Sequence[str] = (),
-        *,
-        panels: str | Sequence[str] = (),
-        **options: Any,
-    ) -> Figure:
-        """Curves of statistics, as a matplotlib figure; what is neither on the axis nor in series nor panels is averaged, which the footnote tells.
-
-        Parameters
-        ----------
-        x : str or sequence of str
-            The horizontal axis: a parameter, an axis of the sweep, ``scene`` or ``method``.
-        y : str or sequence of str, optional
-            Statistics. Default: the first of the usual ones that is there.
-        series : str or sequence of str
-            A curve for each combination of their values.
-        panels : str or sequence of str
-            A panel for each value.
-        **options
-            ``x_scale``, ``y_scale``, ``spread``, ``title``, ``labels``, ``where``: as under ``plots`` in a script's report.
-
-        Raises
-        ------
-        ParameterError
-            No result has what is to be shown, or they are of several protocols.
-        """
-        figure: Figure = drawing().results_figure(self, x, y, series, panels, options)
-        return figure
-
-
-class ResultList(list[Result], Plotted):
-    """What `run` returns: a list of results that a notebook shows as a table, and that is asked as those of `results` are."""
+class ResultList(list[Result]):
+    """What `run` returns: a list of results that a notebook shows as a table; `results` asks it more."""
 
     def __repr__(self) -> str:
         return counted(self)
-
-    def where(self, *conditions: str, **equal: Any) -> Any:
-        """Those that meet all conditions, as `Results`: see `Results.where`; without conditions all, to be sorted."""
-        return tables().Results(self).where(*conditions, **equal)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """One row for each result: see `Results.to_pandas`."""
-        found: pandas.DataFrame = self.where().to_pandas()
-        return found
 
 
 def counted(results: Sequence[Result]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from stereo_framework.io import PathLike
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Result, Store
-from stereo_framework.sweep.result import Plotted, counted
+from stereo_framework.sweep.result import counted
 from stereo_framework.tables.formats import frame
 from stereo_framework.tables.tables import tidy
 from stereo_framework.tables.values import check_name, is_number, show, sort_rows, value
@@ -30,13 +31,13 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def results(folder: PathLike, *, every: bool = False) -> Results:
-    """The results that a run stored in its output folder.
+def results(found: PathLike | Iterable[Result], *, every: bool = False) -> Results:
+    """The results that a run stored in its output folder, or those that it returned.
 
     Parameters
     ----------
-    folder : path-like
-        The folder that was given to the run as ``out``.
+    found : path-like, or results
+        The folder that was given to the run as ``out``, or what `run` returned.
     every : bool
         Include the results of earlier scripts in this folder, not only those of the latest one.
 
@@ -62,12 +63,14 @@ def results(folder: PathLike, *, every: bool = False) -> Results:
     >>> found.sort("-aggregation.box.size").to_pandas()[["scene", "aggregation.box.size"]].values.tolist()
     [['synthetic/planes', 9], ['synthetic/planes', 3]]
     """
-    with Store(Path(folder)) as store:
+    if not isinstance(found, str | os.PathLike):
+        return Results(tuple(found))
+    with Store(Path(found)) as store:
         return Results(store.results(every=every))
 
 
 @dataclass(frozen=True)
-class Results(Plotted, Sequence[Result]):
+class Results(Sequence[Result]):
     """A sequence of results.
 
     Parameters

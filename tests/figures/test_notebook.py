@@ -1,19 +1,23 @@
 """What notebooks show: short words, pictures, tables, figures; and methods by the names of their stages."""
 
 import base64
-import html.parser
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import cv2
 import numpy as np
 import pytest
 from made_results import result
 
-from stereo_framework import Pipeline, Scene, load, own_pair, run, show, step
+from stereo_framework import Pipeline, Scene, load, own_pair, plot, run, show, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
+from stereo_framework.figures.notebook import html
 from stereo_framework.figures.saving import rendered
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.tables.results import Results
@@ -36,7 +40,7 @@ def results():
     return run(script, scenes=SCENE)
 
 
-class _Parts(html.parser.HTMLParser):
+class _Parts(HTMLParser):
     """Tags that are left open, pictures, and the cells of the rows of tables."""
 
     def __init__(self, text):
@@ -79,20 +83,20 @@ def test_words_are_short(match, results):
 
 
 def test_a_scene_shows_its_images_and_truth():
-    found = _Parts(SCENE._repr_html_())
+    found = _Parts(html(SCENE))
     assert [kind for kind, _ in found.pictures] == ["jpeg", "jpeg", "png"]
     assert {picture.shape for _, picture in found.pictures} == {(ROWS, COLUMNS, 3)}
     # Of the range 0..5 the truth has one value, one colour therefore.
     assert len(np.unique(found.pictures[2][1].reshape(-1, 3), axis=0)) == 1
-    assert "made &amp; own" in SCENE._repr_html_()
+    assert "made &amp; own" in html(SCENE)
     wide = Scene.from_images(*np.zeros((2, 10, 900), np.uint8), (0, 5))
-    assert _Parts(wide._repr_html_()).pictures[0][1].shape == (4, 300, 3)
+    assert _Parts(html(wide)).pictures[0][1].shape == (4, 300, 3)
 
 
 def test_a_match_shows_its_maps(match):
-    assert len(_Parts(match._repr_html_()).pictures) == 2
+    assert len(_Parts(html(match)).pictures) == 2
     warned = replace(match, warnings=("too < wide",))
-    assert "warning: too &lt; wide" in warned._repr_html_()
+    assert "warning: too &lt; wide" in html(warned)
     matched = own_pair.match_scene(SCENE, "sgbm")
     assert [kind for kind, _ in _Parts(matched._repr_html_()).pictures] == ["jpeg", "png"]
     assert repr(matched).startswith("Matched('left', 'sgbm', Match(")
@@ -100,18 +104,18 @@ def test_a_match_shows_its_maps(match):
 
 def test_results_and_methods_show_tables(results):
     for several in (results, Results(results)):
-        header, *rows = _Parts(several._repr_html_()).rows
+        header, *rows = _Parts(html(several)).rows
         assert header[:4] == ["scene", "method", "aggregation.box.size", "bad_pixels_nonocc"]
         assert [row[:3] for row in rows] == [["made & own", "boxes", "3"], ["made & own", "boxes", "5"]]
-    one = _Parts(results[0]._repr_html_())
+    one = _Parts(html(results[0]))
     assert ["bad_pixels_nonocc", f"{results[0].statistics['bad_pixels_nonocc']:.4g}"] in one.rows
     assert len(one.pictures) == 1
-    assert "<b>size=5</b>, iterations=1" in Pipeline(["census", step(box, size=5), "winner_take_all"])._repr_html_()
-    assert ["size", "5", "a whole number >= 1", "pixels"] in _Parts(step(box, size=5)._repr_html_()).rows
-    assert ["border", "None"] in _Parts(resolve("taxonomy2002")._repr_html_()).rows
+    assert "<b>size=5</b>, iterations=1" in html(Pipeline(["census", step(box, size=5), "winner_take_all"]))
+    assert ["size", "5", "a whole number >= 1", "pixels"] in _Parts(html(step(box, size=5))).rows
+    assert ["border", "None"] in _Parts(html(resolve("taxonomy2002"))).rows
     many = Results([result("a", {"size": i}, {"bad_pixels": float(i)}) for i in range(60)])
-    assert "and 10 more" in many._repr_html_()
-    assert Results([])._repr_html_() == "<p>no results</p>"
+    assert "and 10 more" in html(many)
+    assert html(Results([])) == "<p>no results</p>"
 
 
 def test_show_puts_pictures_side_by_side(match, results):
@@ -133,22 +137,22 @@ def test_show_puts_pictures_side_by_side(match, results):
 
 
 def test_plots(match, results):
-    assert [axes.get_title() for axes in SCENE.plot().axes[:3]] == ["made & own", "match", "truth"]
-    assert [axes.get_title() for axes in match.plot().axes[:1]] == ["disparity"]
-    assert "error: disparity − truth" in [axes.get_title() for axes in match.plot(SCENE).axes]
-    figure = results.plot("aggregation.box.size", "bad_pixels_nonocc")
+    assert [axes.get_title() for axes in show(SCENE).axes[:1]] == ["made & own"]
+    assert [axes.get_title() for axes in show(match).axes[:1]] == ["disparity"]
+    assert "error: disparity − truth" in [axes.get_title() for axes in show(match, SCENE).axes]
+    figure = plot(results, "aggregation.box.size", "bad_pixels_nonocc")
     [line] = figure.axes[0].get_lines()
     assert list(line.get_ydata()) == [r.statistics["bad_pixels_nonocc"] for r in results]
-    assert Results(results).plot("aggregation.box.size").axes[0].get_ylabel() == "bad_pixels_nonocc (%)"
+    assert plot(Results(results), "aggregation.box.size").axes[0].get_ylabel() == "bad_pixels_nonocc (%)"
     with pytest.raises(ParameterError, match="did you mean 'aggregation.box.size'"):
-        results.plot("scene", series="aggregation.box.siz")
+        plot(results, "scene", series="aggregation.box.siz")
 
 
 def test_figures_show_themselves_in_notebooks(match, results):
-    picture = match.plot()
+    picture = show(match)
     decoded = cv2.imdecode(np.frombuffer(picture._repr_jpeg_(), np.uint8), cv2.IMREAD_COLOR)
     assert decoded.shape == rendered(picture).shape
-    assert results.plot("aggregation.box.size")._repr_png_().startswith(b"\x89PNG")
+    assert plot(results, "aggregation.box.size")._repr_png_().startswith(b"\x89PNG")
 
 
 def test_methods_by_name():
@@ -173,3 +177,18 @@ def test_methods_from_scripts():
         method.having(truncatoin=5)
     with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
         _ = load({"include": "ssd", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}).pipeline
+
+
+def test_a_notebook_shows_pictures_and_tables_without_being_told(tmp_path):
+    # In a process of its own: IPython changes the one it runs in.
+    program = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+import sys, stereo_framework
+assert "matplotlib" not in sys.modules
+scene = stereo_framework.load_scene("synthetic/planes")
+for thing, part in ((scene, "<img"), (stereo_framework.step("box"), "<table"), (stereo_framework.load("ssd").pipeline, "<table")):
+    shown, _ = shell.display_formatter.format(thing)
+    assert part in shown["text/html"], thing
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, env=os.environ | {"IPYTHONDIR": str(tmp_path)})

@@ -104,10 +104,8 @@ def test_a_sequence():
 
 
 def test_what_run_returns_is_asked_as_what_was_stored():
-    listed = ResultList(FOUND)
-    assert isinstance(listed, list)
-    assert listed[0] is FOUND[0]
-    assert list(listed.where(method=FOUND[0].method)) == list(FOUND.where(method=FOUND[0].method))
+    listed = results(ResultList(FOUND))
+    assert list(listed) == list(FOUND)
     assert listed.to_pandas().equals(FOUND.to_pandas())
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.notebooks import brief
 from stereo_framework.core.scene import Mask
 from stereo_framework.evaluation.hci.subsets import Subsets
 

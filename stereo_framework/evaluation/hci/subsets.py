@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.notebooks import brief
 from stereo_framework.core.scene import Disparity, Mask, inside_border
 from stereo_framework.evaluation.hci.edges import find_edges
 from stereo_framework.evaluation.hci.parameters import Parameters
