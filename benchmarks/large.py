@@ -2,7 +2,7 @@
 
 Ours are ``ssd`` and ``sgm`` beside cv2.StereoSGBM with 5 and with 8 paths on images that are extended to the left, Pandora's chain if PANDORA names its program (see
 pandora_sgm.py), and ``copy``, which writes and copies one float32 volume: what no method with a volume can be faster than. All run on the grey pair, once, in a process of their own; compiling does not count. Memory is what the process holds at most beyond
-what it held before; Pandora's is that of its own process, which gets 20 GiB of addresses. A method of ours that would take more than ``--memory`` GiB is run in the fewest tiles that fit. It needs Linux with glibc.
+what it held before; Pandora's is that of its own process, which gets 20 GiB of addresses. Ours run as ``match`` runs them: large pairs, and those that would take more than ``--memory`` GiB, in tiles. It needs Linux with glibc.
 """
 
 from __future__ import annotations
@@ -22,40 +22,31 @@ from pandora_sgm import pandora_sgm
 from rich.console import Console
 from rich.table import Table
 
-from stereo_framework import Pipeline, StereoFrameworkError, load, load_scene, step, threads
+from stereo_framework import StereoFrameworkError, load, load_scene, threads
 from stereo_framework.core.pair import Pair
-from stereo_framework.engine.memory import peak_memory
-from stereo_framework.scheme import tiles
+from stereo_framework.engine.memory import fitted
 
-SIZES = ("450x375x64", "1400x1100x192", "2900x1900x280", "6000x4000x256")
+SIZES = ("450x375x64", "1400x1100x192", "2900x1900x280", "6000x4000x400")
 METHODS = ("ssd", "sgm", "sgbm, 5 paths", "sgbm, 8 paths", "pandora", "copy")
 SMALL = "200x160x64"
 SECONDS = 3600
 
 
-def tiled(method: Pipeline, pair: Pair, most: float) -> tuple[Pipeline, int]:
-    """The method in the fewest tiles that take at most so many bytes, and how many there are in a row."""
-    for count in range(1, 33):
-        found = method.having(scheme=[step(tiles, rows=count, columns=count, overlap=64)]) if count > 1 else method
-        if peak_memory([found], pair.shape, pair.search.levels, search=pair.search) <= most:
-            return found, count
-    raise MemoryError(f"no tiles of {pair.shape} fit into {most} bytes")
-
-
 def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | None], int]:
-    """What is timed, and its tiles in a row."""
+    """What is timed, and the size of its tiles, 0 without."""
     levels = pair.search.levels
     if name == "copy":
-        return lambda: _copied(pair), 1
+        return lambda: _copied(pair), 0
     if name.startswith("sgbm"):
         mode = cv2.STEREO_SGBM_MODE_SGBM if "5" in name else cv2.STEREO_SGBM_MODE_HH
         wide = -(-levels // 16) * 16
         matcher = cv2.StereoSGBM_create(0, wide, 3, 72, 288, mode=mode)
-        return lambda: _beside(matcher, pair, wide), 1
+        return lambda: _beside(matcher, pair, wide), 0
     if name == "pandora":
-        return lambda: pandora_sgm(pair.reference, pair.match, pair.search), 1
-    method, count = tiled(load(name).pipeline, pair, most)
-    return lambda: method(pair).disparity, count
+        return lambda: pandora_sgm(pair.reference, pair.match, pair.search), 0
+    method = fitted(load(name).pipeline, pair, most)
+    size = next((one.parameters["size"] for one in method.in_slot("scheme")), 0)
+    return lambda: method(pair).disparity, size
 
 
 def _beside(matcher: cv2.StereoSGBM, pair: Pair, wide: int) -> np.ndarray:
@@ -71,7 +62,7 @@ def _copied(pair: Pair) -> None:
 
 
 def measure(name: str, size: str, most: float, count: int) -> tuple[float, int, float, int]:
-    """Seconds, bytes, bad pixels among the visible ones in percent (NaN of a copy), and tiles in a row."""
+    """Seconds, bytes, bad pixels among the visible ones in percent (NaN of a copy), and the size of the tiles, 0 without."""
     cv2.setNumThreads(count)
     if name == "pandora":
         resource.setrlimit(resource.RLIMIT_AS, (20 * 2**30, 20 * 2**30))
@@ -114,7 +105,7 @@ def main() -> None:
                 except (MemoryError, StereoFrameworkError, cv2.error, multiprocessing.TimeoutError) as error:
                     row = [size, name, "", "", "", f"{type(error).__name__}"]
                 else:
-                    row = [size, name, f"{parts}x{parts}", f"{seconds:.2f}", f"{taken / 2**30:.2f}", f"{bad:.1f}"]
+                    row = [size, name, str(parts or ""), f"{seconds:.2f}", f"{taken / 2**30:.2f}", f"{bad:.1f}"]
             table.add_row(*row)
             print(*row, sep="\t", flush=True)
     Console(width=110).print(table)

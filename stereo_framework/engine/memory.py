@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Search
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.beginnings import Beginning
 from stereo_framework.engine.step import Step
+from stereo_framework.engine.step import step as made
 from stereo_framework.engine.strips import strip_rows
 from stereo_framework.engine.walk import Walk
+from stereo_framework.scheme import tiles
 
 _WORKING_VOLUMES = {"aggregation": 4}
 """Further volumes that a stage of a slot that sees the whole holds while it works, its result included, unless it declares them; else 2.
@@ -59,6 +63,66 @@ def peak_memory(
         if isinstance(found, Exception):  # a plug-in's halo may raise anything
             raise found
     return walk.peak
+
+
+def in_tiles(method: Any, shape: tuple[int, int], search: Search, most: float) -> Any:
+    """The method in the largest tiles whose volumes take at most so many bytes; None where no tiles do, or where a stage cannot work on parts.
+
+    Parameters
+    ----------
+    method : Pipeline
+    shape : (rows, columns)
+    search : Search
+    most : float
+    """
+    if method.in_slot("scheme"):
+        return None
+    for size in _TILES:
+        try:
+            tiled = method.having(scheme=made(tiles, size=size))
+        except ParameterError:  # a stage needs the scene itself
+            return None
+        if peak_memory([tiled], shape, search.levels, search=search) <= most:
+            return tiled
+    return None
+
+
+def fitted(method: Any, pair: Pair, most: float | None = None) -> Any:
+    """The method as it matches a pair best: whole or, where the pair is large or its volumes would not fit into memory, in tiles.
+
+    Parameters
+    ----------
+    method : Pipeline
+    pair : Pair
+    most : float, optional
+        Bytes that volumes may take. Default: four fifths of what is free.
+
+    Raises
+    ------
+    StereoFrameworkError
+        Neither the whole nor any tiles fit.
+    """
+    if most is None:
+        free = free_memory()
+        most = math.inf if free is None else 0.8 * free
+    need = peak_memory([method], pair.shape, pair.search.levels, search=pair.search)
+    if need <= most and math.prod((*pair.shape, pair.search.levels)) < _LARGE:
+        return method
+    tiled = in_tiles(method, pair.shape, pair.search, most)
+    if tiled is None and need > most:
+        (rows, columns), levels = pair.shape, pair.search.levels
+        raise StereoFrameworkError(
+            f"{method.name} needs about {need / 2**30:.1f} GiB for {columns}x{rows} pixels and {levels} levels; {most / 2**30:.1f} GiB are "
+            "allowed, and no tiles of it take less; use fewer levels or smaller images"
+        )
+    return tiled or method
+
+
+_LARGE = 2**29
+"""Cells of a volume from which tiles are faster than the whole: `sgm` takes half the time of 2900x1900 pixels and 280 levels."""
+
+_TILES = (1024, 768, 512, 384, 256, 192, 128)
+"""Sizes of tiles that are tried, pixels."""
 
 
 _NOTHING = Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), Search(0, 1))

@@ -266,15 +266,16 @@ class Pipeline:
         *,
         keep_volume: bool = False,
         watch: Callable[[Step], None] | None = None,
+        solve: Callable[[Pipeline, Pair], Match] | None = None,
     ) -> Match:
-        """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves."""
+        """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves. `solve` is that of `Walk`."""
         check_kind("Pipeline", "scene", scene, (Scene, Pair), "a Scene or a Pair, such as Pair(left, right, Search(0, 63))")
         check_kind("Pipeline", "search", search, (Search, NoneType), "a Search, such as Search(0, 63)")
         pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
         self._check_memory(pair, keep_volume=keep_volume)
         with in_notebook(1) as progress:
             watched = functools.partial(_tell, progress, watch)
-            [(_, found)] = Walk([self], pair, keep_volume=keep_volume, watch=watched)
+            [(_, found)] = Walk([self], pair, keep_volume=keep_volume, watch=watched, solve=solve)
         if isinstance(found, Exception):
             raise found
         match: Match = found

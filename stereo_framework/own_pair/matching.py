@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +13,10 @@ import numpy as np
 
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.errors import ParameterError, warn
+from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Calibration, Image, Mask, Scene, Search
 from stereo_framework.datasets import pair_scene
+from stereo_framework.engine.memory import fitted
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.io import PathLike, StereoCalibration, read_any_calibration, read_stereo_calibration
 from stereo_framework.own_pair.intensities import intensity_doubt, stretched
@@ -21,6 +24,7 @@ from stereo_framework.own_pair.matched import CONFIDENCE, Matched
 from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.own_pair.search_range import doubts, looked_at
 from stereo_framework.script import Run, load
+from stereo_framework.sweep.kept_parts import kept_match
 
 DEFAULT = "fine"
 """The method that is used if none is given."""
@@ -40,7 +44,10 @@ def match(
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
     plugins: Sequence[str | Path] = (),
+    memory: float | None = None,
+    parts: Path | None = None,
     watch: Callable[[str], None] | None = None,
+    **parameters: Any,
 ) -> Matched:
     """Match a rectified pair of images, or one that is rectified first.
 
@@ -66,8 +73,14 @@ def match(
         True, or white in a file, where the image holds data.
     plugins : sequence of str or Path, optional
         Plug-ins of the script that lie outside its folder.
+    memory : float, optional
+        Bytes that cost volumes may take. Default: four fifths of what is free. Large pairs, and those that need more, are matched in `tiles`.
+    parts : Path, optional
+        Folder where tiles are kept, so that a call that was killed goes on with those that are left; whoever calls removes it.
     watch : callable, optional
         Called with a text that says what begins to be computed.
+    **parameters
+        Of the method's stages, by address or by name alone, as in `Pipeline.having`.
 
     Returns
     -------
@@ -122,7 +135,8 @@ def match(
             # A calib.txt beside the images may have given the range, too.
             origin = "of the calibration" if scene.search is not None else origin
         scene = replace(scene, calibration=found)
-    matched = match_scene(scene, method, origin=origin, plugins=plugins, watch=watch, was_rectified=rectify is not None)
+    own: dict[str, Any] = {"plugins": plugins, "memory": memory, "parts": parts, "watch": watch, **parameters}
+    matched = match_scene(scene, method, origin=origin, was_rectified=rectify is not None, **own)
     return replace(matched, stretched=ends)
 
 
@@ -132,8 +146,11 @@ def match_scene(
     *,
     origin: str = "of the scene",
     plugins: Sequence[str | Path] = (),
+    memory: float | None = None,
+    parts: Path | None = None,
     watch: Callable[[str], None] | None = None,
     was_rectified: bool = False,
+    **parameters: Any,
 ) -> Matched:
     """Match the frame pair of a scene as `match` does. If the scene has no search range, one is estimated.
 
@@ -144,10 +161,8 @@ def match_scene(
         As in `match`.
     origin : str
         Where the scene's search range comes from.
-    plugins : sequence of str or Path, optional
+    plugins, memory, parts, watch, **parameters
         As in `match`.
-    watch : callable, optional
-        Called with a text that says what begins to be computed.
     was_rectified : bool
         Whether the images of the scene were rectified, so that they are saved too.
     """
@@ -157,7 +172,12 @@ def match_scene(
     if estimated:
         origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
     search = own_search(run, search)
-    result = _with_confidence(run.pipeline).matched(scene, search, watch=lambda step: tell(step.stage.name))
+    pipeline = _with_confidence(run.pipeline.having(**parameters))
+    whole, pipeline = pipeline, fitted(pipeline, Pair.of(scene, search), memory)
+    if pipeline is not whole:
+        origin = f"{origin}; in tiles, each where a small map shows something"
+    solve = None if parts is None else functools.partial(kept_match, folder=parts)
+    result = pipeline.matched(scene, search, watch=lambda step: tell(step.stage.name), solve=solve)
     dark = intensity_doubt(scene)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=was_rectified)
     warnings = dict.fromkeys([*([dark] if dark else []), *found, *result.warnings])

@@ -1,10 +1,11 @@
-"""Tiles: a pair too large for a method, matched in overlapping parts."""
+"""Tiles: a pair too large for a method, matched in overlapping parts, each within the disparities that a small map shows there."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
@@ -14,33 +15,29 @@ from numpy.typing import NDArray
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Search
-from stereo_framework.core.stage import NonNegativeInt, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Domain
+from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
+from stereo_framework.core.volume import Domain, Status
 from stereo_framework.kernels.counting import counted
 
-
-def _largest(shape: tuple[int, int], search: Search, rows: int, columns: int, overlap: int) -> tuple[int, int]:
-    """Rows and columns of the largest pair that tiles make, images widened by the range."""
-    height, width = (min(n, math.ceil(n / parts) + 2 * overlap) for n, parts in zip(shape, (rows, columns), strict=True))
-    return height, min(shape[1], width + sum(_widened(search)))
+_KNOWN = 0.25
+"""Share of a tile's pixels that the small map must know; a tile of which it knows less is searched at all disparities."""
 
 
-def _widened(search: Search) -> tuple[int, int]:
-    """How many columns left and right of a part its candidates lie."""
-    shifts = [-search.direction * d for d in (search.minimum, search.maximum)]
-    # At fractions of a pixel, cells less than a pixel from the border count as out of view.
-    more = int(search.denominator > 1)
-    return max(0, math.ceil(-min(shifts)) + more), max(0, math.ceil(max(shifts)) + more)
+def _largest(shape: tuple[int, int], search: Search, size: int, overlap: int, factor: int, margin: float) -> tuple[int, int]:
+    """Rows and columns of the largest pair that tiles make, where one of them is searched at all disparities."""
+    height, width = (max(s.seen.stop - s.seen.start for s in _spans(n, size, overlap)) for n in shape)
+    return height, min(shape[1], width + math.ceil(search.maximum - search.minimum) + 3)
 
 
-@stage("scheme", source="Hirschmueller 2008, section 2.6", largest=_largest)
+@stage("scheme", source="Hirschmueller 2008, section 2.6; Rothermel et al. 2012", largest=_largest)
 def tiles(
     solve: Callable[[Pair], Any],
     pair: Pair,
     *,
-    rows: PositiveInt = 2,
-    columns: PositiveInt = 2,
-    overlap: Annotated[NonNegativeInt, Unit("pixels")] = 96,
+    size: Annotated[PositiveInt, Unit("pixels")] = 1024,
+    overlap: Annotated[NonNegativeInt, Unit("pixels")] = 64,
+    factor: PositiveInt = 4,
+    margin: Annotated[NonNegative, Unit("pixels")] = 6.0,
 ) -> Any:
     """Match the pair in parts that overlap, one after the other, and put their maps together.
 
@@ -49,10 +46,15 @@ def tiles(
     solve : callable
         Matches a pair.
     pair : Pair
-    rows, columns : int
-        How many tiles stand below and beside each other.
+    size : int
+        About how many rows and columns a tile decides: all are of one size, which divides the image.
     overlap : int
         How far a tile reaches beyond the pixels that it decides.
+    factor : int
+        The whole pair is matched at 1/factor of its size first, and each tile is searched at the disparities found there alone; 1: every tile at all
+        disparities.
+    margin : float
+        How far beyond these disparities a tile is searched, in pixels of the pair.
 
     Returns
     -------
@@ -64,46 +66,57 @@ def tiles(
     Raises
     ------
     ParameterError
-        `rows` or `columns` below 1, or a negative overlap.
+        `size` or `factor` below 1, a negative overlap or margin.
 
     Notes
     -----
     Hirschmueller 2008 matches huge images in overlapping tiles and blends their maps. Here each pixel keeps the disparity of one tile, so that none
-    becomes one that nobody has found. Both images are cut at the same columns, further by the search range than the tile's overlap, so that every pixel sees all of
-    its candidates. A stage that looks at the whole image (energies, regions, segments) sees the tile's part of it: the minimum of an
-    energy is that of each tile.
+    becomes one that nobody has found. That a smaller map narrows the search is from Rothermel et al. 2012, there for each pixel. A tile's match image is cut
+    where its own smallest disparity points, so that both images are wider than the tile by the width of its range alone. Where the small map knows less than a
+    quarter of a tile's pixels, the tile is searched at all disparities. A stage that looks at the whole image (energies, regions, segments) sees the
+    tile's part of it: the minimum of an energy is that of each tile.
     """
-    require(tiles, rows=rows, columns=columns, overlap=overlap)
+    require(tiles, size=size, overlap=overlap, factor=factor, margin=margin)
     width = pair.search.maximum - pair.search.minimum
-    grid = list(itertools.product(_spans(pair.shape[0], rows, overlap), _spans(pair.shape[1], columns, overlap)))
+    small = solve(pair.reduced(factor)) if factor > 1 else None
+    grid = list(itertools.product(*(_spans(n, size, overlap) for n in pair.shape)))
     found: dict[str, NDArray] = {}
-    memory: list[float | None] = []
-    messages: list[str] = []
-    warnings: list[str] = []
+    matches = [] if small is None else [small]
     least, most = (np.full(pair.shape, fill, np.float32) for fill in (np.inf, -np.inf))
     for i in counted(len(grid), "tile"):
         core, seen, within = zip(*grid[i], strict=True)
-        part, place = _cut(pair, *seen)
+        search = pair.search if small is None else _searched(small, pair.search, seen, factor, margin)
+        part, place, shift = cut(replace(pair, search=search), *seen)
         match = solve(part)
-        memory, messages, warnings = [*memory, match.memory], [*messages, match.messages], [*warnings, *match.warnings]
-        for name, values in {"disparity": match.disparity, "status": match.status, **match.confidence}.items():
+        disparity = match.disparity[place] + np.float32(shift)
+        for name, values in {"status": match.status, **match.confidence}.items():
             found.setdefault(name, np.empty(pair.shape, values.dtype))[core] = values[place][within]
-        estimates = match.disparity[place]
+        found.setdefault("disparity", np.empty(pair.shape, np.float32))[core] = disparity[within]
         # What has no estimate lies a whole range below all others.
-        estimates = np.where(np.isnan(estimates), np.float32(pair.search.minimum - width), estimates)
+        estimates = np.where(np.isnan(disparity), np.float32(pair.search.minimum - width), disparity)
         least[seen], most[seen] = np.minimum(least[seen], estimates), np.maximum(most[seen], estimates)
+        matches.append(replace(match, disparity=None, status=None, labels=None, volume=None, confidence={}))  # only words stay
     return replace(
         match,
         disparity=found.pop("disparity"),
         status=found.pop("status"),
         confidence={**found, "tiles": np.maximum(least - most, np.float32(-width))},
         search=pair.search,
-        memory=max((one for one in memory if one is not None), default=None),
-        messages="\n".join(filter(None, messages)),
-        warnings=tuple(dict.fromkeys(warnings)),
+        memory=max((one.memory for one in matches if one.memory is not None), default=None),
+        messages="\n".join(filter(None, (one.messages for one in matches))),
+        warnings=_told_once(warning for one in matches for warning in one.warnings),
         trace=(),
         **dict.fromkeys(("labels", "volume", "energy", "objective", "lower_bound")),
     )
+
+
+def _told_once(warnings: Iterable[str]) -> tuple[str, ...]:
+    """Of warnings that differ in their numbers alone the one that sorts last."""
+    told: dict[str, str] = {}
+    for warning in warnings:
+        kind = re.sub(r"[\d.]+", "", warning)
+        told[kind] = max(warning, told.get(kind, ""))
+    return tuple(told.values())
 
 
 class _Span(NamedTuple):
@@ -114,22 +127,62 @@ class _Span(NamedTuple):
     within: slice
 
 
-def _spans(length: int, parts: int, overlap: int) -> list[_Span]:
-    ends = [length * i // min(parts, length) for i in range(min(parts, length) + 1)]
+def _spans(length: int, size: int, overlap: int) -> list[_Span]:
+    parts = max(1, round(length / size))
+    ends = [length * i // parts for i in range(parts + 1)]
     seen = [(max(0, a - overlap), min(length, b + overlap)) for a, b in itertools.pairwise(ends)]
     return [
         _Span(slice(a, b), slice(*s), slice(a - s[0], b - s[0])) for (a, b), s in zip(itertools.pairwise(ends), seen, strict=True)
     ]
 
 
-def _cut(pair: Pair, rows: slice, columns: slice) -> tuple[Pair, tuple[slice, slice]]:
-    """A part of a pair, as many columns wider as the candidates lie apart, and where the part lies in it."""
-    left, right = _widened(pair.search)
-    first, last = max(0, columns.start - left), min(pair.shape[1], columns.stop + right)
+def _searched(small: Any, search: Search, seen: tuple[slice, slice], factor: int, margin: float) -> Search:
+    """The part of a search range that the map of the smaller pair shows in a tile, with a margin; all of it where the map knows too little."""
+    part = tuple(slice(one.start // factor, -(-one.stop // factor)) for one in seen)
+    known = small.disparity[part][(small.status[part] == Status.MATCHED) & np.isfinite(small.disparity[part])]
+    if known.size < _KNOWN * small.disparity[part].size:
+        return search
+    # Whole levels of the search, at least two of them.
+    first, last = (factor * float(known.min()) - margin, factor * float(known.max()) + margin)
+    low = min(max(0, math.floor((first - search.minimum) / search.step)), search.levels - 2)
+    high = max(min(search.levels - 1, math.ceil((last - search.minimum) / search.step)), low + 1)
+    return replace(search, minimum=search.minimum + low * search.step, maximum=search.minimum + high * search.step)
 
-    def cut(array: NDArray) -> NDArray:
-        return np.ascontiguousarray(array[rows, first:last])
 
-    domain = pair.domain and Domain(**{name: None if limit is None else cut(limit) for name, limit in vars(pair.domain).items()})
-    place = slice(None), slice(columns.start - first, columns.stop - first)
-    return Pair(cut(pair.reference), cut(pair.match), pair.search, domain), place
+def cut(pair: Pair, rows: slice, columns: slice) -> tuple[Pair, tuple[slice, slice], int]:
+    """A part of a pair with all its candidates.
+
+    Returns
+    -------
+    part : Pair
+        Its match image begins where the smallest disparity points, as far as that lies in the image.
+    place : (slice, slice)
+        Where the rows and columns asked for lie in it.
+    shift : int
+        What its disparities lack to those of `pair`, pixels.
+    """
+    search, width = pair.search, pair.shape[1]
+    near, far = sorted(search.direction * d for d in (search.minimum, search.maximum))
+    # At fractions of a pixel, cells less than a pixel from the border count as out of view.
+    more = int(search.denominator > 1)
+    start, stop = max(0, columns.start - math.ceil(far) - more), min(width, columns.stop - math.floor(near) + more)
+    # How many columns the match image is moved by: as far as both cuts lie within the images.
+    moved = min(max(math.floor(near), -start, columns.stop - width), columns.start, width - stop)
+    first, last = min(columns.start, start + moved), max(columns.stop, stop + moved)
+    shift = search.direction * moved
+    seen = {"": slice(first, last), "match_": slice(first - moved, last - moved)}
+
+    def part_of(array: NDArray, side: str) -> NDArray:
+        return np.ascontiguousarray(array[rows, seen[side]])
+
+    limits: dict[str, Any] = {}
+    for name, limit in vars(pair.domain).items() if pair.domain else ():
+        one = None if limit is None else part_of(limit, "match_" * name.startswith("match_"))
+        limits[name] = one if one is None or one.dtype == bool else one - np.float32(shift)
+    part = Pair(
+        part_of(pair.reference, ""),
+        part_of(pair.match, "match_"),
+        replace(search, minimum=search.minimum - shift, maximum=search.maximum - shift),
+        Domain(**limits) if pair.domain else None,
+    )
+    return part, (slice(None), slice(columns.start - first, columns.stop - first)), shift

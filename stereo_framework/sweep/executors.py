@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.core.call_reports import stopped_by
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.engine.memory import in_tiles
 from stereo_framework.engine.stage_errors import blame
-from stereo_framework.engine.step import Step, step
+from stereo_framework.engine.step import Step
 from stereo_framework.kernels.threads import threads
-from stereo_framework.scheme import tiles
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.scenes import Sending
 from stereo_framework.sweep.work import Outcome, failed, measure, pack, whole_work
@@ -96,16 +95,13 @@ def _refused(unit: Unit, memory: int | None) -> str | None:
 
 
 def _advice(unit: Unit, memory: int) -> str:
-    """Which tiles would fit, as a setting of the command line; empty where none do, or where the method has a scheme already."""
-    pipeline, shape = unit.tasks[0][1].run.pipeline, unit.scene.reference.shape[:2]
-    for count in () if pipeline.in_slot("scheme") else range(2, 33):
-        try:
-            tiled = pipeline.having(scheme=step(tiles, rows=count, columns=count))
-        except ParameterError:  # a stage needs the scene itself
-            return ""
-        if peak_memory([tiled], shape, unit.search.levels, search=unit.search) <= memory:
-            return f", or tiles: --set 'scheme=[{{use: tiles, rows: {count}, columns: {count}}}]'"
-    return ""
+    """Which tiles would fit, as a setting of the command line; empty where none do."""
+    tiled = in_tiles(unit.tasks[0][1].run.pipeline, unit.scene.reference.shape[:2], unit.search, memory)
+    return (
+        ""
+        if tiled is None
+        else f", or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'"
+    )
 
 
 def _size(count: int) -> str:

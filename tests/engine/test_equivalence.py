@@ -163,7 +163,7 @@ def test_both_sides_of_a_scheme(scheme, name):
 def test_a_scheme_of_one_tile_changes_nothing_but_labels():
     for name, pair in itertools.product(("ssd", "sgm", "fine"), PAIRS):
         whole = alone(shipped(name), pair)
-        match = alone(shipped(name).having(scheme=step("tiles", rows=1, columns=1)), pair)
+        match = alone(shipped(name).having(scheme=step("tiles", factor=1)), pair)
         np.testing.assert_array_equal(match.disparity, whole.disparity)
         np.testing.assert_array_equal(match.status, whole.status)
         assert match.labels is None

@@ -240,7 +240,7 @@ def test_faults_are_told():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("scheme", [{"use": "tiles", "rows": 2, "columns": 1}, {"use": "pyramid", "levels": 2}])
+@pytest.mark.parametrize("scheme", [{"use": "tiles", "size": 160}, {"use": "pyramid", "levels": 2}])
 def test_parts_of_a_pair_warn_of_the_whole(scheme):
     scene = load_scene("synthetic/planes")
     match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))

@@ -122,7 +122,7 @@ def test_a_stopped_run_goes_on_with_the_tiles_that_are_left(tmp_path, executor):
         "include": "window",
         "plugins": [str(tmp_path / "failing.py")],
         "refinement": ["failing"],
-        "scheme": {"use": "tiles", "rows": 2, "columns": 2, "overlap": 8},
+        "scheme": {"use": "tiles", "size": 150, "overlap": 8, "factor": 1},
     }
     scene = load_scene("synthetic/planes")
 

@@ -76,7 +76,7 @@ def test_a_step_of_a_method_with_a_scheme_is_looked_at_once(monkeypatch):
     """A sweep of five settings over three scenes has five steps, whose descriptions are long: to compare them took most of the time."""
     looked, real = [], _Kinds._of
     monkeypatch.setattr(_Kinds, "_of", lambda kinds, step, sides: looked.append(step) or real(kinds, step, sides))
-    script = WINDOW | {"scheme": [{"use": "tiles", "rows": 2, "columns": 2}]}
+    script = WINDOW | {"scheme": [{"use": "tiles", "size": 8}]}
     found = bundles(script, {"matching_cost.truncation": [1, 2, 3, 4, 5]}, 2, [scene(name) for name in "abc"])
     assert sum(map(len, found)) == 15
     assert len(looked) == 5
