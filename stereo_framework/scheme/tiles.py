@@ -142,10 +142,13 @@ def _searched(small: Any, search: Search, seen: tuple[slice, slice], factor: int
     known = small.disparity[part][(small.status[part] == Status.MATCHED) & np.isfinite(small.disparity[part])]
     if known.size < _KNOWN * small.disparity[part].size:
         return search
-    # Whole levels of the search, at least two of them.
-    first, last = (factor * float(known.min()) - margin, factor * float(known.max()) + margin)
-    low = min(max(0, math.floor((first - search.minimum) / search.step)), search.levels - 2)
-    high = max(min(search.levels - 1, math.ceil((last - search.minimum) / search.step)), low + 1)
+    # Levels of the search, as many between whole pixels as there, and at least two.
+    every = search.denominator
+    first, last = (
+        (d - search.minimum) / search.step / every for d in (factor * known.min() - margin, factor * known.max() + margin)
+    )
+    low = min(max(0, math.floor(first) * every), (search.levels - 2) // every * every)
+    high = max(min(search.levels - 1, math.ceil(last) * every), low + 1)
     return replace(search, minimum=search.minimum + low * search.step, maximum=search.minimum + high * search.step)
 
 

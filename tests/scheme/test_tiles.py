@@ -111,6 +111,19 @@ def test_each_tile_is_searched_where_the_small_map_has_found_something():
     assert [match.disparity[0, x] for x in (0, 30, 63)] == [3, 7, 3]
 
 
+def test_the_range_of_a_tile_begins_at_a_whole_pixel():
+    """As that of the whole pair does, on which an optimizer may rely that takes whole levels first."""
+    pair = Pair(*np.zeros((2, 16, 16), np.uint8), Search(0, 40, 0.5))
+    seen = []
+
+    def solve(part):
+        seen.append(part.search)
+        return replace(FOUND, disparity=np.full(part.shape, 6.25, np.float32), status=np.zeros(part.shape, np.uint8))
+
+    tiles(solve, pair, factor=2, margin=1.0)
+    assert seen[1] == Search(11, 14, 0.5)
+
+
 def test_masked_pixels_stay_without_an_estimate():
     valid = np.ones((6, 9), bool)
     valid[2:4, 3:6] = False
