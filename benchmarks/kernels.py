@@ -201,7 +201,7 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
         "min": lambda: min_filter(volume, size=WINDOW),
         "guided": lambda: guided_filter(volume, left),
         "cross": lambda: cross_based(volume, left, right, iterations=1),
-        "winners": lambda: winner_take_all(Energy(volume)),
+        "winners": lambda: winner_take_all(volume),
         "8 paths": lambda: semi_global(bits, left, right),
         "4 paths": lambda: semi_global(bits, left, right, paths=4),
     }

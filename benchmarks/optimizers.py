@@ -87,18 +87,24 @@ def main() -> None:
     calls: dict[str, Callable[[], object]] = {
         "membrane, 10 steps": lambda: membrane_diffusion(volume, iterations=10),
         "Bayesian, 10 steps": lambda: bayesian_diffusion(volume, iterations=10),
-        "SO": lambda: scanline_optimization(energy),
-        "DP": lambda: dynamic_programming(energy),
-        "SA, 10 sweeps": lambda: simulated_annealing(energy, sweeps=10, start_temperature=200.0),
-        "SA, checkerboard": lambda: simulated_annealing(energy, sweeps=10, start_temperature=200.0, visiting="checkerboard"),
-        "BP, 10 sweeps": lambda: belief_propagation(energy, iterations=10),
-        "BP, 10 exchanges": lambda: belief_propagation(energy, schedule="synchronous", iterations=10),
-        "BP, 10 there and back": lambda: belief_propagation(energy, schedule="sequential", iterations=10),
-        "TRW-S, 10 there and back": lambda: trw_s(energy, iterations=10),
-        "ICM": lambda: icm(energy),
-        "swap": lambda: graph_cut(energy, move="swap", order="fixed"),
-        "expansion": lambda: graph_cut(energy, move="expansion", order="fixed"),
-        "GC + occlusions": lambda: graph_cut_occlusion(energy, scene.reference, scene.match, order="fixed"),
+        "SO": lambda: scanline_optimization(energy.volume, energy.smoothness),
+        "DP": lambda: dynamic_programming(energy.volume, energy.smoothness),
+        "SA, 10 sweeps": lambda: simulated_annealing(energy.volume, energy.smoothness, sweeps=10, start_temperature=200.0),
+        "SA, checkerboard": lambda: simulated_annealing(
+            energy.volume, energy.smoothness, sweeps=10, start_temperature=200.0, visiting="checkerboard"
+        ),
+        "BP, 10 sweeps": lambda: belief_propagation(energy.volume, energy.smoothness, iterations=10),
+        "BP, 10 exchanges": lambda: belief_propagation(energy.volume, energy.smoothness, schedule="synchronous", iterations=10),
+        "BP, 10 there and back": lambda: belief_propagation(
+            energy.volume, energy.smoothness, schedule="sequential", iterations=10
+        ),
+        "TRW-S, 10 there and back": lambda: trw_s(energy.volume, energy.smoothness, iterations=10),
+        "ICM": lambda: icm(energy.volume, energy.smoothness),
+        "swap": lambda: graph_cut(energy.volume, energy.smoothness, move="swap", order="fixed"),
+        "expansion": lambda: graph_cut(energy.volume, energy.smoothness, move="expansion", order="fixed"),
+        "GC + occlusions": lambda: graph_cut_occlusion(
+            energy.volume, energy.smoothness, scene.reference, scene.match, order="fixed"
+        ),
         "gco swap": lambda: gco(volume.costs, energy.smoothness, "swap"),
         "gco expansion": lambda: gco(volume.costs, energy.smoothness, "expansion"),
     }

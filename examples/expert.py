@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework import CostVolume, Energy, Fraction01, Pipeline, Scene, Search, Unit, load_scene, stage, step
+from stereo_framework import CostVolume, Fraction01, Pipeline, Scene, Search, Unit, load_scene, stage, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.volume import Status, restore_outside
 from stereo_framework.matching_cost import absolute_difference
@@ -18,7 +18,7 @@ from stereo_framework.optimization import winner_take_all
 planes = load_scene("synthetic/planes")
 volume = absolute_difference(planes.reference, planes.match, planes.search, truncation=20)
 print("costs", volume.costs.shape, volume.costs.dtype, "out of view", volume.outside)
-labels = winner_take_all(Energy(restore_outside(box(volume, size=9)))).labels
+labels = winner_take_all(restore_outside(box(volume, size=9))).labels
 by_hand = planes.search.disparity_of(labels)
 
 # The pipeline does the same, strip by strip.

@@ -98,3 +98,8 @@ def domains(draw, shape):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     masks = [rng.random(shape) < draw(st.sampled_from([0.8, 0.3])) for _ in range(2)]
     return draw(st.sampled_from([Domain(*masks), Domain(masks[0]), None]))
+
+
+def parts(energy):
+    """Volume and smoothness of an energy, as optimizers take them."""
+    return energy.volume, energy.smoothness

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework import Energy, Scene, Search
+from stereo_framework import Scene, Search
 from stereo_framework.core.scene import Frame
 from stereo_framework.core.volume import restore_outside
 from stereo_framework.engine import strips
@@ -52,7 +52,7 @@ def by_hand(method, reference, match, search):
         volume = bound({"volume": volume})
     if method.in_slot("aggregation"):
         volume = restore_outside(volume)
-    disparity = search.disparity_of(winner_take_all(Energy(volume)).labels)
+    disparity = search.disparity_of(winner_take_all(volume).labels)
     for bound in method.in_slot("refinement"):
         disparity = bound({"disparity": disparity, "volume": volume, "domain": None})
     return disparity, volume

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from stereo_framework import CostVolume, Energy, Search
+from stereo_framework import CostVolume, Search
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.parameters import require
+from stereo_framework.core.parameters import with_defaults
 from stereo_framework.optimization import dynamic_programming, graph_cut, simulated_annealing
 
 
@@ -25,15 +25,15 @@ from stereo_framework.optimization import dynamic_programming, graph_cut, simula
     ],
 )
 def test_parameters(stage, name, right, wrong, text):
-    require(stage, **{name: right})
+    with_defaults(stage, {name: right})
     with pytest.raises(ParameterError) as caught:
-        require(stage, **{name: wrong})
+        with_defaults(stage, {name: wrong})
     assert str(caught.value) == text
 
 
 def test_a_smoothness_term_that_is_missing():
     with pytest.raises(ParameterError) as caught:
-        graph_cut(Energy(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 1.0)))
+        graph_cut(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 1.0))
     assert str(caught.value) == (
         "graph_cut: the energy has no smoothness term, so every pixel would stand alone; "
         "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"

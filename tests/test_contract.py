@@ -10,7 +10,7 @@ from kernel_inputs import in_threads
 from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import CostVolume, Energy, Labeling, Match, Pipeline, Scene, Search, Smoothness, step
+from stereo_framework import CostVolume, Labeling, Match, Pipeline, Scene, Search, Smoothness, step
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
@@ -64,7 +64,7 @@ def _world(kind):
         "volume": volume,
         "partial": None,
         "raw": dataclasses.replace(volume, costs=volume.costs.copy()),
-        "energy": Energy(volume, smoothness),
+        "smoothness": smoothness,
         "disparity": disparity,
         "status": np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8),
         "other": _view(matcher(scene.pair(1, 0), keep_volume=True)),
@@ -113,12 +113,17 @@ def rows_of(value, start, stop):
         return Smoothness(value.right[start:stop], value.down[start:stop], value.rho)
     if isinstance(value, View | Domain):
         return value.rows(start, stop)
-    if isinstance(value, CostVolume | Energy | Labeling | Match):
+    if isinstance(value, CostVolume | Labeling | Match):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         # Traces hold times and whole-image energies; search and numbers are no arrays.
         cut = {k: v if k in ("trace", "warnings") else rows_of(v, start, stop) for k, v in fields.items()}
         return type(value)(**cut)
     return value
+
+
+def call(stage, world):
+    """Call a stage directly, as research code does."""
+    return stage.public(**{name: world[name] for name in stage.data}, **FROM_OUTSIDE.get(stage.name, {}))
 
 
 def run(stage, world):
@@ -271,7 +276,7 @@ def assert_status(status, shape):
     assert np.isin(status, list(Status)).all()
 
 
-INTEGER_STAGES = [p for p in STAGES if p.values[0].integer and {"volume", "energy"} & set(p.values[0].data)]
+INTEGER_STAGES = [p for p in STAGES if p.values[0].integer and {"volume"} & set(p.values[0].data)]
 
 
 every_integer = pytest.mark.parametrize("dtype", INTEGERS, ids=lambda dtype: dtype.__name__)
@@ -309,8 +314,7 @@ def assert_never_wraps(stage, dtype, world):
     integer = dataclasses.replace(volume, costs=whole, outside=255.0)
     results = []
     for given in (integer, integer.floats()):
-        energy = Energy(given, world["energy"].smoothness)
-        results.append(run(stage, world | {"volume": given, "raw": given, "energy": energy}))
+        results.append(run(stage, world | {"volume": given, "raw": given}))
     found, expected = results
     if stage.slot == "aggregation":
         assert found.costs.dtype in (np.float32, *INTEGERS)
@@ -324,15 +328,34 @@ def assert_never_wraps(stage, dtype, world):
         assert_same(found, expected)
 
 
-TAKES_FLOATS = [p for p in STAGES if {"volume", "raw", "energy"} & set(p.values[0].data) and not p.values[0].integer]
+TAKES_FLOATS = [p for p in STAGES if {"volume", "raw"} & set(p.values[0].data) and not p.values[0].integer]
 
 
 @pytest.mark.parametrize("stage", TAKES_FLOATS)
-def test_refuses_costs_of_a_type_that_it_does_not_take(stage, worlds):
+def test_takes_integer_costs_as_the_numbers_that_they_are(stage, worlds):
     world = worlds["grey uint8"]
-    narrow = dataclasses.replace(world["volume"], costs=world["volume"].costs.astype(np.uint16))
-    with pytest.raises(ParameterError, match=rf"^{stage.name}: takes costs of float32, these are uint16"):
-        run(stage, world | {"volume": narrow, "raw": narrow, "energy": Energy(narrow, world["energy"].smoothness)})
+    whole = dataclasses.replace(world["volume"], costs=np.rint(world["volume"].costs))
+    narrow = dataclasses.replace(whole, costs=whole.costs.astype(np.uint16))
+    found, expected = (call(stage, world | {"volume": volume, "raw": volume}) for volume in (narrow, whole))
+    assert_same(found, expected)
+
+
+FORMS = {
+    "in the order of Fortran": np.asfortranarray,
+    "cropped": lambda array: np.pad(array, [(1, 2), (3, 1), *[(0, 0)] * (array.ndim - 2)])[1:-2, 3:-1],
+    "reversed": lambda array: np.ascontiguousarray(array[:, ::-1])[:, ::-1],
+    "float64": lambda array: array.astype(np.float64) if array.dtype == np.float32 else array,
+}
+"""Forms in which people have their arrays."""
+
+
+@every_stage
+def test_arrays_in_any_form_are_taken(stage, worlds):
+    world = worlds["colour float32"]
+    expected = call(stage, world)
+    for form, change in FORMS.items():
+        changed = {name: every_array(world[name], change) for name in stage.data if name not in ("scene", "pair", "solve")}
+        assert_same(call(stage, world | changed), expected), form
 
 
 CHANGES = {
@@ -357,7 +380,7 @@ def test_refuses_data_of_other_sizes_and_types_before_a_kernel_reads_them(stage,
             if (len(sized) == 1 and how != "integer") or (name == "domain" and how == "integer"):
                 continue
             with pytest.raises(StereoFrameworkError, match=rf"^{stage.name}: .* (fits|expected) "):
-                run(stage, world | {name: every_array(world[name], change)})
+                call(stage, world | {name: every_array(world[name], change)})
             changed += 1
     assert changed or stage.slot == "scheme"
 
@@ -372,7 +395,7 @@ def every_array(value, change):
         return tuple(every_array(item, change) for item in value)
     if isinstance(value, Smoothness):
         return dataclasses.replace(value, right=change(value.right), down=change(value.down))
-    if isinstance(value, View | Domain | CostVolume | Energy):
+    if isinstance(value, View | Domain | CostVolume):
         return type(value)(**{f.name: every_array(getattr(value, f.name), change) for f in dataclasses.fields(value)})
     return value
 
@@ -382,19 +405,18 @@ def test_refuses_data_of_another_kind(stage, worlds):
     world = worlds["grey uint8"]
     for name in {*stage.data} - {"solve", "scene"}:
         with pytest.raises(ParameterError, match=rf"^{stage.name}: {name} is 'nothing of the kind'; expected "):
-            run(stage, world | {name: "nothing of the kind"})
+            call(stage, world | {name: "nothing of the kind"})
 
 
-TAKES_VOLUMES = [p for p in STAGES if {"volume", "raw", "energy"} & set(p.values[0].data)]
+TAKES_VOLUMES = [p for p in STAGES if {"volume", "raw"} & set(p.values[0].data)]
 
 
 @pytest.mark.parametrize("stage", TAKES_VOLUMES)
 def test_refuses_volumes_that_do_not_hold_the_levels_of_their_search(stage, worlds):
     world = worlds["grey uint8"]
     few = dataclasses.replace(world["volume"], costs=world["volume"].costs[..., :4].copy())
-    energy = Energy(few, world["energy"].smoothness)
     with pytest.raises(ParameterError, match=rf"^{stage.name}: \w+ has costs of 4 levels, its search 0..5 step 1 has 6$"):
-        run(stage, world | {"volume": few, "raw": few, "energy": energy})
+        call(stage, world | {"volume": few, "raw": few})
 
 
 @every_stage

@@ -35,7 +35,6 @@ def alike_in_both(
     CostVolume
         Same unit and shape; lower is better.
     """
-    volume.check_float("alike_in_both")
     search, (rows, columns, levels) = volume.search, volume.costs.shape
     # What a level's disparity shows in the match image, by column; out of view the outermost column.
     offsets = search.direction * np.rint(search.disparities).astype(int)

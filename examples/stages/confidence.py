@@ -25,7 +25,6 @@ def lead_of_the_winner(disparity, volume, *, apart: Annotated[NonNegativeInt, Un
     ndarray, float32, (rows, columns)
         Higher = surer, in units of the costs; finite everywhere. The pipeline sets pixels that end without an estimate, or filled, to the lowest.
     """
-    volume.check_float("lead_of_the_winner")
     search = volume.search
     chosen = np.rint((np.nan_to_num(disparity) - search.minimum) / search.step).astype(int)
     chosen = np.clip(chosen, 0, search.levels - 1)[..., None]

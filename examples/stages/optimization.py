@@ -10,7 +10,7 @@ from stereo_framework import Labeling, NonNegative, Positive, Unit, stage
 
 @stage("optimization", source="Hirschmueller 2008, section 2.3", halo=lambda: 0)
 def both_ways_along_rows(
-    energy,
+    volume,
     reference,
     *,
     small_change: Annotated[NonNegative, Unit("units of the matching cost")] = 5.0,
@@ -21,8 +21,8 @@ def both_ways_along_rows(
 
     Parameters
     ----------
-    energy : Energy
-        Its volume holds the costs, float32 (rows, columns, levels); its smoothness, if any, is not used.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     small_change, large_change : float
@@ -36,8 +36,6 @@ def both_ways_along_rows(
     Labeling
         Levels int16 (rows, columns), -1 = left out; the data cost of each; and the sums, which refinements then see as `volume`.
     """
-    volume = energy.volume
-    volume.check_float("both_ways_along_rows")
     grey = reference.reshape(*reference.shape[:2], -1).mean(axis=2, dtype=np.float32)
     change = np.maximum(np.abs(np.diff(grey, axis=1)) / contrast, 1)
     large = np.maximum(large_change / change, small_change)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.core.parameters import require
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
 
 
-def diffuse(
-    stage: Callable[..., CostVolume], volume: CostVolume, partial: CostVolume | None, iterations: int, rate: float, beta: float
-) -> CostVolume:
+def diffuse(volume: CostVolume, partial: CostVolume | None, iterations: int, rate: float, beta: float) -> CostVolume:
     """Steps of ``C <- (1 - rate (beta + 4)) C + rate * (4 neighbours) + rate beta C0`` in float32, as the original computes.
 
     They start from `partial` where it is given, else from C0, the costs of `volume`.
     """
-    require(stage, iterations=iterations)
     # The factor of the cell itself follows from the rounded rate, so that the three sum to one.
     spread = np.float32(rate)
     keep, pull = np.float32(1 - float(spread) * (beta + 4)), np.float32(float(spread) * beta)

@@ -9,7 +9,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.counting import counted
@@ -81,8 +80,6 @@ def bayesian_diffusion(
     >>> result.costs.argmin(axis=2).tolist()
     [[1, 1, 1]]
     """
-    volume.check_float("bayesian_diffusion")
-    require(bayesian_diffusion, iterations=iterations, cost_scale=cost_scale, mu=mu, sigma=sigma, epsilon=epsilon)
     scale, weight = np.float32(cost_scale), np.float32(mu)
     taps, floor, norm = _prior(volume.costs.shape[2], sigma, epsilon)
     # Inside, the columns stand fastest: sums over a pixel's levels, too few to fill vector registers, become sums of whole rows.

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
@@ -57,8 +56,6 @@ def binomial(
     >>> binomial(CostVolume(costs, Search(0, 1), 255.0)).costs[0, :, 0].tolist()
     [1.0, 4.0, 6.0, 4.0, 1.0]
     """
-    volume.check_float("binomial")
-    require(binomial, iterations=iterations)
     return replace(volume, costs=iterate(_kernel, (partial or volume).costs, iterations))
 
 

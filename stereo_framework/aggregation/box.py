@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.windows import box_mean
@@ -56,8 +55,6 @@ def box(
     >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [0.0, 3.0, 6.0]
     """
-    volume.check_float("box")
-    require(box, size=size, iterations=iterations)
     costs = volume.costs
     for _ in range(iterations):
         costs = box_mean(costs, size)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import along_levels, origins, to_the_border
 from stereo_framework.core.image_features import arms_of
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume, Domain
@@ -140,16 +139,6 @@ def cross_based(
     >>> cross_based(CostVolume(costs, Search(0, 1), 9.0), image, image, iterations=1).costs[0].tolist()
     [[6.0, 9.0], [6.0, 8.0], [2.0, 1.0], [2.0, 3.0]]
     """
-    volume.check_float("cross_based")
-    require(
-        cross_based,
-        length=length,
-        threshold=threshold,
-        far=far,
-        far_threshold=far_threshold,
-        views=views,
-        iterations=iterations,
-    )
     search, shape = volume.search, volume.costs.shape
     rows, columns, _ = shape
     limits = length, threshold, far, far_threshold

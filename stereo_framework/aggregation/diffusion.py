@@ -52,5 +52,4 @@ def diffusion(
     >>> diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=1, rate=0.25).costs[0, :, 0].tolist()
     [2.0, 4.0, 2.0]
     """
-    volume.check_float("diffusion")
-    return diffuse(diffusion, volume, partial, iterations, rate, 0.0)
+    return diffuse(volume, partial, iterations, rate, 0.0)

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
@@ -81,8 +80,6 @@ def guided_filter(
     >>> guided_filter(CostVolume(costs, Search(0, 1), 9.0), image, radius=1).costs[0, :, 0].round(2)
     array([3.75, 4.  , 2.5 , 5.  , 5.  , 5.  ], dtype=float32)
     """
-    volume.check_float("guided_filter")
-    require(guided_filter, radius=radius, epsilon=epsilon)
     guide, means, inverse = _statistics(reference, radius, float(epsilon))
     # What the sums over a window may have before they are rounded: bits of the products of costs and intensities, of which costs may go
     # beyond four times `outside` before the last one is lost.

@@ -59,5 +59,4 @@ def membrane_diffusion(
     >>> membrane_diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=1, rate=0.125, beta=4.0).costs[0, :, 0].tolist()
     [1.0, 6.0, 1.0]
     """
-    volume.check_float("membrane_diffusion")
-    return diffuse(membrane_diffusion, volume, partial, iterations, rate, beta)
+    return diffuse(volume, partial, iterations, rate, beta)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.windows import window_minimum
@@ -46,6 +45,4 @@ def min_filter(volume: CostVolume, *, size: Annotated[PositiveInt, Unit("pixels"
     >>> min_filter(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [5.0, 5.0, 2.0, 2.0]
     """
-    volume.check_float("min_filter")
-    require(min_filter, size=size)
     return replace(volume, costs=window_minimum(volume.costs, size))

@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import Positive, Unit, stage
@@ -70,8 +69,6 @@ def minimum_spanning_tree(
     >>> minimum_spanning_tree(CostVolume(costs, Search(0, 1), 9.0), image).costs[0, :, 0].round(2)
     array([3.03, 3.03, 3.03, 4.97, 4.97, 4.97], dtype=float32)
     """
-    volume.check_float("minimum_spanning_tree")
-    require(minimum_spanning_tree, scale=scale)
     tree = _tree(reference)
     weights = np.exp(-tree.differences.astype(np.float64) / scale)
     rows, columns, levels = volume.costs.shape

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._match_arms import in_level_order, origins
-from stereo_framework.core.parameters import require
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
@@ -94,8 +93,6 @@ def support_weights(
     >>> support_weights(CostVolume(costs, Search(0, 1), 9.0), image, image, radius=1).costs[0, :, 0].round(2)
     array([4.24, 3.23, 4.24, 5.  , 5.  , 5.  ], dtype=float32)
     """
-    volume.check_float("support_weights")
-    require(support_weights, radius=radius, colour_scale=colour_scale, space_scale=space_scale, views=views)
     search, (rows, columns, _) = volume.search, volume.costs.shape
     n = search.denominator
     colours = _lab(match)

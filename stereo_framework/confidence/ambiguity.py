@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Positive, stage
 from stereo_framework.core.volume import CostVolume, Domain
@@ -52,7 +51,6 @@ def ambiguity(
     >>> round(float(ambiguity(np.ones((1, 4), np.float32), volume, None, excess=0.7)[0, 3]), 3)
     0.905
     """
-    require(ambiguity, excess=excess)
     costs = Costs(disparity, volume, domain)
     alike = costs.sums(lambda c: np.maximum(1 - c / np.float32(excess), 0))
     return costs.told((volume.search.levels - alike) / (volume.search.levels - 1))

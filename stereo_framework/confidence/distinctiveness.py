@@ -8,7 +8,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
@@ -55,7 +54,6 @@ def distinctiveness(
     >>> distinctiveness(np.zeros((1, 4), np.float32), row, Search(0, 2), window=1).tolist()
     [[10.0, 0.0, 70.0, 0.0]]
     """
-    require(distinctiveness, window=window)
     image = extended(reference, window)
     found = np.zeros(disparity.shape, np.float32)
     widest = min(math.ceil(search.maximum - search.minimum), disparity.shape[1] - 1)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Positive, stage
 from stereo_framework.core.volume import CostVolume, Domain
@@ -51,6 +50,5 @@ def maximum_likelihood(
     >>> round(float(maximum_likelihood(np.ones((1, 4), np.float32), volume, None, sigma=0.3)[0, 3]), 3)
     0.989
     """
-    require(maximum_likelihood, sigma=sigma)
     costs = Costs(disparity, volume, domain)
     return costs.told(1 / costs.sums(lambda c: np.exp(-c / np.float32(2 * sigma**2))))

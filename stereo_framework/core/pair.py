@@ -49,6 +49,8 @@ class Pair:
             )
         if self.reference.shape != self.match.shape:
             raise DataError(f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}")
+        if self.reference.dtype != self.match.dtype:
+            raise DataError(f"a pair of images of different types: {self.reference.dtype} and {self.match.dtype}")
         if self.domain is not None:
             for array in (a for a in vars(self.domain).values() if a is not None):
                 if array.shape != self.shape:

@@ -188,17 +188,6 @@ def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -
     return values
 
 
-def require(function: Callable[..., Any], **values: Any) -> None:
-    """Refuse illegal values that a function was called with directly, where no script has checked them.
-
-    Raises
-    ------
-    ParameterError
-        Illegal values, one line each.
-    """
-    with_defaults(function, values)
-
-
 def check_kind(function: str, name: str, value: Any, kind: type | tuple[type, ...], expected: str) -> None:
     """Refuse an argument of another kind than a function takes.
 

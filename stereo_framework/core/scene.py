@@ -7,14 +7,14 @@ Conventions: images are ``(rows, columns)`` or ``(rows, columns, 3)`` in RGB ord
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError
+from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.core.parameters import Positive
 from stereo_framework.core.search import Search
 
@@ -91,6 +91,49 @@ class Frame:
     valid: Callable[[], Mask | None] | None = None
 
 
+@dataclass(frozen=True)
+class Given:
+    """A loader of what is in memory already; unlike a lambda it can be pickled.
+
+    Parameters
+    ----------
+    value : object
+    error : str
+        Where it could not be loaded, why: it says so when it is asked.
+    """
+
+    value: Any
+    error: str = ""
+
+    def __call__(self) -> Any:
+        """The value.
+
+        Raises
+        ------
+        DataError
+            There is none.
+        """
+        if self.error:
+            raise DataError(self.error)
+        return self.value
+
+
+def _loaded(value: Any) -> Any:
+    """The same scene, or part of one, with all that it would load in memory."""
+    if callable(value):
+        try:
+            return Given(value())
+        except StereoFrameworkError as error:
+            return Given(None, str(error))
+        except Exception as error:  # whatever a loader of the user's raises
+            return Given(None, f"{type(error).__name__}: {error}")
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _loaded(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, Mapping):
+        return {key: _loaded(item) for key, item in value.items()}
+    return tuple(map(_loaded, value)) if isinstance(value, tuple) else value
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """A rectified sequence and what is known about it. Everything loads on first use.
@@ -159,6 +202,9 @@ class Scene:
         if self.search is not None:
             object.__setattr__(self, "search", replace(self.search, direction=self.direction))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scene, tuple(_loaded(getattr(self, f.name)) for f in fields(self))
+
     @staticmethod
     def from_images(
         left: Image,
@@ -209,15 +255,15 @@ class Scene:
         limits = [limit for limit in (low, high) if limit is not None]
         nothing = np.full_like(limits[0], np.nan) if limits else None
         frames = (
-            Frame("left", lambda: left, 0, None if left_mask is None else lambda: left_mask),
-            Frame("right", lambda: right, 1, None if right_mask is None else lambda: right_mask),
+            Frame("left", Given(left), 0, None if left_mask is None else Given(left_mask)),
+            Frame("right", Given(right), 1, None if right_mask is None else Given(right_mask)),
         )
         return Scene(
             name,
             frames,
             search=None if disparities is None else Search(*disparities),
-            truths={} if truth is None else {(0, 1): lambda: truth},
-            ranges={(0, 1): lambda: (nothing if low is None else low, nothing if high is None else high)} if limits else {},  # type: ignore[dict-item,return-value]
+            truths={} if truth is None else {(0, 1): Given(truth)},
+            ranges={(0, 1): Given((nothing if low is None else low, nothing if high is None else high))} if limits else {},
         )
 
     def __repr__(self) -> str:

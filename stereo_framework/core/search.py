@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,6 +91,27 @@ class Search:
             raise ParameterError(f"levels from {least} to {most}; expected 0 to {self.levels - 1}, -1 = none")
         # The last place is that of -1.
         return np.append(self.disparities, np.float32(np.nan))[levels]
+
+    def columns(self, width: int) -> Iterator[tuple[slice, slice]]:
+        """For each level the columns of the reference image that meet some of the match image, and those that they meet.
+
+        Raises
+        ------
+        ParameterError
+            Levels between whole pixels, where images would have to be sampled.
+
+        Examples
+        --------
+        >>> list(Search(0, 1).columns(5))
+        [(slice(0, 5, None), slice(0, 5, None)), (slice(1, 5, None), slice(0, 4, None))]
+        """
+        if self.denominator > 1:
+            raise ParameterError(f"search.columns: the step is {self.step:g} pixels; whole steps are needed")
+        for level in range(self.levels):
+            moved = self.direction * (self.first + level * self.stride)
+            start = min(max(moved, 0), width)
+            stop = max(min(width, width + moved), start)
+            yield slice(start, stop), slice(start - moved, stop - moved)
 
     def beyond(self, disparity: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Where a map of disparities lies more than half a step outside the range: these were not searched, and are no estimates.

@@ -58,8 +58,8 @@ SLOTS: Mapping[str, Slot] = types.MappingProxyType(
         "aggregation": Slot((("volume",),), _IMAGES | {"raw", "domain", "partial"}, "CostVolume", many=True, optional=True),
         "smoothness": Slot((("reference", "search"),), frozenset({"match"}), "Smoothness", optional=True),
         "optimization": Slot(
-            (("energy",),),
-            _IMAGES | {"volume", "raw", "domain", "other"},
+            (("volume",),),
+            _IMAGES | {"smoothness", "raw", "domain", "other"},
             "Labeling; Views of both disparity maps if it names other",
         ),
         "confidence": Slot(

@@ -13,12 +13,15 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
+from stereo_framework.core.border import border
 from stereo_framework.core.docstrings import summary
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, short
 from stereo_framework.core.imported import noted
@@ -34,7 +37,7 @@ from stereo_framework.core.parameters import (
     with_defaults,
 )
 from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS, Slot
-from stereo_framework.core.stage_data import check_data
+from stereo_framework.core.volume import CostVolume, Labeling, as_volume
 
 __all__ = [
     "SLOTS",
@@ -64,6 +67,7 @@ class Stage:
     name: str
     slot: str
     function: Callable[..., Any]
+    public: Callable[..., Any]
     source: str
     halo: Callable[..., int | None] | None
     data: tuple[str, ...]
@@ -106,6 +110,19 @@ class Stage:
         wanted = inspect.signature(self.together).parameters
         return self.together(**{k: v for k, v in parameters.items() if k in wanted}) or ""
 
+    def check(self, parameters: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        """Refuse what only parameters and data together show.
+
+        Raises
+        ------
+        ParameterError
+            Legal values cannot stand together, or there is no smoothness term where one is needed.
+        """
+        if self.needs_smoothness and data.get("smoothness") is None:
+            raise ParameterError(f"{self.name}: {NO_SMOOTHNESS}")
+        if misfit := self.misfit(parameters):
+            raise ParameterError(f"{self.name}: {misfit}")
+
     def defaults(self, data: str) -> bool:
         """Whether the stage does without some data that it names."""
         return inspect.signature(self.function).parameters[data].default is not inspect.Parameter.empty
@@ -134,7 +151,7 @@ def stage(
     together: Callable[..., str | None] | None = None,
     needs_smoothness: bool = False,
 ) -> Callable[[F], F]:
-    """Register a function as a stage of `slot`; the function is returned, with a check of its data in front (`check_data`).
+    """Register a function as a stage of `slot`; the function is returned with the `border` in front, which a pipeline passes by.
 
     Parameters
     ----------
@@ -184,21 +201,26 @@ def stage(
         name = function.__name__
 
         @functools.wraps(function)
-        def checked(*given: Any, **named: Any) -> Any:
-            handed = dict(zip(data, given, strict=False)) | {key: named[key] for key in data if key in named}
-            check_data(name, handed)
-            if needs_smoothness and handed["energy"].smoothness is None:
-                raise ParameterError(f"{name}: {NO_SMOOTHNESS}")
-            if together is not None:
-                values = with_defaults(function, {key: value for key, value in named.items() if key not in data})
-                if misfit := found.misfit(values):
-                    raise ParameterError(f"{name}: {misfit}")
-            return function(*given, **named)
+        def public(*given: Any, **named: Any) -> Any:
+            handed = dict(zip(data, given, strict=False)) | {key: named.pop(key) for key in data if key in named}
+            if len(given) > len(data):
+                raise TypeError(f"{name}() takes {len(data)} data, {len(given)} were given; parameters are given by name")
+            values = with_defaults(function, named)
+            taken = border(name, handed, data, integer=integer)
+            found.check(values, taken)
+            result = function(**taken, **values)
+            if slot == "matching_cost":
+                return as_volume(result, taken["search"])
+            if isinstance(result, Labeling):
+                return replace(result, search=taken["volume"].search)
+            # Arrays in, arrays out.
+            return result.costs if isinstance(result, CostVolume) and isinstance(handed.get("volume"), np.ndarray) else result
 
         found = Stage(
             name,
             slot,
-            checked,
+            function,
+            public,
             source,
             halo,
             data,
@@ -211,8 +233,8 @@ def stage(
             together,
             needs_smoothness,
         )
-        _REGISTRY[slot][name] = _BY_FUNCTION[checked] = _BY_FUNCTION[function] = found
-        return cast(F, checked)
+        _REGISTRY[slot][name] = _BY_FUNCTION[public] = _BY_FUNCTION[function] = found
+        return cast(F, public)
 
     if slot not in SLOTS:
         raise StereoFrameworkError(f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}")

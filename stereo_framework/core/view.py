@@ -13,7 +13,7 @@ from stereo_framework.core.brief import brief
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
-from stereo_framework.core.volume import CostVolume, Domain, Energy, Labeling, Smoothness, Status
+from stereo_framework.core.volume import CostVolume, Domain, Labeling, Smoothness, Status
 from stereo_framework.kernels.threads import over_rows
 
 
@@ -128,11 +128,6 @@ class View:
     def raw(self) -> CostVolume:
         """The volume before aggregation."""
         return self._kept("raw")
-
-    @property
-    def energy(self) -> Energy:
-        """What an optimizer minimizes."""
-        return Energy(self.volume, self.smoothness)
 
     def _kept(self, name: str) -> CostVolume:
         if name not in self.volumes:

@@ -54,17 +54,6 @@ class CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
         return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
 
-    def check_float(self, stage: str) -> None:
-        """Refuse integer costs on behalf of a stage that does not take them.
-
-        Raises
-        ------
-        ParameterError
-            The costs are not float32.
-        """
-        if self.costs.dtype != np.float32:
-            raise ParameterError(f"{stage}: takes costs of float32, these are {self.costs.dtype}; volume.floats() converts them")
-
     def chosen(self, labels: Labels) -> Costs:
         """The cost of every pixel's label ``(rows, columns)``, of the volume's type; 0 where it is -1."""
         cells = np.where(labels < 0, -1, np.arange(labels.size).reshape(labels.shape) * self.costs.shape[2] + labels)
@@ -75,6 +64,16 @@ class CostVolume:
     def inside(self) -> NDArray[np.bool_]:
         """Cells in view, bool ``(columns, levels)``, the same for every row: `Search.in_view`."""
         return self.search.in_view(self.shape[1])
+
+
+def as_volume(costs: CostVolume | NDArray, search: Search) -> CostVolume:
+    """A volume, or what a cost returned in its place: an array (rows, columns, levels), whose cells out of view are NaN and get the largest cost."""
+    if isinstance(costs, CostVolume) or not isinstance(costs, np.ndarray) or costs.ndim != 3 or costs.dtype.kind not in "fu":
+        return costs  # type: ignore[return-value]  # whoever asked for it refuses what is none
+    known = ~np.isnan(costs)
+    outside = float(costs.max(initial=0, where=known))
+    kept = costs if costs.dtype in INTEGERS else np.where(known, costs, outside).astype(np.float32)
+    return CostVolume(np.ascontiguousarray(kept), search, outside)
 
 
 def restore_outside(volume: CostVolume) -> CostVolume:
@@ -325,6 +324,8 @@ class Labeling:
         No labelling has a lower energy than this.
     objective : float, optional
         Value of the optimizer's own objective where that is not the energy.
+    search : Search, optional
+        The disparities of the levels.
     """
 
     labels: Labels
@@ -333,3 +334,13 @@ class Labeling:
     trace: tuple[tuple[float, ...], ...] = ()
     lower_bound: float | None = None
     objective: float | None = None
+    search: Search | None = None
+
+    @property
+    def disparity(self) -> Disparity:
+        """Pixels, float32 ``(rows, columns)``, NaN where no level is assigned; of what a stage returned that was called directly."""
+        if self.search is None:
+            raise ParameterError(
+                "labeling.disparity: its search range is not known; search.disparity_of(labels) gives disparities"
+            )
+        return self.search.disparity_of(self.labels)

@@ -110,6 +110,7 @@ def restored(view: View, *, out_of_view: bool) -> View:
         volume = replace(volume, costs=volume.costs.astype(np.uint16))
     elif (domain is not None or out_of_view) and (
         view.shared
+        or not volume.costs.flags.writeable
         or any(np.may_share_memory(volume.costs, other.costs) for name, other in view.volumes.items() if name != "volume")
     ):
         volume = replace(volume, costs=volume.costs.copy())

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core import stage as registered
+from stereo_framework.core.border import sealed
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, with_defaults
 from stereo_framework.core.stage import SLOTS, Stage
-from stereo_framework.core.volume import CostVolume
+from stereo_framework.core.volume import CostVolume, as_volume
 from stereo_framework.engine.stage_errors import blamed
 
 VOLUMES = frozenset({"volume", "raw"})
@@ -75,7 +76,7 @@ class Step:
         return self is other or (isinstance(other, Step) and self._key == other._key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.stage.function, dict(self.parameters))
+        return _again, (self.stage.public, dict(self.parameters))
 
     def __repr__(self) -> str:
         if self.stage is SUM:
@@ -165,10 +166,12 @@ class Step:
         if self.stage is SUM:
             return _sum(self.inner, data)
         # Only what is continued has a partial result.
-        given = {name: data.get(name) if name == "partial" else data[name] for name in self.stage.data}
+        given = {name: sealed(data.get(name) if name == "partial" else data[name]) for name in self.stage.data}
         own = {name: value for name, value in self.parameters.items() if not (self.added and name in FACTORS)}
         try:
-            return self.stage.function(**given, **own)
+            self.stage.check(own, given)
+            result = self.stage.function(**given, **own)
+            return as_volume(result, given["search"]) if self.stage.slot == "matching_cost" else result
         except SystemExit as error:  # a stage of a plug-in's does not end the program
             raise blamed(RuntimeError(f"calls sys.exit({error.code!r})"), self.stage) from error
         except Exception as error:
@@ -257,7 +260,7 @@ def _sum(parts: tuple[Step, ...], data: Mapping[str, Any]) -> CostVolume:
 
 def _own(slot: str, name: str, **declared: Any) -> Stage:
     """What is no stage of a slot, but runs like one."""
-    return Stage(name, slot, _nothing, "", data=(), **{"halo": None, **declared})
+    return Stage(name, slot, _nothing, _nothing, "", data=(), **{"halo": None, **declared})
 
 
 def _nothing() -> None:

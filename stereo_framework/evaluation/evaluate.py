@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from stereo_framework.evaluation.prediction import (
     predicted_frames,
 )
 from stereo_framework.evaluation.preparation import prepare
-from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve
+from stereo_framework.evaluation.protocols import Protocol, derive, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks
 from stereo_framework.evaluation.roc import kept_table, map_errors
 from stereo_framework.evaluation.sanity import doubts
@@ -32,9 +32,10 @@ from stereo_framework.evaluation.sparsification import Sparsification
 
 def evaluate(
     disparity: Disparity,
-    scene: Scene,
+    scene: Scene | Disparity,
     protocol: str | Mapping[str, Any] | Protocol | None = None,
     *,
+    thresholds: Sequence[float] | None = None,
     confidence: Mapping[str, NDArray[np.float32]] | None = None,
     reference: Disparity | None = None,
     mask: Mask | None = None,
@@ -45,10 +46,13 @@ def evaluate(
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels between the scene's reference and match frame, larger = nearer; NaN or infinite = no estimate.
-    scene : Scene
-        Supplies truth, reference image, masks and border.
+    scene : Scene, or ndarray, float32, (rows, columns)
+        Supplies truth, reference image, masks and border; or the truth alone, pixels, NaN = unknown: then the whole map is one region, ``all``, and what needs images
+        is left out.
     protocol : str, mapping or Protocol, optional
-        As `resolve` takes it. Default: the scene's own.
+        As `resolve` takes it. Default: the scene's own; of a truth alone ``taxonomy2002``.
+    thresholds : sequence of float, optional
+        Pixels; errors above them count as bad. Default: the protocol's.
     confidence : mapping of str to ndarray, float32, (rows, columns), optional
         How sure each pixel of the map is, by measure of confidence; higher = surer. Every measure given here is evaluated, whatever the protocol's own
         measures are, by the order in which it puts the pixels that have truth and an estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and
@@ -94,9 +98,20 @@ def evaluate(
     >>> scene = Scene("wall", frames, truths={(0, 1): lambda: truth})
     >>> evaluate(truth + 0.5, scene)["rms_error_all"]
     0.5
+    >>> evaluate(truth + 0.5, truth, thresholds=[0.25, 2])
+    {'bad_pixels_all': 100.0, 'bad0.25_all': 100.0, 'bad2_all': 0.0, 'rms_error_all': 0.5, 'fraction_matched': 1.0}
     """
     check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
-    check_kind("evaluate", "scene", scene, Scene, "a Scene, such as load_scene(NAME) gives")
+    check_kind("evaluate", "scene", scene, (Scene, np.ndarray), "a Scene, such as load_scene(NAME) gives, or the truth")
+    if isinstance(scene, np.ndarray):
+        black = np.zeros(scene.shape, np.uint8)
+        scene, own = Scene.from_images(black, black, truth=scene), resolve(protocol or "taxonomy2002")
+        measures = tuple(name for name in own.measures if METRICS[name].about in ("region", "map"))
+        protocol = derive(own, {"regions": ("all",), "measures": measures})
+    if thresholds is not None:
+        protocol = derive(
+            of_scene(scene) if protocol is None else resolve(protocol), {"thresholds": tuple(map(float, thresholds))}
+        )
     scene = scene if mask is None else scene.within(mask)
     found = statistics_of(disparity, scene, protocol, confidence, reference)
     warn(doubts(unmasked("the map", disparity), scene))

@@ -21,7 +21,7 @@ import numpy as np
 
 from stereo_framework.core.call_reports import CallReport, is_stopped, report_call
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
-from stereo_framework.core.parameters import Located, require
+from stereo_framework.core.parameters import Located
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegativeInt, Positive, Unit, stage
 from stereo_framework.io import read_disparity, write_image, write_pfm
@@ -146,7 +146,6 @@ def command(
     The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory and its output are reported
     too. On Windows neither this time nor the memory is known.
     """
-    require(command, run=run, format=format, images=images, timeout=timeout, sign=sign)
     _files(run, shell, files)
     with tempfile.TemporaryDirectory(prefix="stereo_framework-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

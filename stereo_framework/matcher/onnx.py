@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import MissingExtraError, ParameterError, StereoFrameworkError, brings, nearest
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.threads import thread_count
@@ -97,7 +96,6 @@ def onnx(
     StereoFrameworkError
         The file is not a model, or its inputs or output do not fit the images.
     """
-    require(onnx, model=model, multiple=multiple, scale=scale, sign=sign, channels=channels, device=device)
     session = _session(model, Path(model).stat().st_mtime_ns if Path(model).is_file() else 0, device, thread_count())
     name = Path(model).name
     ours = [_planes(i, channels, divide, mean, deviation) for i in left_and_right(reference, match, search)]

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegativeInt, Positive, Unit, stage
 from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute, widest_difference
@@ -79,7 +78,6 @@ def opencv_bm(
     OpenCV leaves out half a window all around and as many columns at the border as there are disparities; here the images are extended by that many copies
     of their outermost pixels.
     """
-    require(opencv_bm, filter=filter)
     check_odd("opencv_bm.window", window)
     check_odd("opencv_bm.filter_size", filter_size)
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.matcher._opencv import check_odd, compute, widest_difference
@@ -81,7 +80,6 @@ def opencv_sgbm(
     a tolerance as large as the range, which rejects nothing. It leaves out as many columns at the border as there are disparities; here the images
     are extended by that many copies of their outermost columns, as those of a cost volume are.
     """
-    require(opencv_sgbm, mode=mode)
     check_odd("opencv_sgbm.window", window)
 
     def make(least: int, levels: int) -> Any:

@@ -8,7 +8,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Mask, Search
 from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.view import Views
@@ -90,9 +89,6 @@ def patch_match(
     Departures: pixels of a window that weigh less than 0.001 are left out; normals start within 45 degrees of the viewing direction, and planes that slope by
     more than 0.9 along the row are not tried. The weighted median at the end is left to the refinement of that name.
     """
-    parameters = {"window": window, "iterations": iterations, "gamma": gamma, "balance": balance, "seed": seed}
-    truncations = {"colour_truncation": colour_truncation, "slope_truncation": slope_truncation}
-    require(patch_match, **parameters, **truncations, tolerance=tolerance)
     shape = reference.shape[:2]
     domain = domain or Domain()
     by = Costs(*map(np.float32, (1 - balance, balance, colour_truncation, slope_truncation, 1 / gamma)))

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
@@ -18,7 +17,6 @@ from stereo_framework.matching_cost._sampling import (
     Interpolation,
     Sampling,
     bounds,
-    check_images,
     close_view,
     geometry,
     sample_row,
@@ -43,9 +41,6 @@ def difference_volume(
     interpolation: Interpolation,
 ) -> CostVolume:
     """The volume of absolute or squared differences; parameters as in the public functions, `truncation` in grey levels."""
-    check_images(reference, match)
-    if truncation is not None and not truncation > 0:
-        raise ParameterError(f"truncation: {truncation!r} is not a number > 0 or null")
     rows, columns = reference.shape[:2]
     power = 2 if squared else 1
     # Squares of larger truncations, which bound nothing, would overflow float32.

@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.scene import Search
 from stereo_framework.kernels.decorator import kernel
 
 Interpolation = Literal["linear", "cubic"]
@@ -213,12 +212,3 @@ def arrange(line: NDArray[np.float32], reverse: bool, stride: int, out: NDArray)
         for i in range(residue, last + 1, stride):
             out[at] = line[last - i] if reverse else line[i]
             at += 1
-
-
-def check_images(reference: Image, match: Image) -> None:
-    """Refuse two images that no matching cost can compare."""
-    if reference.shape != match.shape or reference.dtype != match.dtype:
-        raise DataError(
-            f"reference image {reference.shape} {reference.dtype} and match image {match.shape} {match.dtype} differ; "
-            "both must have one size, one number of channels and one type"
-        )

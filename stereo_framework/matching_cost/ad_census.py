@@ -10,7 +10,6 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
@@ -28,7 +27,6 @@ from stereo_framework.matching_cost._sampling import (
     Interpolation,
     Sampling,
     arrange,
-    check_images,
     close_view,
     geometry,
     sample_row,
@@ -141,21 +139,6 @@ def ad_census(
     >>> ad_census(left, right, Search(0, 1), steps=1000).costs[0].tolist()
     [[632, 1000], [632, 632], [632, 632]]
     """
-    check_images(reference, match)
-    require(
-        ad_census,
-        difference_scale=difference_scale,
-        census_scale=census_scale,
-        width=width,
-        height=height,
-        grey=grey,
-        difference_weight=difference_weight,
-        census_weight=census_weight,
-        residual=residual,
-        look=look,
-        steps=steps,
-        interpolation=interpolation,
-    )
     if residual is not None and not alternatives:
         raise ParameterError("ad_census.residual: needs an initial map, and the method names no alternatives")
     unit, most = 1 if steps is None else steps, difference_weight + census_weight

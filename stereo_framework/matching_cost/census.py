@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Unit, stage
 from stereo_framework.core.volume import CostVolume
@@ -19,7 +18,6 @@ from stereo_framework.matching_cost._sampling import (
     Geometry,
     Interpolation,
     arrange,
-    check_images,
     close_view,
     geometry,
 )
@@ -91,8 +89,6 @@ def census(
     >>> census(left, brighter, Search(0, 1), width=3, height=3).costs[0].tolist()
     [[0, 4], [0, 3], [0, 3], [0, 6], [0, 6], [0, 6]]
     """
-    check_images(reference, match)
-    require(census, width=width, height=height, form=form, grey=grey, interpolation=interpolation)
     rows, columns = reference.shape[:2]
     outside = bit_count(width, height, form) // 2
     left = bit_strings(reference, width=width, height=height, form=form, grey=grey)

@@ -7,7 +7,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Fraction01, Positive, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
@@ -20,7 +19,6 @@ from stereo_framework.matching_cost._sampling import (
     Interpolation,
     Sampling,
     arrange,
-    check_images,
     close_view,
     geometry,
     sample_row,
@@ -91,14 +89,6 @@ def gradient_difference(
     >>> gradient_difference(left, right, Search(0, 1), share=0.5).costs[0].tolist()
     [[2.0, 4.5], [2.0, 3.0], [2.25, 3.0], [3.0, 3.25]]
     """
-    check_images(reference, match)
-    require(
-        gradient_difference,
-        share=share,
-        truncation=truncation,
-        gradient_truncation=gradient_truncation,
-        interpolation=interpolation,
-    )
     rows, columns = reference.shape[:2]
     outside = np.float32((1 - share) * min(255.0, truncation) + share * min(255.0, gradient_truncation))
     left, _ = pixels_of(reference)

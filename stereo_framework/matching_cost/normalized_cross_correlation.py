@@ -8,14 +8,13 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Unit, stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, extended, rounded, window_spread, window_sums
-from stereo_framework.matching_cost._sampling import Interpolation, Sampling, check_images, upsample
+from stereo_framework.matching_cost._sampling import Interpolation, Sampling, upsample
 
 Form = Literal["moravec", "standard"]
 
@@ -80,8 +79,6 @@ def normalized_cross_correlation(
     moravec 0.2
     standard 0.0
     """
-    check_images(reference, match)
-    require(normalized_cross_correlation, size=size)
     rows, columns = reference.shape[:2]
     left = extended(reference, size)
     phases = _phases(match, size, search.denominator, interpolation == "cubic")

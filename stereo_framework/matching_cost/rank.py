@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Unit, stage
@@ -20,7 +19,6 @@ from stereo_framework.matching_cost._sampling import (
     Interpolation,
     Sampling,
     arrange,
-    check_images,
     close_view,
     geometry,
 )
@@ -79,8 +77,6 @@ def rank(
     >>> rank(left, right, Search(0, 1), width=3, height=3).costs[0].tolist()
     [[0, 4], [3, 3], [6, 0], [3, 0]]
     """
-    check_images(reference, match)
-    require(rank, width=width, height=height, interpolation=interpolation)
     rows, columns = reference.shape[:2]
     outside = (width * height - 1) // 2
     left = _ranks(reference, width, height, 1, True)

@@ -6,18 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.volume import Energy, Smoothness
+from stereo_framework.core.volume import Smoothness
 
 
-def required_smoothness(energy: Energy, stage: str) -> Smoothness:
-    """The smoothness term of an energy that has one.
+def required_smoothness(smoothness: Smoothness | None, stage: str) -> Smoothness:
+    """The smoothness term of a stage that needs one.
 
     Raises
     ------
     ParameterError
         It holds what is negative or not finite.
     """
-    smoothness = energy.smoothness
     assert smoothness is not None, "the stage asks for none, or declares that it needs it"
     for name, array in vars(smoothness).items():
         if not (np.isfinite(array).all() and array.min() >= 0):

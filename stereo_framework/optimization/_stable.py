@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Mask
-from stereo_framework.core.volume import CostVolume, Labeling, Labels
+from stereo_framework.core.volume import CostVolume, Labels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, window_variance
-from stereo_framework.optimization._one_to_one import check_whole_steps
 
 
 @dataclass(frozen=True)
@@ -26,12 +23,6 @@ class Rules:
     size: int
     ordering: bool
     two_sided: bool
-
-
-def check(stage: Callable[..., Labeling], volume: CostVolume, rules: Rules) -> None:
-    """Refuse what cannot be matched by one of the stages."""
-    require(stage, alpha=rules.alpha, beta=rules.beta, size=rules.size)
-    check_whole_steps(stage.__name__, volume.search)
 
 
 def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rules) -> Labels:

@@ -8,10 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Lt
 
-from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import PositiveInt, stage
-from stereo_framework.core.volume import CostVolume, Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
@@ -29,7 +27,8 @@ SCHEDULES: dict[str, Callable[..., object]] = {"accelerated": accelerated, "sequ
     needs_smoothness=True,
 )
 def belief_propagation(
-    energy: Energy,
+    volume: CostVolume,
+    smoothness: Smoothness | None = None,
     *,
     schedule: Literal["accelerated", "sequential", "synchronous"] = "accelerated",
     iterations: PositiveInt = 50,
@@ -39,8 +38,10 @@ def belief_propagation(
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels) and a smoothness term.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
+    smoothness : Smoothness
+        What it costs that neighbours differ.
     schedule : {"accelerated", "sequential", "synchronous"}
         accelerated: in an iteration messages run across the whole image, to the right, to the left, down and up. sequential: each pixel
         sends to the right and down, row by row, then each to the left and up, from the last pixel to the first. synchronous: all pixels
@@ -60,7 +61,7 @@ def belief_propagation(
     Raises
     ------
     ParameterError
-        `energy` has no smoothness term, or one that does not fit its volume, or `damping` is out of its range.
+        There is no smoothness term, or one that does not fit the volume, or `damping` is out of its range.
 
     Notes
     -----
@@ -80,17 +81,14 @@ def belief_propagation(
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> belief_propagation(Energy(volume, changes)).labels.tolist()
+    >>> belief_propagation(volume, changes).labels.tolist()
     [[0, 0, 0]]
     """
-    energy.volume.check_float("belief_propagation")
-    require(belief_propagation, schedule=schedule)
-    if not 0 <= damping < 1:
-        raise ParameterError(f"belief_propagation.damping: {damping!r} is not a number >= 0 and < 1")
-    smoothness = required_smoothness(energy, "belief_propagation")
+    energy = Energy(volume, smoothness)
+    smoothness = required_smoothness(smoothness, "belief_propagation")
     start = working_time()
-    shape = rows, columns, levels = energy.volume.costs.shape
-    costs = np.ascontiguousarray(energy.volume.costs).reshape(-1, levels)
+    shape = rows, columns, levels = volume.costs.shape
+    costs = np.ascontiguousarray(volume.costs).reshape(-1, levels)
     messages: Messages = tuple(np.zeros((rows * columns, levels), np.float32) for _ in range(4))  # type: ignore[assignment]
     weights = tuple(np.ascontiguousarray(edges).reshape(-1) for edges in (smoothness.right, smoothness.down))
     prior, labels = prior_of(smoothness.rho), np.empty((rows, columns), np.int16)
@@ -106,5 +104,5 @@ def belief_propagation(
     beliefs += costs
     from_above += from_below
     beliefs += from_above
-    volume = CostVolume(beliefs.reshape(shape), energy.volume.search, energy.volume.outside)
-    return Labeling(labels, energy.volume.chosen(labels), volume, trace=tuple(trace))
+    believed = CostVolume(beliefs.reshape(shape), volume.search, volume.outside)
+    return Labeling(labels, volume.chosen(labels), believed, trace=tuple(trace))

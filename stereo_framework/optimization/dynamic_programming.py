@@ -7,9 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Labeling, Smoothness
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._ground_control import control_points
 from stereo_framework.optimization._occlusion_path import occlusion_paths
@@ -22,7 +21,8 @@ from stereo_framework.optimization._smoothness import required_smoothness
     halo=lambda ground_control_points: None if ground_control_points else 0,
 )
 def dynamic_programming(
-    energy: Energy,
+    volume: CostVolume,
+    smoothness: Smoothness | None = None,
     *,
     occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
     ground_control_points: bool = False,
@@ -33,9 +33,10 @@ def dynamic_programming(
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels). Of the smoothness term, if there is one, the edges to the right are used; it must
-        be a Potts model.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
+    smoothness : Smoothness, optional
+        A Potts model, of which the edges to the right are used.
     occlusion_cost : float
         Cost of an occluded pixel of either image, in units of the matching cost.
     ground_control_points : bool
@@ -81,18 +82,16 @@ def dynamic_programming(
     >>> import numpy as np
     >>> from stereo_framework import CostVolume, Search
     >>> costs = np.array([[[0, 9], [0, 9], [9, 9], [9, 0], [9, 0]]], np.float32)
-    >>> result = dynamic_programming(Energy(CostVolume(costs, Search(0, 1), 255.0)), occlusion_cost=2)
+    >>> result = dynamic_programming(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=2)
     >>> result.labels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 2.0)
     """
-    energy.volume.check_float("dynamic_programming")
-    require(dynamic_programming, occlusion_cost=occlusion_cost, control_window=control_window, control_margin=control_margin)
-    costs, search = energy.volume.costs, energy.volume.search
+    costs, search = volume.costs, volume.search
     rows, columns = costs.shape[:2]
-    if energy.smoothness is None:
+    if smoothness is None:
         weights = np.zeros((rows, columns), np.float32)
     else:
-        smoothness = required_smoothness(energy, "dynamic_programming")
+        smoothness = required_smoothness(smoothness, "dynamic_programming")
         rho = smoothness.rho
         if (rho[1:] != rho[1]).any():
             raise ParameterError(
@@ -100,7 +99,7 @@ def dynamic_programming(
             )
         weights = smoothness.right * rho[1]
     if ground_control_points:
-        pins = control_points(energy.volume, control_window, control_margin)
+        pins = control_points(volume, control_window, control_margin)
     else:
         pins = np.empty((0, 0), np.int16)
     labels = np.empty((rows, columns), np.int16)

@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import NonNegativeInt, PositiveInt, stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import round_counter
 from stereo_framework.kernels.threads import over_rows, thread_count
@@ -25,7 +24,8 @@ from stereo_framework.optimization.winner_take_all import winner_take_all
     needs_smoothness=True,
 )
 def graph_cut(
-    energy: Energy,
+    volume: CostVolume,
+    smoothness: Smoothness | None = None,
     *,
     move: Literal["swap", "expansion"] = "swap",
     order: Literal["random", "fixed"] = "random",
@@ -37,8 +37,10 @@ def graph_cut(
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels) and a smoothness term.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
+    smoothness : Smoothness
+        What it costs that neighbours differ.
     move : {"swap", "expansion"}
         swap: the pixels of two labels a and b are given a or b anew; undecided ones get the lower level. expansion: any pixels may change to
         a; undecided ones keep their label. They find the best such change where rho is a metric (potts, linear, truncated_linear), else one that
@@ -60,7 +62,7 @@ def graph_cut(
     Raises
     ------
     ParameterError
-        `energy` has no smoothness term, or one with negative weights or penalties.
+        There is no smoothness term, or one with negative weights or penalties.
 
     Notes
     -----
@@ -79,15 +81,14 @@ def graph_cut(
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> graph_cut(Energy(volume, changes)).labels.tolist()
+    >>> graph_cut(volume, changes).labels.tolist()
     [[0, 0, 0]]
     """
-    energy.volume.check_float("graph_cut")
-    require(graph_cut, move=move, order=order, solver=solver, seed=seed)
-    smoothness = required_smoothness(energy, "graph_cut")
+    energy = Energy(volume, smoothness)
+    smoothness = required_smoothness(smoothness, "graph_cut")
     start = working_time()
-    levels = energy.volume.costs.shape[2]
-    moves = Moves(energy.volume.costs, smoothness, winner_take_all(energy).labels, solver)
+    levels = volume.costs.shape[2]
+    moves = Moves(volume.costs, smoothness, winner_take_all(volume).labels, solver)
     if move == "swap":
         cycle: list[Move] = [(a, b) for b in range(levels) for a in range(b + 1, levels)]
     else:
@@ -109,7 +110,7 @@ def graph_cut(
             break
         lowest = now
     labels = moves.labels.copy()
-    return Labeling(labels, energy.volume.chosen(labels), trace=tuple(trace))
+    return Labeling(labels, volume.chosen(labels), trace=tuple(trace))
 
 
 def _run(cycle: Sequence[Move], moves: Moves, what: str) -> None:

@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.optimization._occlusion_moves import OcclusionMoves
@@ -18,9 +17,10 @@ from stereo_framework.optimization._occlusion_moves import OcclusionMoves
 
 @stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4", volumes=4)
 def graph_cut_occlusion(
-    energy: Energy,
+    volume: CostVolume,
     reference: Image,
     match: Image,
+    smoothness: Smoothness | None = None,
     *,
     weight: Annotated[NonNegative, Unit("units of the matching cost")] = 8.0,
     gradient_threshold: Annotated[NonNegative, Unit("grey levels")] | None = 8.0,
@@ -34,10 +34,12 @@ def graph_cut_occlusion(
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels) of a match. Its smoothness term, if there is one, plays no part.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels) of a match.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
+    smoothness : Smoothness, optional
+        Plays no part but in the energy that `trace` tells.
     weight : float
         The paper's lambda: cost of an edge between neighbouring pixels of which one is matched with a disparity and the other is not matched
         with the same, in units of the matching cost. A jump that hides nothing pays twice, once for either disparity.
@@ -83,22 +85,20 @@ def graph_cut_occlusion(
     >>> reference, match = np.array([[10, 50, 90, 20, 60]], np.uint8), np.array([[10, 20, 60, 30, 30]], np.uint8)
     >>> shifted = np.abs(reference[..., None] - np.stack([match, np.roll(match, 1), np.roll(match, 2)], axis=-1).astype(float))
     >>> volume = CostVolume(shifted.astype(np.float32), Search(0, 2), 255.0)
-    >>> result = graph_cut_occlusion(Energy(volume), reference, match, weight=1, occlusion_cost=5)
+    >>> result = graph_cut_occlusion(volume, reference, match, weight=1, occlusion_cost=5)
     >>> result.labels.tolist(), result.objective
     ([[0, -1, -1, 2, 2]], 22.0)
     """
-    energy.volume.check_float("graph_cut_occlusion")
-    require(graph_cut_occlusion, weight=weight, occlusion_cost=occlusion_cost, order=order, seed=seed)
-    require(graph_cut_occlusion, gradient_threshold=gradient_threshold, gradient_penalty=gradient_penalty)
+    energy = Energy(volume, smoothness)
     threshold = gradient_threshold or 0.0
-    search = energy.volume.search
+    search = volume.search
     if search.denominator > 1:
         raise ParameterError(
             f"graph_cut_occlusion: with a step of 1/{search.denominator} pixel no match has a pixel of the match image to itself; "
             "use a step of 1 and refine the disparities afterwards"
         )
     start = working_time()
-    moves = OcclusionMoves(energy.volume, reference, match, weight, threshold, gradient_penalty, occlusion_cost)
+    moves = OcclusionMoves(volume, reference, match, weight, threshold, gradient_penalty, occlusion_cost)
     draw = np.random.PCG64(seed)
     trace: list[tuple[float, float]] = []
     objective, lowest = moves.objective(), np.inf
@@ -112,4 +112,4 @@ def graph_cut_occlusion(
         trace.append((working_time() - start, energy.of(moves.labels)))
         objective = moves.objective()
     labels = moves.labels.copy()
-    return Labeling(labels, energy.volume.chosen(labels), trace=tuple(trace), objective=objective)
+    return Labeling(labels, volume.chosen(labels), trace=tuple(trace), objective=objective)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.stage import PositiveInt, stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
@@ -16,13 +16,15 @@ from stereo_framework.optimization.winner_take_all import winner_take_all
 
 
 @stage("optimization", source="Besag 1986, section 2.5; Szeliski et al. 2008, section 2.1", needs_smoothness=True)
-def icm(energy: Energy, *, max_sweeps: PositiveInt = 100) -> Labeling:
+def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, max_sweeps: PositiveInt = 100) -> Labeling:
     """Labels that no change of a single pixel improves, found from the winners by changing one pixel after the other.
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels) and a smoothness term.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
+    smoothness : Smoothness
+        What it costs that neighbours differ.
     max_sweeps : int
         Most sweeps; each visits all pixels row by row. The last one needed changes nothing.
 
@@ -34,7 +36,7 @@ def icm(energy: Energy, *, max_sweeps: PositiveInt = 100) -> Labeling:
     Raises
     ------
     ParameterError
-        `energy` has no smoothness term, or one with negative weights or penalties.
+        There is no smoothness term, or one with negative weights or penalties.
 
     Notes
     -----
@@ -48,16 +50,16 @@ def icm(energy: Energy, *, max_sweeps: PositiveInt = 100) -> Labeling:
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> icm(Energy(volume, changes)).labels.tolist()
+    >>> icm(volume, changes).labels.tolist()
     [[0, 0, 0]]
     """
-    energy.volume.check_float("icm")
-    smoothness = required_smoothness(energy, "icm")
+    energy = Energy(volume, smoothness)
+    smoothness = required_smoothness(smoothness, "icm")
     start = working_time()
-    costs = np.ascontiguousarray(energy.volume.costs)
+    costs = np.ascontiguousarray(volume.costs)
     rows, columns, _ = costs.shape
     weights, differences = edge_weights(smoothness), differences_of(smoothness.rho)
-    labels = winner_take_all(energy).labels.copy()
+    labels = winner_take_all(volume).labels.copy()
     trace = []
     changed = np.zeros(blocks_of(rows, columns), bool)
 
@@ -69,7 +71,7 @@ def icm(energy: Energy, *, max_sweeps: PositiveInt = 100) -> Labeling:
         trace.append((working_time() - start, energy.of(labels)))
         if not changed.any():
             break
-    return Labeling(labels, energy.volume.chosen(labels), trace=tuple(trace))
+    return Labeling(labels, volume.chosen(labels), trace=tuple(trace))
 
 
 @kernel

@@ -7,10 +7,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Mask
 from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._one_to_one import check_whole_steps
@@ -21,14 +20,14 @@ _BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3
 
 @stage("optimization", source="Cox, Hingorani, Rao & Maggs 1996", halo=lambda: 0)
 def maximum_likelihood_matching(
-    energy: Energy, *, occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0
+    volume: CostVolume, *, occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0
 ) -> Labeling:
     """The one-to-one matching of every row that keeps the order of the pixels and costs least, unmatched pixels having one price.
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels). The smoothness term is not used.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
     occlusion_cost : float
         Price of every unmatched pixel of either image, in units of the matching cost. Two pixels are never matched where that costs
         twice as much or more.
@@ -57,13 +56,10 @@ def maximum_likelihood_matching(
     >>> import numpy as np
     >>> from stereo_framework import CostVolume, Search
     >>> costs = np.array([[[0, 255], [0, 9], [50, 9], [9, 0], [9, 0]]], np.float32)
-    >>> result = maximum_likelihood_matching(Energy(CostVolume(costs, Search(0, 1), 255.0)), occlusion_cost=2)
+    >>> result = maximum_likelihood_matching(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=2)
     >>> result.labels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 4.0)
     """
-    energy.volume.check_float("maximum_likelihood_matching")
-    require(maximum_likelihood_matching, occlusion_cost=occlusion_cost)
-    volume = energy.volume
     check_whole_steps("maximum_likelihood_matching", volume.search)
     costs, search = volume.costs, volume.search
     rows, columns = costs.shape[:2]

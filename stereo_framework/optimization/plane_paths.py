@@ -11,12 +11,11 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.pair import shrunk
-from stereo_framework.core.parameters import require
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.view import View, Views
-from stereo_framework.core.volume import CostVolume, Domain, Energy
+from stereo_framework.core.volume import CostVolume, Domain
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import left_right_kernel
 from stereo_framework.kernels.local_planes import local_planes
@@ -103,7 +102,7 @@ class _Settings(NamedTuple):
     ),
 )
 def plane_paths(
-    energy: Energy,
+    volume: CostVolume,
     reference: Image,
     match: Image,
     other: View,
@@ -128,8 +127,8 @@ def plane_paths(
 
     Parameters
     ----------
-    energy : Energy
-        Its volume, float32, uint8 or uint16 (rows, columns, levels), of any step; half a pixel serves best. Its smoothness term is not used.
+    volume : CostVolume
+        Costs float32, uint8 or uint16 (rows, columns, levels), of any step; half a pixel serves best.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, as the stages that preprocess pairs have left them.
     other : View
@@ -196,13 +195,10 @@ def plane_paths(
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
     True
     """
-    require(plane_paths, p1=p1, p2=p2, rounds=rounds, candidates=candidates, kept=kept, weight=weight, truncation=truncation)
-    require(plane_paths, edge_threshold=edge_threshold, edge_factor=edge_factor, taken_back=taken_back, tolerance=tolerance)
-    require(plane_paths, hidden=hidden, hides=hides, seed=seed)
     terms = tolerance, hidden, hides
     settings = _Settings(candidates, kept, weight, edge_factor * weight, edge_threshold, truncation, taken_back, terms, seed)
     closed = np.inf if domain is None else 1e6
-    sides = [_Side(volume, image, closed, settings) for volume, image in ((energy.volume, reference), (other.volume, match))]
+    sides = [_Side(volume, image, closed, settings) for volume, image in ((volume, reference), (other.volume, match))]
     start = {"p1": p1, "p2": p2, "penalties": "edges", "edge_threshold": edge_threshold}
     # One after the other, since each takes a volume, and both threads.
     maps = [_start(side, sides[1 - i].image, start) for i, side in enumerate(sides)]
@@ -232,7 +228,7 @@ def _start(side: _Side, other: Image, parameters: dict[str, Any]) -> Disparity:
     every = max(1, round(1 / search.step))
     whole = Search(search.minimum, search.maximum, search.step * every, search.direction)
     costs = np.ascontiguousarray(side.volume.costs[..., ::every])
-    found = semi_global(Energy(CostVolume(costs, whole, side.volume.outside)), side.image, other, **parameters)
+    found = semi_global(CostVolume(costs, whole, side.volume.outside), side.image, other, **parameters)
     assert found.volume is not None, "semi_global always gives its sums"
     disparity = whole.disparity_of(found.labels)
     refined = vertices(disparity, found.volume.costs, whole.levels, float(whole.minimum), float(whole.step), 0.5)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Labeling, Smoothness
 from stereo_framework.kernels.bits import ordered
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -17,13 +17,15 @@ HIGHEST = np.int32(0x7FFFFFFF)
 
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, needs_smoothness=True)
-def scanline_optimization(energy: Energy) -> Labeling:
+def scanline_optimization(volume: CostVolume, smoothness: Smoothness | None = None) -> Labeling:
     """Labels that minimize, row by row, data costs plus the smoothness term along the row.
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels) and a smoothness term, of which the edges to the right are used.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
+    smoothness : Smoothness
+        What it costs that neighbours differ; the edges to the right are used.
 
     Returns
     -------
@@ -33,7 +35,7 @@ def scanline_optimization(energy: Energy) -> Labeling:
     Raises
     ------
     ParameterError
-        `energy` has no smoothness term, or one that does not fit its volume.
+        There is no smoothness term, or one that does not fit the volume.
 
     Notes
     -----
@@ -47,12 +49,11 @@ def scanline_optimization(energy: Energy) -> Labeling:
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> scanline_optimization(Energy(volume, changes)).labels.tolist()
+    >>> scanline_optimization(volume, changes).labels.tolist()
     [[0, 0, 0]]
     """
-    energy.volume.check_float("scanline_optimization")
-    smoothness = required_smoothness(energy, "scanline_optimization")
-    costs, weights, rho = energy.volume.costs, smoothness.right, smoothness.rho
+    smoothness = required_smoothness(smoothness, "scanline_optimization")
+    costs, weights, rho = volume.costs, smoothness.right, smoothness.rho
     rows = costs.shape[0]
     labels = np.empty(costs.shape[:2], np.int16)
     chosen = np.empty(costs.shape[:2], np.float32)

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework.core.parameters import require
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import Costs, Energy, Labeling
+from stereo_framework.core.volume import Costs, CostVolume, Labeling
 from stereo_framework.optimization._semi_global_paths import CLOSED, CLOSED_FLOAT, largest_open, path_sums
 from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
 
@@ -23,9 +23,9 @@ from stereo_framework.optimization._semi_global_penalties import Penalties, by_e
     together=lambda p1, p2: f"p2 is {p2:g}, below p1, {p1:g}" if p2 < p1 else None,
 )
 def semi_global(
-    energy: Energy,
-    reference: Image,
-    match: Image,
+    volume: CostVolume,
+    reference: Image | None = None,
+    match: Image | None = None,
     *,
     paths: Literal[4, 8] = 8,
     p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
@@ -37,10 +37,9 @@ def semi_global(
 
     Parameters
     ----------
-    energy : Energy
-        Its volume, float32, uint8 or uint16 (rows, columns, levels), is optimized. Its smoothness term is not used: it serves for the energy
-        that a pipeline reports.
-    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+    volume : CostVolume
+        Costs float32, uint8 or uint16 (rows, columns, levels).
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3), optional
         Intensities 0..255, for penalties that depend on them.
     paths : int
         4: along rows and columns; 8: along diagonals too.
@@ -90,15 +89,16 @@ def semi_global(
     >>> from stereo_framework import CostVolume, Search
     >>> costs = np.array([[[0, 9], [5, 4], [0, 9]]], np.uint8)
     >>> image = np.zeros((1, 3), np.uint8)
-    >>> result = semi_global(Energy(CostVolume(costs, Search(0, 1), 9.0)), image, image, paths=4, p1=2, p2=2)
+    >>> result = semi_global(CostVolume(costs, Search(0, 1), 9.0), image, image, paths=4, p1=2, p2=2)
     >>> result.labels.tolist(), result.volume.costs[0, 1].tolist()
     ([[0, 0, 0]], [20, 20])
     """
-    require(semi_global, paths=paths, p1=p1, p2=p2, penalties=penalties, edge_threshold=edge_threshold)
-    volume, steps = energy.volume, paths // 2
+    steps = paths // 2
     shape = volume.shape
     if penalties == "constant":
         found = constant(shape, steps, p1, p2)
+    elif reference is None or match is None:
+        raise ParameterError(f"semi_global.penalties: {penalties!r} needs both images")
     elif penalties == "gradient":
         found = by_gradient(reference, steps, p1, p2)
     else:

@@ -9,9 +9,8 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
@@ -28,7 +27,8 @@ BATCH = 128
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3; Geman & Geman 1984", needs_smoothness=True)
 def simulated_annealing(
-    energy: Energy,
+    volume: CostVolume,
+    smoothness: Smoothness | None = None,
     *,
     rule: Literal["metropolis", "flip_gibbs", "full_gibbs"] = "full_gibbs",
     start_temperature: Annotated[Positive, Unit("units of the cost")] = 10.0,
@@ -42,8 +42,10 @@ def simulated_annealing(
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels) and a smoothness term.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
+    smoothness : Smoothness
+        What it costs that neighbours differ.
     rule : {"metropolis", "flip_gibbs", "full_gibbs"}
         How a visited pixel gets its label, its neighbours held fixed. full_gibbs: drawn from all levels. The others compare the present
         level with one other, all equally likely; flip_gibbs draws one of the two, metropolis takes the other if it is not
@@ -69,7 +71,7 @@ def simulated_annealing(
     Raises
     ------
     ParameterError
-        `energy` has no smoothness term, or one with negative weights or penalties.
+        There is no smoothness term, or one with negative weights or penalties.
 
     Notes
     -----
@@ -84,23 +86,21 @@ def simulated_annealing(
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> simulated_annealing(Energy(volume, changes)).labels.tolist()
+    >>> simulated_annealing(volume, changes).labels.tolist()
     [[0, 0, 0]]
     """
-    energy.volume.check_float("simulated_annealing")
-    require(simulated_annealing, rule=rule, schedule=schedule, visiting=visiting, seed=seed)
-    require(simulated_annealing, start_temperature=start_temperature, end_temperature=end_temperature)
+    energy = Energy(volume, smoothness)
     temperatures = _temperatures(start_temperature, end_temperature, schedule, sweeps)
-    smoothness = required_smoothness(energy, "simulated_annealing")
+    smoothness = required_smoothness(smoothness, "simulated_annealing")
     start = working_time()
-    rows, columns, levels = energy.volume.costs.shape
+    rows, columns, levels = volume.costs.shape
     pixels = rows * columns
-    costs = np.ascontiguousarray(energy.volume.costs).reshape(pixels, levels)
+    costs = np.ascontiguousarray(volume.costs).reshape(pixels, levels)
     weights = edge_weights(smoothness).reshape(pixels, 4)
     differences = differences_of(smoothness.rho)
     # One more row above and below gives every pixel four neighbours; those that it does not have weigh 0.
     padded = np.zeros((rows + 2, columns), np.int16)
-    padded[1:-1] = winner_take_all(energy).labels
+    padded[1:-1] = winner_take_all(volume).labels
     gains = np.zeros(pixels)
     arrays = padded.reshape(-1), costs, weights, differences
     # Raw numbers are the only ones that numpy promises never to change; a sweep takes four of 32 bits.
@@ -134,7 +134,7 @@ def simulated_annealing(
         now += float(gains.sum())
         trace.append((working_time() - start, now))
     labels = padded[1:-1].copy()
-    return Labeling(labels, energy.volume.chosen(labels), trace=tuple(trace))
+    return Labeling(labels, volume.chosen(labels), trace=tuple(trace))
 
 
 def _temperatures(start: float, end: float, schedule: str, sweeps: int) -> NDArray[np.float64]:

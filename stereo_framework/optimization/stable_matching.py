@@ -8,13 +8,14 @@ from annotated_types import Ge
 
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import Energy, Labeling
-from stereo_framework.optimization._stable import Rules, check, stable_labels
+from stereo_framework.core.volume import CostVolume, Labeling
+from stereo_framework.optimization._one_to_one import check_whole_steps
+from stereo_framework.optimization._stable import Rules, stable_labels
 
 
 @stage("optimization", source="Sara 2002; Kostliva, Cech & Sara 2007", halo=lambda size: size // 2)
 def stable_matching(
-    energy: Energy,
+    volume: CostVolume,
     reference: Image,
     match: Image,
     *,
@@ -28,9 +29,9 @@ def stable_matching(
 
     Parameters
     ----------
-    energy : Energy
+    volume : CostVolume
         Costs float32 (rows, columns, levels). The similarity is 1 - cost: the correlation itself where the costs are those of
-        `normalized_cross_correlation`, which `alpha` and `beta` are meant for. The smoothness term is not used.
+        `normalized_cross_correlation`, which `alpha` and `beta` are meant for.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The images, for the variances of their windows.
     alpha : float
@@ -74,14 +75,13 @@ def stable_matching(
     >>> from stereo_framework import CostVolume, Search
     >>> image = np.zeros((1, 3), np.uint8)
     >>> costs = np.array([[[0.1, 2], [0.3, 0.2], [0.0, 0.9]]], np.float32)
-    >>> energy = Energy(CostVolume(costs, Search(0, 1), 2.0))
-    >>> stable_matching(energy, image, image, alpha=0, beta=0).labels.tolist()
+    >>> volume = CostVolume(costs, Search(0, 1), 2.0)
+    >>> stable_matching(volume, image, image, alpha=0, beta=0).labels.tolist()
     [[0, 0, 0]]
-    >>> stable_matching(energy, image, image, alpha=0, beta=0.2).labels.tolist()
+    >>> stable_matching(volume, image, image, alpha=0, beta=0.2).labels.tolist()
     [[-1, -1, 0]]
     """
-    energy.volume.check_float("stable_matching")
-    rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume
-    check(stable_matching, volume, rules)
+    rules = Rules(alpha, beta, size, ordering, two_sided)
+    check_whole_steps("stable_matching", volume.search)
     labels = stable_labels(volume, reference, match, rules)
     return Labeling(labels, volume.chosen(labels))

@@ -9,19 +9,19 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling
+from stereo_framework.core.volume import Costs, CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, rounded
-from stereo_framework.optimization._stable import Rules, check, stable_labels
+from stereo_framework.optimization._one_to_one import check_whole_steps
+from stereo_framework.optimization._stable import Rules, stable_labels
 
 
 @stage("optimization", source="after Kostkova & Sara 2003; Kostliva, Cech & Sara 2007")
 def stratified_matching(
-    energy: Energy,
+    volume: CostVolume,
     reference: Image,
     match: Image,
     *,
@@ -36,9 +36,8 @@ def stratified_matching(
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels), those of `normalized_cross_correlation`: the similarity is 1 - cost. The smoothness term is
-        not used.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels), those of `normalized_cross_correlation`: the similarity is 1 - cost.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The images to correlate.
     threshold : float
@@ -70,11 +69,8 @@ def stratified_matching(
     window whose cell of the same level is in the same component; `stable_matching` then decides. Windows so stop at the
     edges of a surface. Components span the image, so the stage sees all of it.
     """
-    energy.volume.check_float("stratified_matching")
-    if not -1 <= threshold <= 1:
-        raise ParameterError(f"stratified_matching.threshold: {threshold!r} is not a number from -1 to 1")
-    rules, volume = Rules(alpha, beta, size, ordering, two_sided), energy.volume
-    check(stratified_matching, volume, rules)
+    rules = Rules(alpha, beta, size, ordering, two_sided)
+    check_whole_steps("stratified_matching", volume.search)
     labels = stable_labels(_within_components(volume, reference, match, threshold, size), reference, match, rules)
     return Labeling(labels, volume.chosen(labels))
 

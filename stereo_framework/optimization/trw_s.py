@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.stage import PositiveInt, stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
@@ -21,13 +21,15 @@ from stereo_framework.optimization._smoothness import differences_of, required_s
     volumes=2,
     needs_smoothness=True,
 )
-def trw_s(energy: Energy, *, iterations: PositiveInt = 50) -> Labeling:
+def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 50) -> Labeling:
     """Labels of low energy, and a bound that no labelling's energy lies below, by messages along the rows and columns.
 
     Parameters
     ----------
-    energy : Energy
-        Costs float32 (rows, columns, levels) and a smoothness term.
+    volume : CostVolume
+        Costs float32 (rows, columns, levels).
+    smoothness : Smoothness
+        What it costs that neighbours differ.
     iterations : int
         In each the messages run from the first pixel to the last and back.
 
@@ -40,7 +42,7 @@ def trw_s(energy: Energy, *, iterations: PositiveInt = 50) -> Labeling:
     Raises
     ------
     ParameterError
-        `energy` has no smoothness term, or one with negative weights or penalties.
+        There is no smoothness term, or one with negative weights or penalties.
 
     Notes
     -----
@@ -60,15 +62,15 @@ def trw_s(energy: Energy, *, iterations: PositiveInt = 50) -> Labeling:
     >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
-    >>> result = trw_s(Energy(volume, changes))
+    >>> result = trw_s(volume, changes)
     >>> result.labels.tolist(), result.lower_bound
     ([[0, 0, 0]], 5.0)
     """
-    energy.volume.check_float("trw_s")
-    smoothness = required_smoothness(energy, "trw_s")
+    energy = Energy(volume, smoothness)
+    smoothness = required_smoothness(smoothness, "trw_s")
     start = working_time()
-    rows, columns, levels = energy.volume.costs.shape
-    costs = np.ascontiguousarray(energy.volume.costs).reshape(-1, levels)
+    rows, columns, levels = volume.costs.shape
+    costs = np.ascontiguousarray(volume.costs).reshape(-1, levels)
     # The message to the right neighbour and the one from it share their place.
     beside, below = (np.zeros((rows * columns + n, levels), np.float32) for n in (1, columns))
     messages: Messages = beside[:-1], beside[1:], below[:-columns], below[columns:]
@@ -90,7 +92,7 @@ def trw_s(energy: Energy, *, iterations: PositiveInt = 50) -> Labeling:
         if trace[-1][1] < lowest:
             best, lowest = labels.copy(), trace[-1][1]
     # Rounding may lift the bound a little above the energy of the best labelling.
-    return Labeling(best, energy.volume.chosen(best), trace=tuple(trace), lower_bound=min(bound, lowest))
+    return Labeling(best, volume.chosen(best), trace=tuple(trace), lower_bound=min(bound, lowest))
 
 
 @kernel

@@ -6,21 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.stage import stage
-from stereo_framework.core.volume import Energy, Labeling
+from stereo_framework.core.volume import CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._winners import chosen_costs, float_bits, winners
 
 
 @stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True)
-def winner_take_all(energy: Energy) -> Labeling:
+def winner_take_all(volume: CostVolume) -> Labeling:
     """The level of lowest cost at each pixel; of equal costs the lowest level.
 
     Parameters
     ----------
-    energy : Energy
-        Its volume, float32, uint8 or uint16 (rows, columns, levels), is searched; NaN loses to
-        every number. Its smoothness term is not used.
+    volume : CostVolume
+        Costs float32, uint8 or uint16 (rows, columns, levels); NaN loses to every number.
 
     Returns
     -------
@@ -36,10 +35,10 @@ def winner_take_all(energy: Energy) -> Labeling:
     >>> import numpy as np
     >>> from stereo_framework import CostVolume, Search
     >>> costs = np.array([[[3, 1, 1], [0, 0, 2]]], np.float32)
-    >>> winner_take_all(Energy(CostVolume(costs, Search(0, 2), 255.0))).labels.tolist()
+    >>> winner_take_all(CostVolume(costs, Search(0, 2), 255.0)).labels.tolist()
     [[1, 0]]
     """
-    costs, shape = np.ascontiguousarray(energy.volume.costs), energy.volume.shape
+    costs, shape = np.ascontiguousarray(volume.costs), volume.shape
     labels = np.empty(shape, np.int16)
     lowest = np.empty(shape, np.float32)
     bits = float_bits(costs)

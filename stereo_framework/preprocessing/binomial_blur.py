@@ -6,7 +6,6 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 
@@ -43,7 +42,6 @@ def binomial_blur(image: Image, *, iterations: Annotated[PositiveInt, Unit("pass
     >>> binomial_blur(np.array([[0, 0, 16, 0, 0]], np.uint8)).tolist()
     [[0, 4, 8, 4, 0]]
     """
-    require(binomial_blur, iterations=iterations)
     import cv2
 
     kernel = np.array([0.25, 0.5, 0.25], np.float32)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import Positive, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
@@ -65,7 +64,6 @@ def radiometric_field(
     >>> radiometric_field(left, right, Search(0, 3), {"look": look})[0].tolist()
     [[80, 80, 80, 80], [80, 80, 80, 80]]
     """
-    require(radiometric_field, sigma=sigma, look=look)
     seen = one_of("radiometric_field.look", alternatives, look)
     matched, apart = differences(reference, match, search, seen)
     if not matched.any():

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.call_reports import CallReport, report_call
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.view import View, one_of
@@ -97,7 +96,6 @@ def row_alignment(
     >>> bool(after < before / 4)
     True
     """
-    require(row_alignment, threshold=threshold, look=look)
     seen = one_of("row_alignment.look", alternatives, look)
     field = _field(
         reference, match, search.direction, np.where(seen.status == Status.MATCHED, seen.disparity, np.float32(np.nan))

@@ -7,7 +7,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Mask, Search
 from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status
@@ -82,7 +81,6 @@ def border_fill(
     >>> border_fill(row, np.zeros((1, 8), np.uint8), Search(0, 7), status)[0].tolist()
     [[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0, 5.0]]
     """
-    require(border_fill, radius=radius, gate=gate, steepest=steepest)
     # From here on the border is always on the left.
     inwards = np.s_[:, :: search.direction]
     given = np.ascontiguousarray(disparity[inwards])

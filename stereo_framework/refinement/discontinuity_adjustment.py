@@ -7,7 +7,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.volume import CostVolume
@@ -60,7 +59,6 @@ def discontinuity_adjustment(
     >>> discontinuity_adjustment(np.float32([[0, 0, 3]]), CostVolume(costs, Search(0, 3), 9.0)).tolist()
     [[0.0, 3.0, 3.0]]
     """
-    require(discontinuity_adjustment, difference=difference)
     adjusted = disparity.copy()
     minimum, step = float(volume.search.minimum), float(volume.search.step)
     limit = np.float32(difference)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import stage
 from stereo_framework.kernels.filling import fill_rows
@@ -45,5 +44,4 @@ def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"]
     >>> fill_occlusions(row).tolist(), fill_occlusions(row, rule="left").tolist()
     ([[5.0, 2.0, 2.0, 2.0]], [[5.0, 5.0, 2.0, 2.0]])
     """
-    require(fill_occlusions, rule=rule)
     return fill_rows(disparity, from_left=rule == "left")

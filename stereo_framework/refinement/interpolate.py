@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Mask
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Status
@@ -75,7 +74,6 @@ def interpolate(
     >>> interpolate(row, image, mismatched, rule="mei")
     (array([[2., 5., 5.]], dtype=float32), array([[0, 3, 0]], dtype=uint8))
     """
-    require(interpolate, rule=rule)
     filled, told = disparity.copy(), status.copy()
     occluded = np.isnan(disparity) & (status == Status.OCCLUDED)
     if rule == "hirschmueller":

@@ -7,7 +7,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import NonNegative, Unit, stage
 from stereo_framework.core.view import View
@@ -23,8 +22,8 @@ _OCCLUDED, _MISMATCHED = int(Status.OCCLUDED), int(Status.MISMATCHED)
 def left_right_check(
     disparity: Disparity,
     other: View,
-    search: Search,
-    status: NDArray[np.uint8],
+    search: Search | None = None,
+    status: NDArray[np.uint8] | None = None,
     *,
     tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
 ) -> tuple[Disparity, NDArray[np.uint8]]:
@@ -34,12 +33,12 @@ def left_right_check(
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
-    other : View
-        The match frame's map and status.
-    search : Search
-        Its direction says where the match frame lies.
-    status : ndarray, uint8, (rows, columns)
-        Values of `Status`.
+    other : View, or ndarray, float32, (rows, columns)
+        The match frame's map and status, or its map alone.
+    search : Search, optional
+        Its direction says where the match frame lies; default: to the right of the reference frame.
+    status : ndarray, uint8, (rows, columns), optional
+        Values of `Status`; default: occluded where there is no estimate, else matched.
     tolerance : float
         Largest accepted difference in pixels.
 
@@ -74,12 +73,14 @@ def left_right_check(
     >>> checked.tolist(), status.tolist()
     ([[0.0, nan, nan, 2.0, 2.0, 0.0]], [[0, 1, 1, 0, 0, 0]])
     """
-    require(left_right_check, tolerance=tolerance)
+    if status is None:
+        status = np.where(np.isnan(disparity), np.uint8(_OCCLUDED), np.uint8(Status.MATCHED))
     checked, judged = disparity.copy(), status.copy()
+    direction = 1 if search is None else search.direction
     limit = np.float32(tolerance)
 
     def run(start: int, stop: int) -> None:
-        _kernel(other.disparity[start:stop], search.direction, limit, checked[start:stop], judged[start:stop])
+        _kernel(other.disparity[start:stop], direction, limit, checked[start:stop], judged[start:stop])
 
     over_rows(run, disparity.shape[0], 10 * disparity.size)
     return checked, judged

@@ -7,7 +7,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
@@ -46,7 +45,6 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
     >>> median(np.float32([[1, 9, 1, 1, np.nan, 2, 2]])).tolist()
     [[1.0, 1.0, 1.0, 1.0, nan, 2.0, 2.0]]
     """
-    require(median, size=size)
     filtered = np.empty_like(disparity)
 
     def run(start: int, stop: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.local_planes import local_planes
@@ -71,5 +70,4 @@ def plane_smooth(
     >>> plane_smooth(row, np.zeros((1, 7), np.uint8)).round().tolist()
     [[2.0, 2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
-    require(plane_smooth, radius=radius, far_radius=far_radius, gate=gate, colour_scale=colour_scale, ridge=ridge)
     return local_planes(disparity, reference, (radius, far_radius), gate, colour_scale, ridge).value

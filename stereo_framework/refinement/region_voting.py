@@ -9,7 +9,6 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.image_features import arms_of
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status
@@ -85,8 +84,6 @@ def region_voting(
     >>> region_voting(row, image, Search(0, 7), np.uint8([[0, 0, 1, 0, 0]]), minimum_count=2)
     (array([[3., 3., 3., 5., 7.]], dtype=float32), array([[0, 0, 3, 0, 0]], dtype=uint8))
     """
-    require(region_voting, minimum_count=minimum_count, minimum_share=minimum_share, iterations=iterations)
-    require(region_voting, length=length, threshold=threshold, far=far, far_threshold=far_threshold)
     arms = arms_of(reference, length, float(threshold), far, float(far_threshold))
     minimum, step = float(search.minimum), float(search.step)
     levels = np.rint((disparity - minimum) / step)

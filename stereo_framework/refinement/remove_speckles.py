@@ -7,7 +7,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
@@ -55,7 +54,6 @@ def remove_speckles(
     >>> remove_speckles(np.float32([[1, 2, 3, 9, 8, 3]]), size=2).tolist()
     [[1.0, 2.0, 3.0, nan, nan, nan]]
     """
-    require(remove_speckles, size=size, difference=difference)
     kept = disparity.copy()
     limit = np.float32(difference)
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.stage import Fraction01, stage
 from stereo_framework.core.volume import Status
@@ -64,7 +63,6 @@ def remove_unsure(
     >>> remove_unsure(np.float32([[5, 6, 7, 8]]), np.zeros((1, 4), np.uint8), sure, share=0.5).tolist()
     [[5.0, nan, 7.0, nan]]
     """
-    require(remove_unsure, measure=measure, below=below, share=share)
     sure = _measured(confidence, measure)
     sure = np.where(status == Status.FILLED, sure.min(), sure)
     least = least_kept(sure[~np.isnan(disparity)], share) if below is None else below

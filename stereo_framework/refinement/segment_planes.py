@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.image_features import segments_of
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Search
 from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status
@@ -92,8 +91,6 @@ def segment_planes(
     >>> segment_planes(ramp, np.full((8, 10), 80, np.uint8), Search(0, 7), status)[0][3].round(2).tolist()
     [0.75, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75, 4.25, 4.75, 5.25]
     """
-    require(segment_planes, sigma=sigma, scale=scale, minimum_size=minimum_size, tolerance=tolerance)
-    require(segment_planes, minimum_count=minimum_count, minimum_share=minimum_share, trials=trials, seed=seed)
     filled, told = disparity.copy(), status.copy()
     wanted = np.isnan(disparity) & (status != Status.INVALID)
     if not wanted.any():

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Image, Mask
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status
@@ -85,7 +84,6 @@ def weighted_median(
     >>> weighted_median(row, image, np.uint8([[0, 0, 3, 3, 0, 0]]), radius=2).tolist()
     [[2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
-    require(weighted_median, radius=radius, sigma_colour=sigma_colour, sigma_space=sigma_space, where=where)
     filtered = disparity.copy()
     known = ~np.isnan(disparity)
     chosen = known if where == "everywhere" else known & (status != Status.MATCHED)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.parameters import require
 from stereo_framework.core.stage import Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Status
 
@@ -59,7 +58,6 @@ def coarse(
     >>> match.disparity[0, 2:4].tolist()
     [2.0, 2.0]
     """
-    require(coarse, factor=factor, step=step)
     search = pair.search if step is None else replace(pair.search, step=step)
     if factor == 1:
         return solve(replace(pair, search=search))

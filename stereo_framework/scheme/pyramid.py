@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import NonNegative, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Domain
@@ -57,7 +56,6 @@ def pyramid(
     those whose own range the window does not reach. Thin objects that vanish at half the size stay lost unless the margin reaches them. Costs are
     computed at all levels of the search, and closed where they lie out of a pixel's range: the scheme serves accuracy, not speed.
     """
-    require(pyramid, levels=levels, window=window, margin=margin)
     if levels > 1:
         coarse = pyramid(solve, pair.reduced(2), levels=levels - 1, margin=margin, window=window)
         pair = narrowed(pair, *spread(coarse.disparity, pair.search, pair.shape, margin, window))

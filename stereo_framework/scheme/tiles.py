@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Search
 from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Domain, Status
@@ -76,7 +75,6 @@ def tiles(
     quarter of a tile's pixels, the tile is searched at all disparities. A stage that looks at the whole image (energies, regions, segments) sees the
     tile's part of it: the minimum of an energy is that of each tile.
     """
-    require(tiles, size=size, overlap=overlap, factor=factor, margin=margin)
     width = pair.search.maximum - pair.search.minimum
     small = solve(pair.reduced(factor)) if factor > 1 else None
     grid = list(itertools.product(*(_spans(n, size, overlap) for n in pair.shape)))

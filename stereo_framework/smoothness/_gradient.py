@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image
 from stereo_framework.core.volume import Smoothness
 from stereo_framework.kernels.decorator import kernel
@@ -15,7 +12,6 @@ from stereo_framework.kernels.threads import over_rows
 
 
 def weighted(
-    stage: Callable[..., Smoothness],
     reference: Image,
     rho: NDArray[np.floating],
     weight: float,
@@ -25,14 +21,8 @@ def weighted(
     """The smoothness term with penalties `rho` per level difference and the weight of every edge taken from `reference`.
 
     An edge weighs ``weight * gradient_penalty`` where the intensities across it, root mean square over the colour channels, differ
-    by less than `gradient_threshold` grey levels, else `weight`. `stage` is the one that asks.
-
-    Raises
-    ------
-    ParameterError
-        A weight, threshold or penalty below 0.
+    by less than `gradient_threshold` grey levels, else `weight`.
     """
-    require(stage, weight=weight, gradient_threshold=gradient_threshold, gradient_penalty=gradient_penalty)
     rows, columns = reference.shape[:2]
     image = reference.reshape(rows, columns, -1)
     # Sums of squares below this limit: exact for integer images, where the root of their mean is not.

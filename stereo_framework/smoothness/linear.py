@@ -58,4 +58,4 @@ def linear(
     >>> linear(np.zeros((1, 2), np.uint8), Search(0, 1, 0.5)).rho.tolist()
     [0.0, 0.5, 1.0]
     """
-    return weighted(linear, reference, search.step * np.arange(search.levels), weight, gradient_threshold, gradient_penalty)
+    return weighted(reference, search.step * np.arange(search.levels), weight, gradient_threshold, gradient_penalty)

@@ -61,4 +61,4 @@ def potts(
     [[40.0, 20.0, 0.0]]
     """
     rho = (np.arange(search.levels) > 0).astype(np.float64)
-    return weighted(potts, reference, rho, weight, gradient_threshold, gradient_penalty)
+    return weighted(reference, rho, weight, gradient_threshold, gradient_penalty)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import NonNegative, Positive, Unit, stage
 from stereo_framework.core.volume import Smoothness
@@ -61,6 +60,5 @@ def truncated_linear(
     >>> truncated_linear(np.zeros((1, 2), np.uint8), Search(0, 4)).rho.tolist()
     [0.0, 1.0, 2.0, 2.0, 2.0]
     """
-    require(truncated_linear, truncation=truncation)
     rho = np.minimum(search.step * np.arange(search.levels), truncation)
-    return weighted(truncated_linear, reference, rho, weight, gradient_threshold, gradient_penalty)
+    return weighted(reference, rho, weight, gradient_threshold, gradient_penalty)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.parameters import require
 from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.stage import NonNegative, Positive, Unit, stage
 from stereo_framework.core.volume import Smoothness
@@ -62,6 +61,5 @@ def truncated_quadratic(
     >>> truncated_quadratic(np.zeros((1, 2), np.uint8), Search(0, 4)).rho.tolist()
     [0.0, 1.0, 4.0, 7.0, 7.0]
     """
-    require(truncated_quadratic, truncation=truncation)
     rho = np.minimum((search.step * np.arange(search.levels)) ** 2, truncation)
-    return weighted(truncated_quadratic, reference, rho, weight, gradient_threshold, gradient_penalty)
+    return weighted(reference, rho, weight, gradient_threshold, gradient_penalty)

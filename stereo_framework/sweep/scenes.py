@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scene
 from stereo_framework.sweep.identity import scene_digest
@@ -92,7 +90,7 @@ def send(scene: Scene, data: str | os.PathLike[str] | None) -> SentScene:
         named = scene_digest(load_scene(scene.name, data=root)) == digest
     except DataError:
         named = False
-    return SentScene(digest, scene.name, root, None if named else pickle.dumps(_with_arrays(scene)))
+    return SentScene(digest, scene.name, root, None if named else pickle.dumps(scene))
 
 
 class Sending:
@@ -115,43 +113,3 @@ class Sending:
             for old in list(self._sent)[:-_KEPT]:
                 del self._sent[old]
         return self._sent[id(scene)][1]
-
-
-@dataclass(frozen=True)
-class _Held:
-    """A loader of what is there already."""
-
-    value: Any
-
-    def __call__(self) -> Any:
-        return self.value
-
-
-@dataclass(frozen=True)
-class _Missing:
-    """A loader of what could not be loaded here either: it says so when it is asked."""
-
-    error: str
-
-    def __call__(self) -> Any:
-        raise DataError(self.error)
-
-
-def _with_arrays(value: Any) -> Any:
-    """The same scene, or part of one, all of it loaded, that can be pickled."""
-    if callable(value):
-        return _held(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _with_arrays(getattr(value, f.name)) for f in fields(value)})
-    if isinstance(value, Mapping):
-        return {key: _with_arrays(item) for key, item in value.items()}
-    return tuple(map(_with_arrays, value)) if isinstance(value, tuple) else value
-
-
-def _held(load: Callable[[], Any]) -> _Held | _Missing:
-    try:
-        return _Held(load())
-    except StereoFrameworkError as error:
-        return _Missing(str(error))
-    except Exception as error:  # whatever a loader of the user's raises
-        return _Missing(f"{type(error).__name__}: {error}")

@@ -71,15 +71,15 @@ def test_nan_never_wins(nan):
     costs[3, 20, [0, 12]] = nan
     image = np.zeros((6, 40), np.uint8)
     energy = Energy(CostVolume(costs, Search(0, 23), 9.0))
-    assert (winner_take_all(energy).labels == 7).all()
-    found = semi_global(energy, image, image)
+    assert (winner_take_all(energy.volume).labels == 7).all()
+    found = semi_global(energy.volume, image, image)
     assert (found.labels == 7).all()
     assert np.isfinite(found.volume.costs).all()
 
 
 def test_minus_infinity_still_beats_every_number():
     costs = np.array([[[-1, -np.inf, np.nan, np.inf]]], np.float32)
-    assert winner_take_all(Energy(CostVolume(costs, Search(0, 3), 9.0))).labels.tolist() == [[1]]
+    assert winner_take_all(CostVolume(costs, Search(0, 3), 9.0)).labels.tolist() == [[1]]
 
 
 def test_correlation_samples_between_the_outermost_pixels_as_every_cost_does():

@@ -144,8 +144,8 @@ def costs(volume, **changes):
     return dataclasses.replace(volume, **changes)
 
 
-def labelled(energy, **changes):
-    return dataclasses.replace(winner_take_all(energy), **changes)
+def labelled(volume, **changes):
+    return dataclasses.replace(winner_take_all(volume), **changes)
 
 
 WRONG = [
@@ -168,15 +168,15 @@ WRONG = [
         "a volume of Search(minimum=0, maximum=4, step=1.0, direction=-1); exp",
     ),
     ("smoothness", ["reference", "search"], FLOAT, "float32 (9, 20); expected a Smoothness"),
-    ("optimization", ["energy"], FLOAT, "float32 (9, 20); expected a Labeling"),
-    ("optimization", ["energy"], lambda e: labelled(e, labels=STATUS), "labels: uint8 (9, 20); expected int16 (9, 20)"),
+    ("optimization", ["volume"], FLOAT, "float32 (9, 20); expected a Labeling"),
+    ("optimization", ["volume"], lambda e: labelled(e, labels=STATUS), "labels: uint8 (9, 20); expected int16 (9, 20)"),
     (
         "optimization",
-        ["energy"],
+        ["volume"],
         lambda e: labelled(e, labels=np.full(SHAPE, 5, np.int16)),
         "labels from 5 to 5; expected -1 to 4",
     ),
-    ("optimization", ["energy"], lambda e: labelled(e, costs=FLOAT[1:]), "costs: float32 (8, 20); expected float32 (9, 20)"),
+    ("optimization", ["volume"], lambda e: labelled(e, costs=FLOAT[1:]), "costs: float32 (8, 20); expected float32 (9, 20)"),
     ("confidence", ["disparity"], lambda d: d.astype(float), "float64 (9, 20); expected float32 (9, 20)"),
     ("confidence", ["disparity"], lambda d: d * np.float32(np.nan), "values that are not finite; expected finite numbers"),
     ("refinement", ["disparity"], None, "None; expected disparities or (disparities, status)"),

@@ -135,9 +135,9 @@ def test_closed_cells_hold_outside_until_the_last_aggregation(registry, distance
         return dataclasses.replace(volume, costs=volume.costs + np.float32(1))
 
     @stage("optimization", **not_local)
-    def look(energy, domain):
-        seen["optimizer"] = energy.volume.costs.copy()
-        return winner_take_all(energy)
+    def look(volume, domain):
+        seen["optimizer"] = volume.costs.copy()
+        return winner_take_all(volume)
 
     @stage("refinement", **local)
     def look_again(disparity, domain, raw):
@@ -175,8 +175,8 @@ def test_closed_cells_hold_outside_until_the_last_aggregation(registry, distance
 @pytest.mark.parametrize("height", [2, 100])
 def test_labels_in_closed_cells_and_invalid_pixels(registry, height):
     @stage("optimization", **local)
-    def always_level_2(energy):
-        labeling = winner_take_all(energy)
+    def always_level_2(volume):
+        labeling = winner_take_all(volume)
         labeling.labels[:] = 2
         return labeling
 

@@ -48,17 +48,15 @@ def parts(registry, monkeypatch):
         return CostVolume(costs * costs.dtype.type(2), volume.search, 2 * volume.outside)
 
     @stage("optimization", **not_local)
-    def decide(energy):
-        assert energy.volume.costs.dtype == np.float32
-        return winner_take_all(energy)
+    def decide(volume):
+        assert volume.costs.dtype == np.float32
+        return winner_take_all(volume)
 
     @stage("optimization", **not_local, integer=True)
-    def decide_in_integers(energy):
-        assert energy.volume.costs.dtype != np.float32
-        labels = energy.volume.costs.argmin(axis=2).astype(np.int16)
-        return Labeling(
-            labels, np.take_along_axis(energy.volume.costs, labels[..., None].astype(int), 2)[..., 0].astype(np.float32)
-        )
+    def decide_in_integers(volume):
+        assert volume.costs.dtype != np.float32
+        labels = volume.costs.argmin(axis=2).astype(np.int16)
+        return Labeling(labels, np.take_along_axis(volume.costs, labels[..., None].astype(int), 2)[..., 0].astype(np.float32))
 
     return converted, narrow, wide, twice, decide, decide_in_integers
 

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from stereo_framework import Energy, Pipeline, load_scene, step
+from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
@@ -43,7 +43,7 @@ def views_by_hand(pair, refinements):
     views = []
     for one in (pair, pair.exchanged()):
         volume = box(absolute_difference(one.reference, one.match, one.search), size=7)
-        labels = winner_take_all(Energy(restore_outside(volume))).labels
+        labels = winner_take_all(restore_outside(volume)).labels
         disparity = one.search.disparity_of(labels)
         views.append(View(disparity, np.zeros(disparity.shape, np.uint8), one.search))
     for function, parameters in refinements:
@@ -147,16 +147,16 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(pair, counted,
     seen = []
 
     @stage("optimization", source="a test", other_needs={"volume"})
-    def both_at_once(energy, reference, match, search, other, domain=None):
+    def both_at_once(volume, reference, match, search, other, domain=None):
         seen.append((search.direction, other.search.direction, other.disparity is None))
         np.testing.assert_array_equal(reference, pair.reference)
         maps = [
-            side.search.disparities[side.volume.costs.argmin(axis=2)] + np.float32(0.25) for side in (energy_view(energy), other)
+            side.search.disparities[side.volume.costs.argmin(axis=2)] + np.float32(0.25) for side in (energy_view(volume), other)
         ]
         return Views(*maps)
 
-    def energy_view(energy):
-        return View(search=energy.volume.search, volumes={"volume": energy.volume})
+    def energy_view(volume):
+        return View(search=volume.search, volumes={"volume": volume})
 
     search = pair.search
     domain = Domain(low=np.full(pair.shape, search.minimum + 2, np.float32)) if narrow else None
@@ -190,8 +190,8 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(pair, counted,
     np.testing.assert_array_equal(found[1].disparity, checked[0])
 
     @stage("optimization", source="a test")
-    def one_alone(energy, other):
-        return winner_take_all(energy)
+    def one_alone(volume, other):
+        return winner_take_all(volume)
 
     with pytest.raises(
         StereoFrameworkError, match="returned Labeling; expected Views of both disparity maps, since it names other"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pipeline_parts import in_strips, local, make_scene, not_local, ramp, textured
 
-from stereo_framework import Energy, Pipeline, Search, StereoFrameworkError, step
+from stereo_framework import Pipeline, Search, StereoFrameworkError, step
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.stage import stage
@@ -117,7 +117,7 @@ def test_pipelines_print_compare_and_list_their_stages():
 def test_stages_called_one_after_the_other_give_what_a_pipeline_gives():
     scene = textured()
     volume = restore_outside(box(absolute_difference(scene.reference, scene.match, scene.search), size=3))
-    disparity = parabola(scene.search.disparity_of(winner_take_all(Energy(volume)).labels), volume)
+    disparity = parabola(scene.search.disparity_of(winner_take_all(volume).labels), volume)
     method = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola])
     np.testing.assert_array_equal(disparity, method(scene).disparity)
 
@@ -137,8 +137,8 @@ def test_seconds_are_kept_by_address():
 
 def test_volumes_that_do_not_fit_are_refused(registry, monkeypatch):
     @stage("optimization", **not_local)
-    def everything(energy):
-        return winner_take_all(energy)
+    def everything(volume):
+        return winner_take_all(volume)
 
     # Three volumes of 9 x 20 x 5 float32 cells.
     monkeypatch.setattr(pipeline, "free_memory", lambda: 3 * 4 * 900 - 1)

@@ -38,9 +38,9 @@ def seen(registry):
         return box(volume, size=1)
 
     @stage("optimization", **not_local)
-    def decide(energy, reference, match, search):
+    def decide(volume, reference, match, search):
         found["optimization", search.direction] = reference, match
-        return winner_take_all(energy)
+        return winner_take_all(volume)
 
     @stage("refinement", **not_local)
     def look(disparity, reference, match, corrected, search):

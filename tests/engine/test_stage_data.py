@@ -127,9 +127,9 @@ def test_raw_is_the_volume_before_aggregation(registry, height):
 @pytest.mark.parametrize("height", [2, 100])
 def test_refinements_see_the_volume_that_the_optimizer_returns(registry, height):
     @stage("optimization", **local)
-    def doubling(energy):
-        labeling = winner_take_all(energy)
-        doubled = dataclasses.replace(energy.volume, costs=2 * energy.volume.costs)
+    def doubling(volume):
+        labeling = winner_take_all(volume)
+        doubled = dataclasses.replace(volume, costs=2 * volume.costs)
         return dataclasses.replace(labeling, volume=doubled)
 
     @stage("refinement", **local)
@@ -149,8 +149,8 @@ def test_refinements_see_the_volume_that_the_optimizer_returns(registry, height)
 @pytest.mark.parametrize("height", [2, 100])
 def test_status_keeps_the_books(registry, height):
     @stage("optimization", **local)
-    def leaves_first_columns(energy):
-        labeling = winner_take_all(energy)
+    def leaves_first_columns(volume):
+        labeling = winner_take_all(volume)
         labeling.labels[:, :3] = -1
         labeling.costs[:, :3] = 0
         return labeling
@@ -217,9 +217,9 @@ def test_smoothness_enters_the_energy(registry, height):
         return Smoothness(right, down, np.arange(search.levels, dtype=np.float32))
 
     @stage("optimization", **local)
-    def with_gaps(energy):
-        assert energy.smoothness.right.shape == energy.smoothness.down.shape == energy.volume.costs.shape[:2]
-        labeling = winner_take_all(energy)
+    def with_gaps(volume, smoothness=None):
+        assert smoothness.right.shape == smoothness.down.shape == volume.costs.shape[:2]
+        labeling = winner_take_all(volume)
         labeling.labels[:, 4:6] = -1
         labeling.costs[:, 4:6] = 0
         return labeling

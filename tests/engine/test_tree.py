@@ -112,9 +112,9 @@ def counted(registry):
         return dataclasses.replace(volume, costs=(volume if partial is None else partial).costs + np.float32(steps))
 
     @stage("optimization", source="a test")
-    def decide(energy, *, seed: int = 0):
-        calls.append(("decide", seed, len(energy.volume.costs)))
-        return winner_take_all(energy)
+    def decide(volume, *, seed: int = 0):
+        calls.append(("decide", seed, len(volume.costs)))
+        return winner_take_all(volume)
 
     @stage("refinement", **local)
     def shift(disparity, *, by: float = 1.0):
@@ -195,9 +195,9 @@ def test_one_volume_a_depth(registry):
         return remember(dataclasses.replace(volume, costs=volume.costs * factor))
 
     @stage("optimization", source="a test")
-    def decide(energy, *, seed: int = 0):
+    def decide(volume, *, seed: int = 0):
         most[0] = max(most[0], sum(ref() is not None for ref in alive))
-        return winner_take_all(energy)
+        return winner_take_all(volume)
 
     some = [
         Pipeline([step(cost, truncation=t), step(scale, factor=f), step(scale, factor=g), step(decide, seed=s)])
@@ -276,8 +276,8 @@ def test_what_fails_stops_what_depends_on_it_alone(counted):
 
 def test_labels_that_mean_no_level_fail_alone(registry):
     @stage("optimization", source="a test")
-    def wild(energy, *, level: int = 0):
-        labeling = winner_take_all(energy)
+    def wild(volume, *, level: int = 0):
+        labeling = winner_take_all(volume)
         labeling.labels[0, 0] = level
         return labeling
 

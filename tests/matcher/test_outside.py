@@ -164,7 +164,7 @@ def test_a_program_gets_the_pair_and_the_range(tmp_path):
     assert (kept / "ends").read_text() == "-2 5\n"
     # Nothing is left behind.
     assert not os.path.exists((kept / "folder").read_text().strip())
-    command(blurred, RIGHT, SEARCH, run=copy, shell=True)
+    command(blurred, RIGHT.astype(np.float32), SEARCH, run=copy, shell=True)
     np.testing.assert_array_equal(read_image(kept / "left.png"), LEFT)
     np.testing.assert_array_equal(read_image(kept / "right.png"), RIGHT)
     command(LEFT, RIGHT, SEARCH, run=copy, shell=True, images="pnm", grey=True)

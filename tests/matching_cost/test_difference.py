@@ -167,7 +167,7 @@ def test_intervals_of_colour_channels_are_independent():
 @pytest.mark.parametrize(
     ("reference", "match", "message"),
     [
-        (np.zeros((2, 3)), np.zeros((2, 3)), "reference image: float64 intensities; expected uint8 or float32"),
+        (np.zeros((2, 3), bool), np.zeros((2, 3), bool), "reference image: bool intensities; expected uint8, uint16 or floats"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.int32), "match image: int32"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), r"match has shape \(2, 4\); \(2, 3\) fits"),
         (np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.float32), "differ"),

@@ -12,7 +12,7 @@ from kernel_inputs import STEPS, image_pairs, in_threads, searches
 from pipeline_parts import in_strips, make_scene
 from scipy.ndimage import gaussian_filter
 
-from stereo_framework import Energy, Pipeline, Search, load_scene, step
+from stereo_framework import Pipeline, Search, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.per_image import keeping
@@ -208,7 +208,7 @@ def test_cells_out_of_view_cost_what_is_best_for_the_left_border(scene, data):
             costs = raw.costs.copy()
             costs[:, ~raw.inside] = outside
             volume = restore_outside(box(replace(raw, costs=costs, outside=outside), size=9))
-            disparity = scene.search.disparity_of(winner_take_all(Energy(volume)).labels)
+            disparity = scene.search.disparity_of(winner_take_all(volume).labels)
             wrong.append(evaluate(disparity, scene)["bad_pixels_nonocc"])
         assert raw.outside == pytest.approx(better)
         assert wrong[0] < wrong[1]

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import filled, in_threads
+from kernel_inputs import filled, in_threads, parts
 
 from stereo_framework import CostVolume, Energy, Search, Smoothness, load_scene, step
 from stereo_framework.core.errors import ParameterError
@@ -67,7 +67,7 @@ def test_agrees_with_twin(schedule, problem, iterations, damping, block, envelop
         patch.setattr("stereo_framework.optimization._messages.BLOCK", block)
         # Parabolas where they would be the slower way too.
         patch.setattr("stereo_framework.optimization._messages.ENVELOPE", envelope)
-        found = belief_propagation(energy, schedule=schedule, iterations=iterations, damping=damping)
+        found = belief_propagation(energy.volume, energy.smoothness, schedule=schedule, iterations=iterations, damping=damping)
     np.testing.assert_array_equal(found.labels, found.volume.costs.argmin(axis=2))
     if damping:
         # A damped message has more bits than the old and the new one; sums below 500 are off by 2**-16 at most, a few dozen times.
@@ -106,7 +106,7 @@ def trees(draw):
 def test_beliefs_are_the_lowest_energies_on_trees(schedule, problem):
     costs, smoothness = problem
     # No two of the six pixels are more than five edges apart.
-    found = belief_propagation(energy_of(costs, smoothness), schedule=schedule, iterations=5, damping=0.0)
+    found = belief_propagation(*parts(energy_of(costs, smoothness)), schedule=schedule, iterations=5, damping=0.0)
     beliefs = found.volume.costs
     np.testing.assert_array_equal(beliefs - beliefs.min(axis=2, keepdims=True), naive_messages.lowest_energies(costs, smoothness))
 
@@ -120,12 +120,12 @@ def test_rows_and_columns_get_the_minimum_in_one_iteration(upright, rho):
     weights, none = np.full((9, 40), 700, np.float32), np.zeros((9, 40), np.float32)
     weights[:, -1] = 0
     rho = RHOS[rho](8).astype(np.float32)
-    expected = scanline_optimization(energy_of(costs, Smoothness(weights, none, rho))).labels
+    expected = scanline_optimization(*parts(energy_of(costs, Smoothness(weights, none, rho)))).labels
     if upright:
         costs, along = np.ascontiguousarray(costs.swapaxes(0, 1)), Smoothness(none.T.copy(), weights.T.copy(), rho)
     else:
         along = Smoothness(weights, none, rho)
-    found = belief_propagation(energy_of(costs, along), iterations=1, damping=0.0).labels
+    found = belief_propagation(*parts(energy_of(costs, along)), iterations=1, damping=0.0).labels
     np.testing.assert_array_equal(found.T if upright else found, expected)
 
 
@@ -183,7 +183,7 @@ def test_fractions_are_as_good_as_their_rounding():
     costs = (100 * rng.random((7, 9, 40))).astype(np.float32)
     smoothness = smoothness_of(7, 9, np.minimum(np.arange(40) / 3, 4.2), 11.3)
     beliefs, _ = naive_messages.propagate(costs, smoothness, "accelerated", 2, 0.0)
-    found = belief_propagation(energy_of(costs, smoothness), iterations=2, damping=0.0).volume.costs
+    found = belief_propagation(*parts(energy_of(costs, smoothness)), iterations=2, damping=0.0).volume.costs
     # Some thirty additions of numbers below 400.
     np.testing.assert_allclose(found, beliefs, atol=30 * 400 * 2.0**-24)
 
@@ -194,7 +194,7 @@ def test_fractions_are_as_good_as_their_rounding():
 def test_labels_costs_and_trace_belong_together():
     costs = np.random.default_rng(1).integers(0, 50, (9, 11, 5))
     energy = energy_of(costs, smoothness_of(9, 11, [0, 1, 1, 1, 1], 9))
-    found = belief_propagation(energy, iterations=7)
+    found = belief_propagation(energy.volume, energy.smoothness, iterations=7)
     assert found.labels.dtype == np.int16
     np.testing.assert_array_equal(found.labels, found.volume.costs.argmin(axis=2))
     np.testing.assert_array_equal(
@@ -204,7 +204,7 @@ def test_labels_costs_and_trace_belong_together():
     assert len(energies) == 7
     assert 0 < seconds[0] <= seconds[-1]
     assert energies[-1] == energy.of(found.labels)
-    assert energies[0] < energy.of(winner_take_all(energy).labels)
+    assert energies[0] < energy.of(winner_take_all(energy.volume).labels)
     assert found.lower_bound is found.objective is None
 
 
@@ -215,7 +215,12 @@ def test_damping_calms_oscillations():
     energy = energy_of(costs, smoothness_of(16, 16, [0, 1, 1, 1, 1, 1], 15))
 
     def spread(damping):
-        last = [now for _, now in belief_propagation(energy, schedule="synchronous", iterations=120, damping=damping).trace[-20:]]
+        last = [
+            now
+            for _, now in belief_propagation(
+                energy.volume, energy.smoothness, schedule="synchronous", iterations=120, damping=damping
+            ).trace[-20:]
+        ]
         return max(last) - min(last), min(last)
 
     (loose, loose_energy), (calm, calm_energy) = spread(0.0), spread(0.5)
@@ -228,7 +233,7 @@ def test_damping_calms_oscillations():
 
 def test_needs_smoothness():
     with pytest.raises(ParameterError, match=r"^belief_propagation: the energy has no smoothness term"):
-        belief_propagation(energy_of(np.zeros((2, 2, 3)), None))
+        belief_propagation(*parts(energy_of(np.zeros((2, 2, 3)), None)))
 
 
 @pytest.mark.parametrize(
@@ -242,7 +247,7 @@ def test_needs_smoothness():
 )
 def test_refuses_illegal_parameters(parameters, message):
     with pytest.raises(ParameterError, match=message):
-        belief_propagation(energy_of(np.zeros((2, 2, 2)), smoothness_of(2, 2, [0, 1])), **parameters)
+        belief_propagation(*parts(energy_of(np.zeros((2, 2, 2)), smoothness_of(2, 2, [0, 1]))), **parameters)
 
 
 @pytest.mark.parametrize(("name", "value"), [("iterations", 0), ("schedule", "both"), ("damping", 1.5), ("damping", 1.0)])
@@ -261,7 +266,7 @@ def test_tsukuba_energy_lies_between_scanlines_and_graph_cuts(data):
     energy = Energy(volume, potts(scene.reference, scene.search, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0))
     cut, rows = (energy.of(optimizer(energy).labels) for optimizer in (graph_cut, scanline_optimization))
     for schedule, iterations in (("accelerated", 20), ("synchronous", 100)):
-        found = belief_propagation(energy, schedule=schedule, iterations=iterations)
+        found = belief_propagation(energy.volume, energy.smoothness, schedule=schedule, iterations=iterations)
         # Tappen & Freeman 2003 find energies of belief propagation some percent above those of graph cuts, whose own lies
         # within a few tenths of a percent of the minimum.
         assert 0.99 * cut < found.trace[-1][1] < 1.15 * cut < rows

@@ -59,14 +59,14 @@ def check(result: Labeling, energy, found):
 def test_agrees_with_twin(problem, threads):
     energy, occlusion_cost = problem
     with in_threads(threads):
-        result = dynamic_programming(energy, occlusion_cost=occlusion_cost)
+        result = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=occlusion_cost)
     check(result, energy, [row.solve() for row in rows_of(energy, occlusion_cost)])
 
 
 @given(problem=problems(st.sampled_from([5, 4, 2, 1]), st.sampled_from([4, 3, 2])))
 def test_finds_the_best_of_all_paths(problem):
     energy, occlusion_cost = problem
-    result = dynamic_programming(energy, occlusion_cost=occlusion_cost)
+    result = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=occlusion_cost)
     check(result, energy, [row.try_all() for row in rows_of(energy, occlusion_cost)])
 
 
@@ -75,7 +75,7 @@ def test_rows_do_not_depend_on_each_other(rows):
     rng = np.random.default_rng(rows)
     volume = CostVolume(rng.integers(0, 50, (rows, 12, 6)).astype(np.float32), Search(0, 5), 255.0)
     energy = Energy(volume, potts(np.zeros((rows, 12), np.uint8), volume.search, weight=5))
-    result = dynamic_programming(energy, occlusion_cost=10)
+    result = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=10)
     check(result, energy, [row.solve() for row in rows_of(energy, 10)])
 
 
@@ -83,7 +83,7 @@ def test_rows_do_not_depend_on_each_other(rows):
 def test_matches_are_ordered_and_occlusions_as_wide_as_rises(problem):
     energy, _ = problem
     search = energy.volume.search
-    labels = dynamic_programming(energy, occlusion_cost=3).labels
+    labels = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=3).labels
     assert (labels[:, [0, -1]] >= 0).all()
     for row in labels:
         known = [(x, k) for x, k in enumerate(row[:: search.direction].tolist()) if k >= 0]
@@ -103,7 +103,7 @@ def test_occludes_what_only_the_reference_sees(direction):
     for x in range(8):
         if x not in hidden:
             costs[0, x, 2 if x in near else 0] = 0
-    result = dynamic_programming(Energy(CostVolume(costs, Search(0, 2, 1, direction), 255.0)), occlusion_cost=5)
+    result = dynamic_programming(CostVolume(costs, Search(0, 2, 1, direction), 255.0), occlusion_cost=5)
     expected = [0, -1, -1, 2, 2, 2, 0, 0] if direction == 1 else [0, 0, 2, 2, 2, -1, -1, 0]
     assert result.labels.tolist() == [expected]
     # Two pixels of the reference, and two of the match image where the disparity falls back.
@@ -114,7 +114,7 @@ def test_a_jump_pays_its_edge_once_whatever_its_size():
     costs = np.array([[[0, 99, 99, 99], [99] * 4, [99] * 4, [99] * 4, [99, 99, 99, 0], [0, 99, 99, 99]]], np.float32)
     right = np.array([[1, 2, 4, 8, 16, 0]], np.float32)
     smoothness = Smoothness(right, np.zeros_like(right), np.array([0, 1, 1, 1], np.float32))
-    result = dynamic_programming(Energy(CostVolume(costs, Search(0, 3), 255.0), smoothness), occlusion_cost=0)
+    result = dynamic_programming(CostVolume(costs, Search(0, 3), 255.0), smoothness, occlusion_cost=0)
     assert result.labels.tolist() == [[0, -1, -1, -1, 3, 0]]
     # Matching resumes on the edge from pixel 3 to 4 after the rise, and from 4 to 5 after the fall.
     assert result.objective == 8 + 16
@@ -125,14 +125,14 @@ def test_fractional_rises_need_not_hide_a_pixel():
     costs = np.full((1, 8, 4), 50, np.float32)
     for x in range(8):
         costs[0, x, x // 2] = 0
-    result = dynamic_programming(Energy(CostVolume(costs, Search(0, 0.75, 0.25), 255.0)), occlusion_cost=8)
+    result = dynamic_programming(CostVolume(costs, Search(0, 0.75, 0.25), 255.0), occlusion_cost=8)
     assert result.labels.tolist() == [[0, 0, 1, 1, 2, 2, 3, 3]]
     assert result.objective == 3 * 8 / 4
 
 
 def test_path_costs_above_a_million():
     costs = np.array([[[3e6, 2e6], [3e6, 4e6]]], np.float32)
-    result = dynamic_programming(Energy(CostVolume(costs, Search(0, 1), 255.0)), occlusion_cost=1e6)
+    result = dynamic_programming(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=1e6)
     assert result.labels.tolist() == [[0, 0]]
     assert result.objective == 6e6
 
@@ -141,7 +141,7 @@ def test_refuses_penalties_that_grow():
     volume = CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0)
     term = linear(np.zeros((1, 3), np.uint8), volume.search)
     with pytest.raises(ParameterError, match=r"^dynamic_programming: a jump pays once.*use smoothness: potts$"):
-        dynamic_programming(Energy(volume, term))
+        dynamic_programming(volume, term)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_refuses_penalties_that_grow():
 )
 def test_refuses_parameters_out_of_range(parameters, message):
     with pytest.raises(ParameterError, match=f"^{message} "):
-        dynamic_programming(Energy(CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0)), **parameters)
+        dynamic_programming(CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0), **parameters)
 
 
 def test_strips_give_the_same_result_and_objective(monkeypatch):
@@ -201,7 +201,12 @@ def test_paths_pass_through_the_control_points(problem):
     energy, occlusion_cost = problem
     pins = control_points(energy.volume, 1, 0)
     result = dynamic_programming(
-        energy, occlusion_cost=occlusion_cost, ground_control_points=True, control_window=1, control_margin=0
+        energy.volume,
+        energy.smoothness,
+        occlusion_cost=occlusion_cost,
+        ground_control_points=True,
+        control_window=1,
+        control_margin=0,
     )
     check(result, energy, [row.solve() for row in rows_of(energy, occlusion_cost, pins)])
     np.testing.assert_array_equal(result.labels[pins >= 0], pins[pins >= 0])

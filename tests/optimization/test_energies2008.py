@@ -58,11 +58,13 @@ def test_the_truth_costs_what_it_costs_there(name, truth, data):
 )
 def test_optimizers_come_as_near(name, bound, trees, expansion, sequential, accelerated, data):
     energy = energy_of(load_scene(name, data=data))
-    found = trw_s(energy, iterations=300)
+    found = trw_s(energy.volume, energy.smoothness, iterations=300)
     # The same messages in another precision.
     assert found.lower_bound == pytest.approx(bound, rel=1e-4)
     assert found.lower_bound <= energy.of(found.labels) <= 1.0005 * trees
     # Orders of the moves differ by up to half a percent.
-    assert found.lower_bound <= energy.of(graph_cut(energy, move="expansion").labels) <= 1.01 * expansion
-    passed = belief_propagation(energy, schedule="sequential", iterations=300, damping=0.0)
+    assert (
+        found.lower_bound <= energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").labels) <= 1.01 * expansion
+    )
+    passed = belief_propagation(energy.volume, energy.smoothness, schedule="sequential", iterations=300, damping=0.0)
     assert energy.of(passed.labels) <= 1.03 * sequential

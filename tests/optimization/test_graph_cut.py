@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import filled, in_threads
+from kernel_inputs import filled, in_threads, parts
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step, threads
 from stereo_framework.core.errors import DataError, ParameterError
@@ -167,9 +167,13 @@ def lowest_after_a_move(kind, energy, labels):
 def test_no_single_move_lowers_the_result(kind, problem):
     costs, smoothness, _ = problem
     energy = energy_of(costs, smoothness)
-    found = graph_cut(energy, move=kind)
+    found = graph_cut(energy.volume, energy.smoothness, move=kind)
     cycles = len(found.trace)
-    before = graph_cut(energy, move=kind, max_cycles=cycles - 1) if cycles > 1 else winner_take_all(energy)
+    before = (
+        graph_cut(energy.volume, energy.smoothness, move=kind, max_cycles=cycles - 1)
+        if cycles > 1
+        else winner_take_all(energy.volume)
+    )
     if kind == "expansion" or (found.labels == before.labels).all():
         assert lowest_after_a_move(kind, energy, found.labels) == energy.of(found.labels)
     else:
@@ -191,8 +195,8 @@ def test_a_cycle_of_equal_energy_is_the_last_one():
     right = np.array([[8, 3, 0], [1, 1, 0], [2, 8, 0]], np.float32)
     down = np.array([[0, 1, 0], [3, 2, 2], [0, 0, 0]], np.float32)
     energy = energy_of(costs, Smoothness(right, down, np.array([0, 1, 1, 1], np.float32)))
-    assert energy.of(winner_take_all(energy).labels) == 37
-    found = graph_cut(energy, move="swap")
+    assert energy.of(winner_take_all(energy.volume).labels) == 37
+    found = graph_cut(energy.volume, energy.smoothness, move="swap")
     assert [now for _, now in found.trace] == [37]
     assert lowest_after_a_move("swap", energy, found.labels) == 28
 
@@ -202,7 +206,7 @@ def test_expansions_end_within_twice_the_minimum(problem):
     costs, smoothness, _ = problem
     energy = energy_of(costs, smoothness)
     lowest = naive_moves.lowest_energy(costs, smoothness)
-    found = energy.of(graph_cut(energy, move="expansion").labels)
+    found = energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").labels)
     assert lowest <= found <= 2 * lowest
 
 
@@ -211,7 +215,9 @@ def test_expansions_end_within_twice_the_minimum(problem):
 def test_two_levels_are_solved_exactly(kind, problem):
     costs, smoothness, _ = problem
     energy = energy_of(costs, smoothness)
-    assert energy.of(graph_cut(energy, move=kind).labels) == naive_moves.lowest_energy(costs, smoothness)
+    assert energy.of(graph_cut(energy.volume, energy.smoothness, move=kind).labels) == naive_moves.lowest_energy(
+        costs, smoothness
+    )
 
 
 @pytest.mark.parametrize("order", ["fixed", "random"])
@@ -221,7 +227,7 @@ def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
     # From the winners, every move once a cycle, none left out, until a cycle lowers the energy no more.
     costs, smoothness, _ = problem
     energy = energy_of(costs, smoothness)
-    moves = Moves(costs, smoothness, winner_take_all(energy).labels, "pymaxflow")
+    moves = Moves(costs, smoothness, winner_take_all(energy.volume).labels, "pymaxflow")
     cycle, draw = moves_of(kind, costs.shape[2]), np.random.PCG64(seed)
     energies = [energy.of(moves.labels)]
     while len(energies) == 1 or energies[-1] < energies[-2]:
@@ -231,7 +237,7 @@ def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
         energies.append(energy.of(moves.labels))
     for count in (1, 2):
         with in_threads(count):
-            found = graph_cut(energy, move=kind, order=order, seed=seed)
+            found = graph_cut(energy.volume, energy.smoothness, move=kind, order=order, seed=seed)
         np.testing.assert_array_equal(found.labels, moves.labels)
         assert [now for _, now in found.trace] == energies[1:]
 
@@ -240,7 +246,7 @@ def test_labels_costs_and_trace_belong_together():
     rng = np.random.default_rng(1)
     costs = rng.integers(0, 50, (9, 11, 5))
     energy = energy_of(costs, smoothness_of(9, 11, [0, 1, 1, 1, 1], 9))
-    found = graph_cut(energy)
+    found = graph_cut(energy.volume, energy.smoothness)
     assert found.labels.dtype == np.int16
     np.testing.assert_array_equal(
         found.costs, np.take_along_axis(energy.volume.costs, found.labels[..., None].astype(int), 2)[..., 0]
@@ -255,9 +261,9 @@ def test_labels_costs_and_trace_belong_together():
 def test_cycles_are_limited():
     rng = np.random.default_rng(1)
     energy = energy_of(rng.integers(0, 50, (9, 11, 5)), smoothness_of(9, 11, [0, 1, 1, 1, 1], 9))
-    full = graph_cut(energy)
+    full = graph_cut(energy.volume, energy.smoothness)
     assert len(full.trace) > 2
-    short = graph_cut(energy, max_cycles=2)
+    short = graph_cut(energy.volume, energy.smoothness, max_cycles=2)
     assert [now for _, now in short.trace] == [now for _, now in full.trace[:2]]
 
 
@@ -265,10 +271,10 @@ def test_cycles_are_limited():
 def test_the_seed_decides_the_order():
     rng = np.random.default_rng(2)
     energy = energy_of(rng.integers(0, 50, (12, 12, 8)), smoothness_of(12, 12, [0, 1, 1, 1, 1, 1, 1, 1], 12))
-    labels = {seed: graph_cut(energy, seed=seed).labels for seed in range(6)}
+    labels = {seed: graph_cut(energy.volume, energy.smoothness, seed=seed).labels for seed in range(6)}
     assert len({one.tobytes() for one in labels.values()}) > 1
-    np.testing.assert_array_equal(labels[3], graph_cut(energy, seed=3).labels)
-    fixed = [graph_cut(energy, order="fixed", seed=seed).labels for seed in (0, 1)]
+    np.testing.assert_array_equal(labels[3], graph_cut(energy.volume, energy.smoothness, seed=3).labels)
+    fixed = [graph_cut(energy.volume, energy.smoothness, order="fixed", seed=seed).labels for seed in (0, 1)]
     np.testing.assert_array_equal(*fixed)
 
 
@@ -282,7 +288,7 @@ weights = np.full((2, 12, 12), 12, np.float32)
 rho = np.array([0, 1, 1, 1, 1, 1, 1, 1], np.float32)
 volume = CostVolume(rng.integers(0, 50, (12, 12, 8)).astype(np.float32), Search(0, 7), 255.0)
 with threads(1):
-    print(json.dumps(graph_cut(Energy(volume, Smoothness(weights[0], weights[1], rho)), seed=5).labels.tolist()))
+    print(json.dumps(graph_cut(volume, Smoothness(weights[0], weights[1], rho), seed=5).labels.tolist()))
 """
 
 
@@ -292,7 +298,7 @@ def test_a_fresh_process_repeats_the_result():
     costs = np.random.default_rng(2).integers(0, 50, (12, 12, 8))
     with threads(2):
         here = graph_cut(
-            energy_of(costs, Smoothness(weights[0], weights[1], np.minimum(np.arange(8), 1).astype(np.float32))), seed=5
+            *parts(energy_of(costs, Smoothness(weights[0], weights[1], np.minimum(np.arange(8), 1).astype(np.float32)))), seed=5
         )
     assert json.loads(ran.stdout) == here.labels.tolist()
 
@@ -302,12 +308,12 @@ def test_a_fresh_process_repeats_the_result():
 
 def test_needs_smoothness():
     with pytest.raises(ParameterError, match=r"^graph_cut: the energy has no smoothness term"):
-        graph_cut(energy_of(np.zeros((2, 2, 3)), None))
+        graph_cut(*parts(energy_of(np.zeros((2, 2, 3)), None)))
 
 
 def test_expansions_take_rounded_metrics():
     rho = np.arange(60, dtype=np.float32) * np.float32(0.1)
-    graph_cut(energy_of(np.random.default_rng(0).integers(0, 9, (3, 4, 60)), smoothness_of(3, 4, rho)), move="expansion")
+    graph_cut(*parts(energy_of(np.random.default_rng(0).integers(0, 9, (3, 4, 60)), smoothness_of(3, 4, rho))), move="expansion")
 
 
 @pytest.mark.parametrize(
@@ -321,9 +327,9 @@ def test_expansions_take_rounded_metrics():
     ],
 )
 def test_refuses_smoothness_that_cuts_cannot_take(change, message):
-    parts = {"right": np.zeros((2, 3), np.float32), "down": np.zeros((2, 3), np.float32), "rho": np.array([0, 1, 1], np.float32)}
+    given = {"right": np.zeros((2, 3), np.float32), "down": np.zeros((2, 3), np.float32), "rho": np.array([0, 1, 1], np.float32)}
     with pytest.raises(DataError if "shape" in message else ParameterError, match=message):
-        graph_cut(energy_of(np.zeros((2, 3, 3)), Smoothness(**(parts | change))))
+        graph_cut(*parts(energy_of(np.zeros((2, 3, 3)), Smoothness(**(given | change)))))
 
 
 @pytest.mark.parametrize(
@@ -337,7 +343,7 @@ def test_refuses_smoothness_that_cuts_cannot_take(change, message):
 )
 def test_refuses_illegal_parameters(parameters, message):
     with pytest.raises(ParameterError, match=message):
-        graph_cut(energy_of(np.zeros((2, 2, 2)), smoothness_of(2, 2, [0, 1])), **parameters)
+        graph_cut(*parts(energy_of(np.zeros((2, 2, 2)), smoothness_of(2, 2, [0, 1]))), **parameters)
 
 
 @pytest.mark.parametrize(("name", "value"), [("max_cycles", 0), ("move", "both"), ("seed", -1)])

@@ -44,7 +44,7 @@ def twin_of(volume, reference, match, parameters):
 
 def optimize(problem, **others):
     volume, reference, match, parameters = problem
-    return graph_cut_occlusion(Energy(volume), reference, match, **parameters, **others)
+    return graph_cut_occlusion(volume, reference, match, **parameters, **others)
 
 
 def moves_of(problem):
@@ -238,20 +238,20 @@ def test_a_square_before_a_plane_hides_what_it_hides(direction, minimum):
 def test_refuses_illegal_parameters(parameters, message):
     volume, reference, match, _ = made_problem(1)
     with pytest.raises(ParameterError, match=message):
-        graph_cut_occlusion(Energy(volume), reference, match, **parameters)
+        graph_cut_occlusion(volume, reference, match, **parameters)
 
 
 def test_refuses_fractions_of_a_pixel():
     images = np.zeros((2, 3, 9), np.uint8)
     volume = CostVolume(np.zeros((3, 9, 5), np.float32), Search(0, 2, 0.5), 255.0)
     with pytest.raises(ParameterError, match=r"^graph_cut_occlusion: with a step of 1/2 pixel .* use a step of 1 and refine"):
-        graph_cut_occlusion(Energy(volume), *images)
+        graph_cut_occlusion(volume, *images)
 
 
 def test_refuses_images_of_another_size():
     volume, reference, match, _ = made_problem(1)
     with pytest.raises(DataError, match=r"^graph_cut_occlusion: match has shape \(12, 29\); \(12, 30\) fits the volume"):
-        graph_cut_occlusion(Energy(volume), reference, match[:, 1:])
+        graph_cut_occlusion(volume, reference, match[:, 1:])
 
 
 @pytest.mark.parametrize(("name", "value"), [("max_cycles", 0), ("order", "both"), ("weight", -1), ("occlusion_cost", -1)])

@@ -41,7 +41,7 @@ def price(volume, labels, occlusion):
 )
 def test_no_ordered_matching_is_cheaper(volume, occlusion, threads):
     with in_threads(threads):
-        result = maximum_likelihood_matching(Energy(volume), occlusion_cost=occlusion)
+        result = maximum_likelihood_matching(volume, occlusion_cost=occlusion)
     expected = sum(naive_scanlines.best_ordered_matching(row, volume.search, occlusion)[1] for row in volume.costs)
     assert result.objective == expected == price(volume, result.labels, occlusion)
     chosen = np.take_along_axis(volume.costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
@@ -57,7 +57,7 @@ def test_mirrored_rows_with_the_other_direction_cost_the_same(volume):
     mirrored = CostVolume(
         volume.costs[:, ::-1].copy(), Search(search.minimum, search.maximum, search.step, -search.direction), 255.0
     )
-    found, expected = (maximum_likelihood_matching(Energy(v), occlusion_cost=9) for v in (mirrored, volume))
+    found, expected = (maximum_likelihood_matching(v, occlusion_cost=9) for v in (mirrored, volume))
     np.testing.assert_array_equal(found.labels, expected.labels[:, ::-1])
     assert found.objective == expected.objective
 
@@ -67,8 +67,8 @@ def test_doubtful_pixels_within_a_surface_stay_unmatched():
     costs[..., 1] = 50
     costs[0, 3] = 50
     energy = Energy(CostVolume(costs, Search(0, 1), 255.0))
-    assert maximum_likelihood_matching(energy, occlusion_cost=20).labels.tolist() == [[0, 0, 0, -1, 0, 0]]
-    assert dynamic_programming(energy, occlusion_cost=20).labels.tolist() == [[0] * 6]
+    assert maximum_likelihood_matching(energy.volume, occlusion_cost=20).labels.tolist() == [[0, 0, 0, -1, 0, 0]]
+    assert dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=20).labels.tolist() == [[0] * 6]
 
 
 def test_higher_prices_give_denser_maps(data):
@@ -94,4 +94,4 @@ def test_faults_are_told(step, cost, message):
     search = Search(0, 1, step)
     volume = CostVolume(np.zeros((2, 4, search.levels), np.float32), search, 255.0)
     with pytest.raises(ParameterError, match=message):
-        maximum_likelihood_matching(Energy(volume), occlusion_cost=cost)
+        maximum_likelihood_matching(volume, occlusion_cost=cost)

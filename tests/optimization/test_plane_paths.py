@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
-from stereo_framework import Energy, Pipeline, Search, load_scene, step, threads
+from stereo_framework import Pipeline, Search, load_scene, step, threads
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
@@ -182,7 +182,7 @@ def solved(scene, count=2, **parameters):
     other = View(*none, back, {}, {"volume": costs[1]})
     values = {"p1": 50, "p2": 200, "weight": 50, "hidden": 60, "hides": 30} | parameters
     with threads(count):
-        return plane_paths(Energy(costs[0]), left, right, other, **values)
+        return plane_paths(costs[0], left, right, other, **values)
 
 
 def wrong(disparity, scene, threshold):
@@ -196,7 +196,7 @@ def test_slanted_planes_come_out_between_levels():
     found = solved(scene)
     levels = Search(scene.search.minimum, scene.search.maximum)
     volume = ad_census(scene.reference, scene.match, levels, steps=100)
-    start = semi_global(Energy(volume), scene.reference, scene.match, p1=50, p2=200, penalties="edges").labels + levels.minimum
+    start = semi_global(volume, scene.reference, scene.match, p1=50, p2=200, penalties="edges").labels + levels.minimum
     assert wrong(found.reference, scene, 0.25) < 0.1 < 0.3 < wrong(start, scene, 0.25)
     assert wrong(found.reference, scene, 1) < 0.02
 
@@ -242,7 +242,7 @@ def test_integer_costs_give_what_the_same_costs_give_as_floats(steps):
     found = []
     for change in (lambda v: v, lambda v: v.floats()):
         other = View(*nothing, back, {}, {"volume": change(behind)})
-        found.append(plane_paths(Energy(change(volume)), scene.reference, scene.match, other, rounds=1))
+        found.append(plane_paths(change(volume), scene.reference, scene.match, other, rounds=1))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -284,13 +284,13 @@ def test_refuses_more_kept_than_there_is_room_for():
 @pytest.mark.compiled
 def test_an_optimizer_that_names_other_returns_both_views(registry):
     @stage("optimization", source="a test")
-    def one_sided(energy, other):
-        return np.zeros(energy.volume.shape, F) + F(other.volume.search.direction)
+    def one_sided(volume, other):
+        return np.zeros(volume.shape, F) + F(other.volume.search.direction)
 
     @stage("optimization", source="a test")
-    def two_sided(energy, reference, other, *, seed: int = 0):
+    def two_sided(volume, reference, other, *, seed: int = 0):
         assert other.disparity is None  # of the other side only the costs are known
-        shape = energy.volume.shape
+        shape = volume.shape
         return Views(np.full(shape, 3, F), np.full(shape, 3 + other.volume.search.direction, F))
 
     scene = load_scene("synthetic/planes")
@@ -311,5 +311,5 @@ def test_works_in_small_images():
     nothing = np.zeros((2, 3), F), np.zeros((2, 3), np.uint8)
     other = View(*nothing, back, {}, {"volume": absolute_difference(left, left, back)})
     with in_threads(2):
-        found = plane_paths(Energy(absolute_difference(left, left, search)), left, left, other)
+        found = plane_paths(absolute_difference(left, left, search), left, left, other)
     assert np.isfinite(found.reference).all()

@@ -47,13 +47,13 @@ def check(result, energy, twin):
 @given(energy=energies(st.sampled_from([9, 5, 2, 1]), st.sampled_from([7, 16, 3, 2])), threads=st.integers(1, 3))
 def test_agrees_with_twin(energy, threads):
     with in_threads(threads):
-        result = scanline_optimization(energy)
+        result = scanline_optimization(energy.volume, energy.smoothness)
     check(result, energy, naive_scanlines.scanline)
 
 
 @given(energy=energies(st.sampled_from([5, 4, 1]), st.sampled_from([3, 2])))
 def test_finds_the_best_of_all_labellings(energy):
-    check(scanline_optimization(energy), energy, naive_scanlines.all_scanlines)
+    check(scanline_optimization(energy.volume, energy.smoothness), energy, naive_scanlines.all_scanlines)
 
 
 @pytest.mark.parametrize("rho", [[0, 8, 1, 5, 3, 0, 2], [0, 9, 2, 9, 9, 9, 9], [0, 1, 2, 3, 3, 3, 3], [0, 5, 0, 0, 0, 0, 0]])
@@ -62,7 +62,7 @@ def test_penalties_need_not_grow(rho):
     costs = rng.integers(0, 60, (20, 12, 7)).astype(np.float32)
     right, down = rng.integers(0, 9, (2, 20, 12)).astype(np.float32)
     energy = Energy(CostVolume(costs, Search(0, 6), 255.0), Smoothness(right, down, np.array(rho, np.float32)))
-    check(scanline_optimization(energy), energy, naive_scanlines.scanline)
+    check(scanline_optimization(energy.volume, energy.smoothness), energy, naive_scanlines.scanline)
 
 
 @pytest.mark.parametrize("levels", [2, 15, 16, 17, 70])
@@ -70,35 +70,35 @@ def test_lowest_levels_win_ties(levels):
     volume = CostVolume(np.full((2, 5, levels), 3, np.float32), Search(0, levels - 1), 255.0)
     for term in (potts, linear, truncated_linear):
         smoothness = term(np.zeros((2, 5), np.uint8), volume.search, weight=0)
-        assert (scanline_optimization(Energy(volume, smoothness)).labels == 0).all()
+        assert (scanline_optimization(volume, smoothness).labels == 0).all()
 
 
 def test_strong_smoothness_gives_one_level_a_row():
     rng = np.random.default_rng(3)
     volume = CostVolume(rng.integers(0, 100, (4, 8, 5)).astype(np.float32), Search(0, 4), 255.0)
     smoothness = potts(np.zeros((4, 8), np.uint8), volume.search, weight=10_000)
-    labels = scanline_optimization(Energy(volume, smoothness)).labels
+    labels = scanline_optimization(volume, smoothness).labels
     assert labels.tolist() == [[k] * 8 for k in volume.costs.sum(axis=1).argmin(axis=1)]
 
 
 def test_path_costs_above_a_million():
     costs = np.array([[[3e6, 2e6], [1e6, 2e6], [3e6, 2e6]]], np.float32)
     smoothness = potts(np.zeros((1, 3), np.uint8), Search(0, 1), weight=1.5e6)
-    result = scanline_optimization(Energy(CostVolume(costs, Search(0, 1), 255.0), smoothness))
+    result = scanline_optimization(CostVolume(costs, Search(0, 1), 255.0), smoothness)
     assert result.labels.tolist() == [[1, 1, 1]]
     assert result.objective == 6e6
 
 
 def test_needs_a_smoothness_term():
     with pytest.raises(ParameterError, match=r"^scanline_optimization: the energy has no smoothness term"):
-        scanline_optimization(Energy(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 255.0)))
+        scanline_optimization(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 255.0))
 
 
 def test_costs_need_not_be_contiguous():
     costs = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     flipped = CostVolume(costs[..., ::-1], Search(0, 3), 255.0)
     smoothness = potts(np.zeros((2, 3), np.uint8), flipped.search)
-    assert (scanline_optimization(Energy(flipped, smoothness)).labels == 3).all()
+    assert (scanline_optimization(flipped, smoothness).labels == 3).all()
 
 
 def test_strips_give_the_same_result_and_objective(monkeypatch):

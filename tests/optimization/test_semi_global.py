@@ -33,7 +33,7 @@ def volume_of(costs, search=None):
 def solve(costs, *, search=None, images=None, **parameters):
     """The labeling of costs, by default for images without any texture."""
     left, right = np.full((2, *costs.shape[:2]), 9, np.uint8) if images is None else images
-    return semi_global(Energy(volume_of(costs, search)), left, right, **parameters)
+    return semi_global(volume_of(costs, search), left, right, **parameters)
 
 
 def sums(costs, **parameters):
@@ -157,7 +157,7 @@ def test_smoothness_is_not_used():
     costs = np.random.default_rng(3).integers(0, 60, (6, 7, 4)).astype(np.float32)
     image = np.zeros((6, 7), np.uint8)
     energy = Energy(volume_of(costs), potts(image, Search(0, 3), weight=1000))
-    np.testing.assert_array_equal(semi_global(energy, image, image).labels, solve(costs).labels)
+    np.testing.assert_array_equal(semi_global(energy.volume, image, image).labels, solve(costs).labels)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_refinements_see_the_sums(registry):
     scene = random_planes(rows=20, columns=30, levels=6, seed=2)
     match = Pipeline([absolute_difference, semi_global, look])(scene)
     [(volume, raw)] = seen
-    expected = semi_global(Energy(raw), scene.reference, scene.match)
+    expected = semi_global(raw, scene.reference, scene.match)
     np.testing.assert_array_equal(volume.costs, expected.volume.costs)
     np.testing.assert_array_equal(match.labels, expected.labels)
 

@@ -8,7 +8,7 @@ import sys
 import naive_moves
 import numpy as np
 import pytest
-from kernel_inputs import in_threads
+from kernel_inputs import in_threads, parts
 
 from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step
 from stereo_framework.core.errors import ParameterError
@@ -45,7 +45,7 @@ def problem(shape, levels, seed=0, scale=1.0, rho=None):
 @pytest.mark.parametrize("levels", [2, 5, 17])
 def test_visits_as_the_twin_does(rule, visiting, shape, levels):
     energy = problem(shape, levels, seed=levels)
-    start = winner_take_all(energy).labels
+    start = winner_take_all(energy.volume).labels
     sweeps, seed = 6, 11
     expected, energies = naive_moves.anneal(
         energy.volume.costs, energy.smoothness, start, rule, visiting, np.linspace(25, 2, sweeps), seed
@@ -53,7 +53,14 @@ def test_visits_as_the_twin_does(rule, visiting, shape, levels):
     for count in (1, 2):
         with in_threads(count):
             found = simulated_annealing(
-                energy, rule=rule, visiting=visiting, start_temperature=25.0, end_temperature=2.0, sweeps=sweeps, seed=seed
+                energy.volume,
+                energy.smoothness,
+                rule=rule,
+                visiting=visiting,
+                start_temperature=25.0,
+                end_temperature=2.0,
+                sweeps=sweeps,
+                seed=seed,
             )
         np.testing.assert_array_equal(found.labels, expected)
         np.testing.assert_allclose([now for _, now in found.trace], energies, rtol=1e-12)
@@ -71,7 +78,14 @@ def test_draws_from_the_gibbs_distribution(rule, visiting):
     right, down = (np.tile(weights, (1, chains)) for weights in (block.smoothness.right, block.smoothness.down))
     energy = Energy(CostVolume(costs, block.volume.search, 255.0), Smoothness(right, down, block.smoothness.rho))
     found = simulated_annealing(
-        energy, rule=rule, visiting=visiting, start_temperature=temperature, end_temperature=temperature, sweeps=80, seed=1
+        energy.volume,
+        energy.smoothness,
+        rule=rule,
+        visiting=visiting,
+        start_temperature=temperature,
+        end_temperature=temperature,
+        sweeps=80,
+        seed=1,
     )
     states = found.labels.reshape(2, chains, 2).transpose(1, 0, 2).reshape(chains, 4)
     observed = np.bincount(states @ levels ** np.arange(3, -1, -1), minlength=levels**4)
@@ -91,8 +105,10 @@ def test_draws_from_the_gibbs_distribution(rule, visiting):
 @pytest.mark.compiled
 def test_without_temperature_the_energy_never_rises(rule, visiting):
     energy = problem((12, 15), 6, seed=2)
-    found = simulated_annealing(energy, rule=rule, visiting=visiting, start_temperature=1e-6, end_temperature=1e-6, sweeps=60)
-    energies = [energy.of(winner_take_all(energy).labels), *(now for _, now in found.trace)]
+    found = simulated_annealing(
+        energy.volume, energy.smoothness, rule=rule, visiting=visiting, start_temperature=1e-6, end_temperature=1e-6, sweeps=60
+    )
+    energies = [energy.of(winner_take_all(energy.volume).labels), *(now for _, now in found.trace)]
     assert all(b <= a for a, b in itertools.pairwise(energies))
     assert energies[-1] < energies[0]
     # No change of a single pixel lowers it.
@@ -110,7 +126,9 @@ def test_lone_pixels_keep_their_winner_when_frozen(rule, temperature):
     nothing = np.zeros((1, 2), np.float32)
     energy = Energy(CostVolume(costs, Search(0, 3), 255.0), Smoothness(nothing, nothing, np.arange(4, dtype=np.float32)))
     with np.errstate(over="ignore"):
-        found = simulated_annealing(energy, rule=rule, start_temperature=temperature, end_temperature=temperature, sweeps=50)
+        found = simulated_annealing(
+            energy.volume, energy.smoothness, rule=rule, start_temperature=temperature, end_temperature=temperature, sweeps=50
+        )
     np.testing.assert_array_equal(found.labels, [[0, 0]])
 
 
@@ -121,14 +139,16 @@ def test_the_smallest_random_number_draws_no_impossible_level():
     costs = np.tile(np.array([900, 1], np.float32), (1, 1683, 1))
     nothing = np.zeros((1, 1683), np.float32)
     energy = Energy(CostVolume(costs, Search(0, 1), 255.0), Smoothness(nothing, nothing, np.array([0, 1], np.float32)))
-    found = simulated_annealing(energy, start_temperature=1.0, sweeps=1, seed=1248)
+    found = simulated_annealing(energy.volume, energy.smoothness, start_temperature=1.0, sweeps=1, seed=1248)
     assert (found.labels == 1).all()
 
 
 @each_rule
 def test_heat_makes_all_levels_alike(rule):
     energy = problem((40, 50) if JIT else (10, 20), 4, seed=3)
-    found = simulated_annealing(energy, rule=rule, start_temperature=1e9, end_temperature=1e9, sweeps=20)
+    found = simulated_annealing(
+        energy.volume, energy.smoothness, rule=rule, start_temperature=1e9, end_temperature=1e9, sweeps=20
+    )
     count = np.bincount(found.labels.ravel(), minlength=4)
     # Three degrees of freedom: exceeded once in a thousand seeds.
     assert ((count - count.mean()) ** 2 / count.mean()).sum() < 16.3
@@ -142,16 +162,18 @@ def test_schedules_go_from_start_to_end(schedule, expected):
     assert expected[-1] == pytest.approx(1)
     energy = problem((20, 30) if JIT else (12, 16), 9)
     twin, _ = naive_moves.anneal(
-        energy.volume.costs, energy.smoothness, winner_take_all(energy).labels, "full_gibbs", "raster", expected, 0
+        energy.volume.costs, energy.smoothness, winner_take_all(energy.volume).labels, "full_gibbs", "raster", expected, 0
     )
     parameters = {"start_temperature": 10.0, "end_temperature": 1.0, "visiting": "raster"}
-    found = simulated_annealing(energy, schedule=schedule, sweeps=4, **parameters)
+    found = simulated_annealing(energy.volume, energy.smoothness, schedule=schedule, sweeps=4, **parameters)
     np.testing.assert_array_equal(found.labels, twin)
     # A single sweep has the first temperature.
     once, _ = naive_moves.anneal(
-        energy.volume.costs, energy.smoothness, winner_take_all(energy).labels, "full_gibbs", "raster", [10.0], 0
+        energy.volume.costs, energy.smoothness, winner_take_all(energy.volume).labels, "full_gibbs", "raster", [10.0], 0
     )
-    np.testing.assert_array_equal(simulated_annealing(energy, schedule=schedule, sweeps=1, **parameters).labels, once)
+    np.testing.assert_array_equal(
+        simulated_annealing(energy.volume, energy.smoothness, schedule=schedule, sweeps=1, **parameters).labels, once
+    )
 
 
 # --- results ---------------------------------------------------------------------------------------------------------------
@@ -159,7 +181,7 @@ def test_schedules_go_from_start_to_end(schedule, expected):
 
 def test_labels_costs_and_trace_belong_together():
     energy = problem((9, 11), 5, scale=7.3)
-    found = simulated_annealing(energy, sweeps=12)
+    found = simulated_annealing(energy.volume, energy.smoothness, sweeps=12)
     assert found.labels.dtype == np.int16
     chosen = np.take_along_axis(energy.volume.costs, found.labels[..., None].astype(int), axis=2)[..., 0]
     np.testing.assert_array_equal(found.costs, chosen)
@@ -178,7 +200,7 @@ rng = np.random.default_rng(3)
 weights = np.full((2, 8, 9), 5, np.float32)
 volume = CostVolume(rng.normal(20, 9, (8, 9, 6)).astype(np.float32), Search(0, 5), 255.0)
 energy = Energy(volume, Smoothness(weights[0], weights[1], np.arange(6, dtype=np.float32)))
-labels = [simulated_annealing(energy, visiting=v, seed=s).labels.tolist() for v in ("random", "checkerboard") for s in (7, 8)]
+labels = [simulated_annealing(energy.volume, energy.smoothness, visiting=v, seed=s).labels.tolist() for v in ("random", "checkerboard") for s in (7, 8)]
 """
 
 
@@ -200,7 +222,7 @@ def test_a_fresh_process_repeats_the_result():
 
 def test_needs_smoothness():
     with pytest.raises(ParameterError, match=r"^simulated_annealing: the energy has no smoothness term"):
-        simulated_annealing(Energy(problem((2, 2), 3).volume))
+        simulated_annealing(problem((2, 2), 3).volume)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +241,7 @@ def test_needs_smoothness():
 )
 def test_refuses_illegal_parameters(parameters, message):
     with pytest.raises(ParameterError, match=message):
-        simulated_annealing(problem((2, 2), 2), **parameters)
+        simulated_annealing(*parts(problem((2, 2), 2)), **parameters)
 
 
 @pytest.mark.parametrize(("name", "value"), [("sweeps", 0), ("start_temperature", 0.0), ("rule", "heat_bath")])

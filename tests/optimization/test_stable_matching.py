@@ -53,7 +53,7 @@ def tables(volume, images, parameters):
 def test_agrees_with_twin(problem, threads):
     volume, images, parameters = problem
     with in_threads(threads):
-        result = stable_matching(Energy(volume), *images, **parameters)
+        result = stable_matching(volume, *images, **parameters)
     for y, table in enumerate(tables(*problem)):
         assert result.labels[y].tolist() == table.labels(table.greedy(), volume.costs.shape[1])
     chosen = np.take_along_axis(volume.costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
@@ -64,7 +64,7 @@ def test_agrees_with_twin(problem, threads):
 @given(problem=problems(st.sampled_from([4, 3, 2]), levels=3))
 def test_is_the_union_of_all_strict_sub_kernels(problem):
     volume, images, parameters = problem
-    result = stable_matching(Energy(volume), *images, **parameters)
+    result = stable_matching(volume, *images, **parameters)
     for y, table in enumerate(tables(*problem)):
         # At most 12 candidates, 4096 sets.
         union = set().union(*table.all_sub_kernels())
@@ -82,7 +82,7 @@ def random_problem(seed, columns=40, levels=12):
 @pytest.mark.parametrize("ordering", [False, True])
 def test_no_pixel_is_matched_twice_and_order_is_kept(ordering):
     energy, *images = random_problem(1)
-    labels = stable_matching(energy, *images, alpha=0, beta=0.02, ordering=ordering).labels
+    labels = stable_matching(energy.volume, *images, alpha=0, beta=0.02, ordering=ordering).labels
     assert (labels >= 0).mean() > 0.2
     reversals = 0
     for row in labels:
@@ -95,7 +95,7 @@ def test_no_pixel_is_matched_twice_and_order_is_kept(ordering):
 
 def test_without_margins_no_two_pixels_would_rather_have_each_other():
     energy, *images = random_problem(2)
-    labels = stable_matching(energy, *images, alpha=0, beta=0).labels
+    labels = stable_matching(energy.volume, *images, alpha=0, beta=0).labels
     for costs, row in zip(energy.volume.costs, labels, strict=True):
         own = {x: costs[x, k] for x, k in enumerate(row) if k >= 0}
         other = {x - k: costs[x, k] for x, k in enumerate(row) if k >= 0}
@@ -110,8 +110,8 @@ def test_mirrored_rows_with_the_other_direction_give_the_mirrored_map():
     mirrored = CostVolume(volume.costs[:, ::-1].copy(), Search(0, 11, 1, -1), 2.0)
     for ordering in (False, True):
         # An odd window is its own mirror image.
-        expected = stable_matching(energy, *images, size=3, ordering=ordering).labels[:, ::-1]
-        found = stable_matching(Energy(mirrored), *(i[:, ::-1].copy() for i in images), size=3, ordering=ordering).labels
+        expected = stable_matching(energy.volume, *images, size=3, ordering=ordering).labels[:, ::-1]
+        found = stable_matching(mirrored, *(i[:, ::-1].copy() for i in images), size=3, ordering=ordering).labels
         np.testing.assert_array_equal(found, expected)
 
 
@@ -122,7 +122,7 @@ def test_a_chain_of_matches_that_wait_for_each_other():
     costs[0, :, 0] = np.arange(columns) / 16
     costs[0, 1:, 1] = np.arange(1, columns) / 16 - 1 / 32
     image = np.zeros((1, columns), np.uint8)
-    labels = stable_matching(Energy(CostVolume(costs, Search(0, 1), 2.0)), image, image, alpha=0, beta=0).labels
+    labels = stable_matching(CostVolume(costs, Search(0, 1), 2.0), image, image, alpha=0, beta=0).labels
     assert labels.tolist() == [[0] * columns]
 
 
@@ -132,12 +132,12 @@ def test_texture_decides_where_alpha_asks_for_it():
     match[:, 20:] = 100 + match[:, 20:] // 64
     reference = np.roll(match, 3, axis=1)
     volume = normalized_cross_correlation(reference, match, Search(0, 6))
-    labels = stable_matching(Energy(volume), reference, match, alpha=20, beta=0).labels
+    labels = stable_matching(volume, reference, match, alpha=20, beta=0).labels
     assert (labels[:, 6:20] == 3).mean() > 0.95
     # Standard deviations of a grey level: 20 / (1.25 + 1.25) is more than correlations can differ by.
     assert (labels[:, 27:] == -1).all()
     # Not for want of a match.
-    assert (stable_matching(Energy(volume), reference, match, alpha=0, beta=0).labels[:, 27:] == 3).mean() > 0.95
+    assert (stable_matching(volume, reference, match, alpha=0, beta=0).labels[:, 27:] == 3).mean() > 0.95
 
 
 def test_strips_change_nothing(monkeypatch):
@@ -186,4 +186,4 @@ def test_faults_are_told(parameters, error, message):
     match = np.zeros((2, parameters.pop("columns", 4)), np.uint8)
     volume = CostVolume(np.zeros((2, 4, search.levels), np.float32), search, 2.0)
     with pytest.raises(error, match=message):
-        stable_matching(Energy(volume), np.zeros((2, 4), np.uint8), match, **parameters)
+        stable_matching(volume, np.zeros((2, 4), np.uint8), match, **parameters)

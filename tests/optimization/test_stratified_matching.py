@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 from naive_stable import within_components
 
-from stereo_framework import CostVolume, Energy, Search, load_scene
+from stereo_framework import CostVolume, Search, load_scene
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching, stratified_matching
@@ -32,9 +32,9 @@ def test_is_stable_matching_within_components(data, search, shape, threshold, si
     volume = CostVolume(costs, search, 2.0)
     parameters = {"size": size, "ordering": ordering, "alpha": 20, "beta": 0.05}
     with in_threads(threads):
-        result = stratified_matching(Energy(volume), *images, threshold=threshold, **parameters)
+        result = stratified_matching(volume, *images, threshold=threshold, **parameters)
     adapted = within_components(volume, *images, threshold, size)
-    expected = stable_matching(Energy(dataclasses.replace(volume, costs=adapted)), *images, **parameters)
+    expected = stable_matching(dataclasses.replace(volume, costs=adapted), *images, **parameters)
     np.testing.assert_array_equal(result.labels, expected.labels)
     chosen = np.take_along_axis(costs, np.maximum(result.labels, 0)[..., None].astype(int), axis=2)[..., 0]
     np.testing.assert_array_equal(result.costs, np.where(result.labels < 0, 0, chosen))
@@ -44,7 +44,7 @@ def measured(scene, stage, **parameters):
     """Fraction of the visible pixels that is matched, of these wrongly, and fraction of the other pixels that is matched."""
     visible = ~scene.mask("occluded")
     images = scene.reference, scene.match
-    labels = stage(Energy(normalized_cross_correlation(*images, scene.search)), *images, **parameters).labels
+    labels = stage(normalized_cross_correlation(*images, scene.search), *images, **parameters).labels
     matched, wrong = labels >= 0, np.abs(scene.search.disparity_of(labels) - scene.truth) > 1
     return matched[visible].mean(), wrong[matched & visible].mean(), matched[~visible].mean()
 
@@ -63,7 +63,7 @@ def test_errs_less_at_edges(name):
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"threshold": 1.5}, ParameterError, "stratified_matching.threshold: 1.5 is not a number from -1 to 1"),
+        ({"threshold": 1.5}, ParameterError, "stratified_matching.threshold: 1.5 is not a number >= -1 and <= 1"),
         ({"alpha": -1}, ParameterError, "stratified_matching.alpha: -1"),
         ({"rows": 3}, DataError, r"stratified_matching: match has shape \(3, 4\); \(2, 4\) fits the volume"),
     ],
@@ -72,4 +72,4 @@ def test_faults_are_told(parameters, error, message):
     match = np.zeros((parameters.pop("rows", 2), 4), np.uint8)
     volume = CostVolume(np.zeros((2, 4, 2), np.float32), Search(0, 1), 2.0)
     with pytest.raises(error, match=message):
-        stratified_matching(Energy(volume), np.zeros((2, 4), np.uint8), match, **parameters)
+        stratified_matching(volume, np.zeros((2, 4), np.uint8), match, **parameters)

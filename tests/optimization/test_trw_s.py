@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_inputs import filled, in_threads
+from kernel_inputs import filled, in_threads, parts
 
 from stereo_framework import CostVolume, Energy, Search, Smoothness
 from stereo_framework.core.errors import ParameterError
@@ -53,7 +53,7 @@ def fractions(rows, columns, levels, rho, seed=0):
 @given(problem=problems(((4, 5), (3, 7), (2, 6), (1, 5), (5, 1), (1, 1))), iterations=st.integers(1, 4))
 def test_bounds_agree_with_twin(problem, iterations):
     costs, smoothness = problem
-    found = trw_s(energy_of(costs, smoothness), iterations=iterations)
+    found = trw_s(*parts(energy_of(costs, smoothness)), iterations=iterations)
     # Halves of halves: sums below 2**10 are off by 2**-14 at most, a few dozen times.
     expected = [bound for _, bound in naive_trees.trw_s(costs, smoothness, iterations)]
     np.testing.assert_allclose([bound for _, _, bound in found.trace], expected, rtol=0, atol=40 * 2.0**-14)
@@ -66,7 +66,7 @@ def test_labels_agree_with_twin(rho):
     energy = energy_of(costs, smoothness)
     twin = [labels for labels, _ in naive_trees.trw_s(costs, smoothness, 6)]
     energies = [energy.of(labels) for labels in twin]
-    found = trw_s(energy, iterations=6)
+    found = trw_s(energy.volume, energy.smoothness, iterations=6)
     assert [now for _, now, _ in found.trace] == energies
     np.testing.assert_array_equal(found.labels, twin[int(np.argmin(energies))])
 
@@ -79,8 +79,12 @@ def test_blocks_and_threads_do_not_show(kind):
 
     def match():
         if kind == "trees":
-            return trw_s(energy, iterations=1)
-        return icm(energy, max_sweeps=2) if kind == "descent" else belief_propagation(energy, schedule="sequential", iterations=1)
+            return trw_s(energy.volume, energy.smoothness, iterations=1)
+        return (
+            icm(energy.volume, energy.smoothness, max_sweeps=2)
+            if kind == "descent"
+            else belief_propagation(energy.volume, energy.smoothness, schedule="sequential", iterations=1)
+        )
 
     found = match()
     with in_threads(3):
@@ -108,7 +112,7 @@ def test_blocks_and_threads_do_not_show(kind):
 def test_on_chains_the_bound_is_the_minimum_and_the_labels_have_it(edges, data):
     costs, smoothness = data.draw(problems(((1, 9), (9, 1), (3, 6), (6, 3), (1, 1)), levels=(5, 4, 2), edges=edges))
     energy = energy_of(costs, smoothness)
-    found = trw_s(energy, iterations=1)
+    found = trw_s(energy.volume, energy.smoothness, iterations=1)
     assert found.lower_bound == energy.of(found.labels) == naive_trees.chains_minimum(costs, smoothness)
 
 
@@ -116,7 +120,7 @@ def test_on_chains_the_bound_is_the_minimum_and_the_labels_have_it(edges, data):
 def test_no_labelling_lies_below_the_bound_which_never_falls(problem):
     costs, smoothness = problem
     energy = energy_of(costs, smoothness)
-    found = trw_s(energy, iterations=30)
+    found = trw_s(energy.volume, energy.smoothness, iterations=30)
     lowest = naive_moves.lowest_energy(costs, smoothness)
     assert found.lower_bound <= lowest <= energy.of(found.labels)
     bounds = [bound for _, _, bound in found.trace]
@@ -128,8 +132,8 @@ def test_no_labelling_lies_below_the_bound_which_never_falls(problem):
 def test_with_two_levels_the_bound_becomes_the_minimum(seed):
     # Kolmogorov & Wainwright 2005: for two levels the relaxation that is solved has no gap where cuts find the minimum.
     energy = energy_of(*fractions(12, 15, 2, "potts", seed))
-    lowest = energy.of(graph_cut(energy, move="expansion").labels)
-    found = trw_s(energy, iterations=300)
+    lowest = energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").labels)
+    found = trw_s(energy.volume, energy.smoothness, iterations=300)
     assert energy.of(found.labels) == lowest
     # It comes near in ever smaller steps.
     assert 0.9999 * lowest < found.lower_bound <= lowest
@@ -141,7 +145,7 @@ def test_with_two_levels_the_bound_becomes_the_minimum(seed):
 def test_labels_costs_and_trace_belong_together():
     costs, smoothness = fractions(9, 11, 5, "potts")
     energy = energy_of(costs, smoothness)
-    found = trw_s(energy, iterations=7)
+    found = trw_s(energy.volume, energy.smoothness, iterations=7)
     assert found.labels.dtype == np.int16
     np.testing.assert_array_equal(found.costs, np.take_along_axis(costs, found.labels[..., None].astype(int), 2)[..., 0])
     seconds, energies, bounds = zip(*found.trace, strict=True)
@@ -156,7 +160,7 @@ def test_the_bound_is_no_higher_than_the_energy_found():
     # Sums in float32 may come out above the same ones in float64.
     for seed in range(20):
         energy = energy_of(*fractions(1, 30, 4, "squared", seed))
-        found = trw_s(energy, iterations=3)
+        found = trw_s(energy.volume, energy.smoothness, iterations=3)
         assert found.lower_bound <= energy.of(found.labels)
         # Thirty roundings of sums below 4096.
         assert found.lower_bound == pytest.approx(energy.of(found.labels), abs=30 * 2.0**-12)
@@ -164,11 +168,11 @@ def test_the_bound_is_no_higher_than_the_energy_found():
 
 def test_needs_smoothness():
     with pytest.raises(ParameterError, match=r"^trw_s: the energy has no smoothness term"):
-        trw_s(energy_of(np.zeros((2, 2, 3)), None))
+        trw_s(*parts(energy_of(np.zeros((2, 2, 3)), None)))
 
 
 def test_refuses_weights_below_zero():
     _, smoothness = fractions(2, 2, 2, "potts")
     smoothness.right[0, 0] = -1
     with pytest.raises(ParameterError, match=r"^trw_s: smoothness.right holds -1"):
-        trw_s(energy_of(np.zeros((2, 2, 2)), smoothness))
+        trw_s(*parts(energy_of(np.zeros((2, 2, 2)), smoothness)))

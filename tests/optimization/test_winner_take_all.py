@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, volumes
 
-from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework import CostVolume, Search
 from stereo_framework.optimization import winner_take_all
 
 
 @given(volume=volumes(), threads=st.integers(1, 3))
 def test_agrees_with_twin(volume, threads):
     with in_threads(threads):
-        result = winner_take_all(Energy(volume))
+        result = winner_take_all(volume)
     labels, lowest = naive.winner_take_all(volume.costs)
     np.testing.assert_array_equal(result.labels, labels)
     np.testing.assert_array_equal(result.costs, lowest)
@@ -29,7 +29,7 @@ def test_agrees_with_twin(volume, threads):
 )
 @example(costs=np.array([[[0.0, -0.0, 1], [-0.0, 0.0, 1], [1, 0.0, -0.0], [-1, -2, -2]]], np.float32))
 def test_any_costs_are_ordered(costs):
-    result = winner_take_all(Energy(CostVolume(costs, Search(0, 2), 255.0)))
+    result = winner_take_all(CostVolume(costs, Search(0, 2), 255.0))
     labels, lowest = naive.winner_take_all(costs)
     np.testing.assert_array_equal(result.labels, labels)
     np.testing.assert_array_equal(result.costs, lowest)
@@ -39,8 +39,8 @@ def test_any_costs_are_ordered(costs):
 @pytest.mark.parametrize("levels", [2, 15, 16, 33, 300])
 def test_integer_costs_give_the_same_as_floats(kind, levels):
     costs = np.random.default_rng(levels).integers(0, np.iinfo(kind).max, (4, 9, levels), endpoint=True).astype(kind)
-    result = winner_take_all(Energy(CostVolume(costs, Search(0, levels - 1), 255.0)))
-    expected = winner_take_all(Energy(CostVolume(costs.astype(np.float32), Search(0, levels - 1), 255.0)))
+    result = winner_take_all(CostVolume(costs, Search(0, levels - 1), 255.0))
+    expected = winner_take_all(CostVolume(costs.astype(np.float32), Search(0, levels - 1), 255.0))
     np.testing.assert_array_equal(result.labels, expected.labels)
     np.testing.assert_array_equal(result.costs, expected.costs, strict=True)
 
@@ -49,20 +49,14 @@ def test_integer_costs_give_the_same_as_floats(kind, levels):
 @pytest.mark.parametrize("levels", [2, 3, 15, 16, 17, 33, 300])
 def test_lowest_level_wins_ties(levels, kind):
     volume = CostVolume(np.full((2, 3, levels), 5, kind), Search(0, levels - 1), 255.0)
-    assert (winner_take_all(Energy(volume)).labels == 0).all()
+    assert (winner_take_all(volume).labels == 0).all()
     volume.costs[..., levels - 2 :] = 4
-    result = winner_take_all(Energy(volume))
+    result = winner_take_all(volume)
     assert (result.labels == levels - 2).all()
     assert (result.costs == 4).all()
-
-
-def test_smoothness_is_not_used():
-    costs = np.array([[[0, 1], [1, 0], [0, 1]]], np.float32)
-    strong = Smoothness(np.full((1, 3), 100, np.float32), np.zeros((1, 3), np.float32), np.array([0, 1], np.float32))
-    assert winner_take_all(Energy(CostVolume(costs, Search(0, 1), 255.0), strong)).labels.tolist() == [[0, 1, 0]]
 
 
 def test_costs_need_not_be_contiguous():
     costs = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     flipped = CostVolume(costs[..., ::-1], Search(0, 3), 255.0)
-    assert (winner_take_all(Energy(flipped)).labels == 3).all()
+    assert (winner_take_all(flipped).labels == 3).all()

@@ -162,7 +162,7 @@ def test_warps_come_back(seed):
     # A twentieth of a row, of a field that is nearly of second order itself.
     assert rms(values(found, x, y, columns, rows) - lower) < 0.05
     reference, moved = row_alignment(pair.reference, pair.match, pair.search, {"first": look})
-    assert reference is pair.reference
+    assert np.shares_memory(reference, pair.reference)
     assert moved.dtype == np.uint8
     inner = np.s_[8:-8, 8:-8]
     off = [rms(image[inner].astype(float) - scene.match[inner]) for image in (match, moved)]
@@ -176,8 +176,8 @@ def test_rows_that_are_right_stay(name):
     scene = load_scene(f"synthetic/{name}")
     pair = Pair(scene.reference, scene.match, scene.search)
     images = row_alignment(pair.reference, pair.match, pair.search, {"first": first_look(pair)})
-    assert images[0] is pair.reference
-    assert images[1] is pair.match
+    assert np.shares_memory(images[0], pair.reference)
+    assert np.shares_memory(images[1], pair.match)
 
 
 @pytest.mark.compiled

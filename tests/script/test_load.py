@@ -27,7 +27,7 @@ def random_stages(registry):
     """An optimizer and a refinement that draw random numbers."""
 
     @stage.stage("optimization", source="a test")
-    def guess(energy, *, heat: Positive = 1.0, seed: NonNegativeInt = 0) -> Labeling:
+    def guess(volume, *, heat: Positive = 1.0, seed: NonNegativeInt = 0) -> Labeling:
         """Guess."""
 
     @stage.stage("refinement", source="a test")

@@ -434,9 +434,9 @@ def test_a_beginning_is_computed_once_whoever_computes(registry):
     calls = []
 
     @stage("optimization", source="a test")
-    def slow(energy, *, level: int = 0):
+    def slow(volume, smoothness=None, *, level: int = 0):
         calls.append(level)
-        return stereo_framework.optimization.graph_cut(energy)
+        return stereo_framework.optimization.graph_cut(volume, smoothness)
 
     grid = {"optimization.level": [1, 2, 3], "refinement": [[], ["parabola"], ["fill_occlusions"]]}
     script = MIXED | {"optimization": "slow", "sweep": {"grid": grid}}

@@ -1,0 +1,137 @@
+"""Stages called directly with what people have: two numbers, arrays in any form, maps; and what is refused in one line."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import stereo_framework as sf
+from stereo_framework import Pipeline, Search, load_scene, stage
+from stereo_framework.aggregation import box
+from stereo_framework.core.errors import DataError, ParameterError, ResultWarning
+from stereo_framework.matching_cost import absolute_difference, census
+from stereo_framework.optimization import semi_global, winner_take_all
+from stereo_framework.refinement import left_right_check, parabola
+
+SCENE = load_scene("synthetic/planes")
+LEFT, RIGHT = SCENE.reference, SCENE.match
+
+
+def test_a_chain_of_functions_is_the_pipeline():
+    costs = census(LEFT, RIGHT, (0, 31), width=9)
+    found = semi_global(box(costs, size=9), p1=20, p2=100)
+    disparity = parabola(found.disparity, found.volume)
+    assert found.disparity.dtype == np.float32
+    expected = winner_take_all(census(LEFT, RIGHT, Search(0, 31))).disparity
+    assert (np.abs(disparity - SCENE.truth) > 1).mean() < 0.5 * (np.abs(expected - SCENE.truth) > 1).mean()
+    np.testing.assert_array_equal(costs.costs, census(LEFT, RIGHT, np.array([0, 31])).costs)
+
+
+def test_arrays_of_costs_come_back_as_arrays():
+    costs = np.random.default_rng(0).integers(0, 50, (12, 14, 5)).astype(np.float64)
+    mean = box(costs, size=3)
+    assert isinstance(mean, np.ndarray)
+    expected = box(sf.CostVolume(costs.astype(np.float32), Search(0, 4), 50.0), size=3).costs
+    np.testing.assert_array_equal(mean, expected)
+    np.testing.assert_array_equal(winner_take_all(costs).labels, costs.argmin(axis=2))
+    np.testing.assert_array_equal(winner_take_all(costs).disparity, costs.argmin(axis=2))
+
+
+def test_images_of_sixteen_bits_and_cropped_views():
+    grey = LEFT[..., 1], RIGHT[..., 1]
+    wide = [image.astype(np.uint16) * 257 for image in grey]
+    floats = [image.astype(np.float32) for image in grey]
+    np.testing.assert_array_equal(absolute_difference(*wide, (0, 9)).costs, absolute_difference(*floats, (0, 9)).costs)
+    cropped = absolute_difference(*(image[::-1, 7:90] for image in grey), (0, 9))
+    np.testing.assert_array_equal(cropped.costs, absolute_difference(*(image[::-1, 7:90].copy() for image in grey), (0, 9)).costs)
+
+
+def test_maps_of_both_images_are_checked_against_each_other():
+    method = Pipeline(["census", "box", "winner_take_all"])
+    both = [method(pair).disparity for pair in (SCENE, SCENE.pair(SCENE.match_index, SCENE.reference_index, SCENE.search))]
+    checked, status = left_right_check(*both)
+    expected = method.having(refinement=["left_right_check"])(SCENE)
+    np.testing.assert_array_equal(checked, expected.disparity)
+    np.testing.assert_array_equal(status, expected.status)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: box(np.zeros((3, 4)), size=3), ParameterError, r"box: volume is an array of float64 \(3, 4\); expected a CostVolume"),
+        (lambda: box(np.zeros((3, 4, 5)), sise=3), ParameterError, "box.sise: no such parameter of box; .*did you mean 'size'"),
+        (lambda: box(np.zeros((3, 4, 5)), size=0), ParameterError, "box.size: 0 is not a whole number >= 1"),
+        (lambda: box(np.zeros((3, 4, 5)), 3), TypeError, r"box\(\) takes 1 data, 2 were given; parameters are given by name"),
+        (lambda: census(LEFT, RIGHT, 31), ParameterError, r"census: search is 31; expected a Search, such as Search\(0, 63\), or its two ends"),
+        (lambda: census(LEFT > 9, RIGHT > 9, (0, 9)), DataError, "census: reference image: bool intensities"),
+        (lambda: census(LEFT, RIGHT[:, 1:], (0, 9)), DataError, "census: match has shape .* fits the reference image"),
+        (lambda: parabola(np.zeros((3, 4), np.int32), np.zeros((3, 4, 5))), ParameterError, "parabola: disparity is int32"),
+        (lambda: semi_global(np.zeros((3, 4, 5)), penalties="edges"), ParameterError, "semi_global.penalties: 'edges' needs both images"),
+        (lambda: semi_global(np.zeros((3, 4, 5)), p1=5, p2=4), ParameterError, "semi_global: p2 is 4, below p1, 5"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_in_a_line(call, error, said):
+    with pytest.raises(error, match=rf"^{said}"):
+        call()
+
+
+def test_intensities_from_0_to_1_are_told():
+    with pytest.warns(ResultWarning, match="census: reference image: intensities up to 1, where 0 to 255 are expected"):
+        census(LEFT / LEFT.max(), RIGHT / LEFT.max(), (0, 9))
+
+
+def test_a_cost_may_return_an_array(registry):
+    @stage("matching_cost", source="a test")
+    def product(reference, match, search):
+        costs = np.full((*reference.shape[:2], search.levels), np.nan)
+        for level, (here, there) in enumerate(search.columns(reference.shape[1])):
+            costs[:, here, level] = np.abs(reference[:, here].astype(float) - match[:, there]).sum(axis=2)
+        return costs
+
+    expected = absolute_difference(LEFT, RIGHT, (0, 31))
+    found = product(LEFT, RIGHT, (0, 31))
+    inside = np.broadcast_to(found.inside, found.costs.shape)
+    np.testing.assert_array_equal(found.costs[inside], expected.costs[inside])
+    assert (found.costs[~inside] == found.outside).all()
+    assert found.outside == found.costs.max()
+    # The same from the right image, in a pipeline.
+    for scene in (SCENE, SCENE.pair(SCENE.match_index, SCENE.reference_index)):
+        maps = [Pipeline([cost, "box", "winner_take_all"])(scene).disparity for cost in (product, "absolute_difference")]
+        assert (maps[0] == maps[1])[:, 32:-32].mean() > 0.99
+
+
+def test_columns_that_meet():
+    for direction in (1, -1):
+        for search in (Search(-2, 3, direction=direction), Search(4, 9, direction=direction)):
+            for d, (here, there) in zip(search.disparities, search.columns(5), strict=True):
+                x = np.arange(5)
+                met = x - direction * int(d)
+                inside = (met >= 0) & (met < 5)
+                np.testing.assert_array_equal(x[here], x[inside])
+                np.testing.assert_array_equal(x[there], met[inside])
+    with pytest.raises(ParameterError, match=r"search.columns: the step is 0.5 pixels; whole steps are needed"):
+        next(Search(0, 3, 0.5).columns(5))
+
+
+def test_a_map_is_measured_against_a_map():
+    truth = SCENE.truth
+    found = sf.evaluate(truth + np.float32(0.75), truth, mask=truth < 10, thresholds=[0.5, 2])
+    assert found == {
+        "rms_error_all": pytest.approx(0.75),
+        "bad_pixels_all": 100,
+        "bad0.5_all": 100,
+        "bad2_all": 0,
+        "fraction_matched": 1,
+    }
+    whole = sf.evaluate(truth + np.float32(0.75), SCENE, thresholds=[0.5, 2])
+    assert whole["bad0.5_nonocc"] == 100
+
+
+def test_scenes_and_matches_can_be_pickled():
+    method = Pipeline(["absolute_difference", "box", "winner_take_all"])
+    match = method(SCENE)
+    again = pickle.loads(pickle.dumps(match))
+    np.testing.assert_array_equal(again.disparity, match.disparity)
+    scene = sf.Scene.from_images(LEFT, RIGHT, (0, 31), truth=SCENE.truth)
+    for one in (scene, SCENE):
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).reference, LEFT)
