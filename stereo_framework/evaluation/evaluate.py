@@ -99,7 +99,7 @@ def evaluate(
     >>> evaluate(truth + 0.5, scene)["rms_error_all"]
     0.5
     >>> evaluate(truth + 0.5, truth, thresholds=[0.25, 2])
-    {'bad_pixels_all': 100.0, 'bad0.25_all': 100.0, 'bad2_all': 0.0, 'rms_error_all': 0.5, 'fraction_matched': 1.0}
+    {'rms_error_all': 0.5, 'bad_pixels_all': 100.0, 'bad0.25_all': 100.0, 'bad2_all': 0.0, 'fraction_matched': 1.0}
     """
     check_kind("evaluate", "disparity", disparity, np.ndarray, "an array, float32 (rows, columns); io.read_disparity reads files")
     check_kind("evaluate", "scene", scene, (Scene, np.ndarray), "a Scene, such as load_scene(NAME) gives, or the truth")
