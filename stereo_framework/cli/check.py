@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
+
+import typer
 
 from stereo_framework.cli._options import Plugins, Settings
 from stereo_framework.cli.new_stage import NO_SOURCE
@@ -13,6 +16,7 @@ def check(
     settings: Settings = None,
     plugin: Plugins = None,
     no_plugins: bool = False,
+    try_out: Annotated[bool, typer.Option("--try")] = False,
 ) -> int:
     """Check parameter scripts without running them; every fault is told with its place.
 
@@ -26,11 +30,16 @@ def check(
         Scripts: files, or names of shipped ones.
     no_plugins
         Import no plug-in; stages that may come from one are passed over.
+    try_out
+        Also run every setting, on 64x48 pixels of a synthetic scene: what a plug-in's stage returns shows only then.
     """
     from stereo_framework.core.errors import ParameterError, ScriptError
     from stereo_framework.script import load
     from stereo_framework.script.load import check_without_plugins
+    from stereo_framework.script.trial import trial
 
+    if no_plugins and try_out:
+        raise ParameterError("--try runs the plug-ins' stages; leave out --no-plugins")
     if no_plugins and plugin:
         raise ParameterError("--plugin and --no-plugins contradict each other; give one")
     faults: list[str] = []
@@ -56,7 +65,11 @@ def check(
                     f"warning: {stage.slot}.{stage.name}: its source is {stage.source!r}; say where the method is defined",
                     file=sys.stderr,
                 )
-            print(f"{name}: no fault; {len(loaded.runs)} run{'s'[: len(loaded.runs) != 1]} {where}")
+            if try_out and (failed := trial(loaded)):
+                faults += [f"{name}: {line}" for line in failed]
+                continue
+            tried = ", tried on a small pair" * try_out
+            print(f"{name}: no fault; {len(loaded.runs)} run{'s'[: len(loaded.runs) != 1]} {where}{tried}")
     if faults:
         raise ScriptError(faults)
     return 0

@@ -126,7 +126,8 @@ class Pipeline:
             having = [
                 where
                 for where, one in stages
-                if address in (where, f"{one.stage.slot}.{one.stage.name}") and parameter in one.parameters
+                if address in (where, one.stage.slot, one.stage.name, f"{one.stage.slot}.{one.stage.name}")
+                and parameter in one.parameters
             ]
         if len(having) == 1:
             return having[0], parameter

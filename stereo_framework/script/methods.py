@@ -154,7 +154,7 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
     specs : tuple of Spec
         The stages that stand there.
     rest : str
-        The address after the slot: ``truncation``; where several stages may stand ``box.size`` or ``0.size``.
+        The address after the slot: ``truncation``; where several stages may stand ``box.size`` or ``0.size``, or ``size`` if one of them has it.
 
     Returns
     -------
@@ -174,10 +174,18 @@ def locate(slot: str, specs: Specs, rest: str) -> tuple[int, str] | str:
         elif names.count(name) > 1:
             where = " or ".join(f"{slot}.{i}.{rest}".rstrip(".") for i, other in enumerate(names) if other == name)
             return f"{name!r} occurs {names.count(name)} times in {slot}; write {where}"
-        elif name not in names:
-            return f"addresses nothing: {slot} has no stage {name!r}; {nearest(name, names, kind='stages there')}"
-        else:
+        elif name in names:
             index = names.index(name)
+        elif having := [i for i, spec in enumerate(specs) if name in spec.legal and not rest]:
+            # A parameter that a single one of them has needs no stage's name.
+            if len(having) > 1:
+                where = " and ".join(f"{slot}.{names[i]}.{name}" for i in having)
+                return f"{where} have it; say which"
+            index, rest = having[0], name
+        else:
+            return f"addresses nothing: {slot} has no stage {name!r}; {nearest(name, names, kind='stages there')}"
+    else:
+        rest = rest.removeprefix(f"{specs[0].stage.name}.")
     spec = specs[index]
     if rest == "use" and rest not in spec.legal:
         return f"'use' is no parameter; give the stages at {slot} itself"

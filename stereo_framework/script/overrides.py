@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.stage import SLOTS
-from stereo_framework.script.addresses import slot_of, split
+from stereo_framework.script.addresses import is_slot, slot_of, split
 from stereo_framework.script.document import Document, parse
 from stereo_framework.script.include import merge
 from stereo_framework.script.keys import KEYS, METHOD_KEYS
@@ -57,6 +57,9 @@ def apply(root: Document, overrides: Sequence[str], faults: Faults) -> list[Assi
             continue
         method, local = _split_method(root, key)
         place = Place("--set", path=key)
+        local = _in_full(root, method, local, place, faults)
+        if not local:
+            continue
         head = local.partition(".")[0]
         if method is None and head == "methods":
             name = local.partition(".")[2].partition(".")[0]
@@ -68,13 +71,39 @@ def apply(root: Document, overrides: Sequence[str], faults: Faults) -> list[Assi
             said = f"{axis} is swept for all methods"
             faults.add(place, f"{said}; set it for all, or move the axis into the methods it is meant for")
         elif split(local)[1] in SLOTS and split(local)[2]:
-            _drop(root, method, [local])
+            stage, _, parameter = split(local)[2].rpartition(".")
+            # An axis may leave out the stage's name where one stage stands.
+            _drop(root, method, [local, f"{slot_of(local)}.{parameter}"] if stage else [local])
             waiting.append(Assignment(method, local, node))
         elif head == "alternatives" and (at := place if local.endswith(".include") else _include(node)):
             faults.add(at, "'include' cannot be set; write it in the script")
         else:
             _merge(root, method, local, node, faults)
     return waiting
+
+
+def _in_full(root: Document, method: str | None, key: str, place: Place, faults: Faults) -> str:
+    """The address of a parameter that is given by its name alone; any other key as it is. Empty, and a fault, where several stages have the parameter."""
+    if "." in key or key in _SETTABLE:
+        return key
+    documents = [root.methods[method]] if method else [root, *root.methods.values()]
+    places: dict[str, None] = {}
+    for document in documents:
+        swept = [
+            (axis.name, specs)
+            for axis in (*document.grid.values(), *document.zip.values())
+            if is_slot(axis.name)
+            for specs in axis.values
+        ]
+        for slot, specs in (*document.slots.items(), *swept):
+            for spec in specs or ():
+                if key in spec.legal and not split(slot)[0]:
+                    listed = SLOTS[slot].many or spec.added
+                    places[f"{slot}.{spec.stage.name}.{key}" if listed else f"{slot}.{key}"] = None
+    if len(places) > 1:
+        faults.add(place, f"{' and '.join(places)} have it; say which")
+        return ""
+    return next(iter(places), key)
 
 
 def _split_method(root: Document, key: str) -> tuple[str | None, str]:

@@ -140,7 +140,7 @@ def test_faulty_lists(cost, fault):
         (
             "matching_cost.weight",
             1,
-            "addresses nothing: matching_cost has no stage 'weight'; legal stages there: absolute_difference, ",
+            "matching_cost.absolute_difference.weight and matching_cost.tenfold.weight have it; say which",
         ),
         ("matching_cost.tenfold", 1, "addresses the whole stage tenfold; legal parameters of it: factor, scale, weight, window"),
         ("matching_cost.2.weight", 1, "addresses nothing: matching_cost has 2 stages, the last one is matching_cost.1"),

@@ -147,3 +147,29 @@ def test_what_is_swept_for_all_is_not_set_for_one():
         ScriptError, match=r"matching_cost\.truncation is swept for all methods; set it for all, or move the axis"
     ):
         load(METHODS, overrides=["methods.plain.matching_cost.truncation=3"])
+
+
+@pytest.mark.parametrize("key", ["p1", "optimization.p1", "optimization.semi_global.p1"])
+def test_a_parameter_has_one_rule_of_addresses(key):
+    assert load("sgm", overrides=[f"{key}=7"]).pipeline == load("sgm").pipeline.having(p1=7)
+    swept = {"include": "sgm", "sweep": {"grid": {key if "." in key else "optimization.p1": [1, 2]}}}
+    assert [run.pipeline for run in load(swept, overrides=[f"{key}=7"]).runs] == [load("sgm").pipeline.having(p1=7)]
+
+
+@pytest.mark.parametrize(
+    "key", ["tolerance", "refinement.tolerance", "refinement.left_right_check.tolerance", "left_right_check.tolerance"]
+)
+def test_a_parameter_of_one_of_several_stages(key):
+    method = load("sgm").pipeline
+    expected = method.having(**{"refinement.left_right_check.tolerance": 2})
+    assert method.having(**{key: 2}) == expected
+    if not key.startswith("left"):
+        assert load("sgm", overrides=[f"{key}=2"]).pipeline == expected
+
+
+@pytest.mark.parametrize("key", ["size", "aggregation.size"])
+def test_a_parameter_that_several_stages_have_is_told(key):
+    with pytest.raises(
+        ScriptError, match=f"--set {key}: aggregation.box.size and aggregation.min_filter.size have it; say which"
+    ):
+        load("ssd", overrides=[f"{key}=5"])

@@ -1,0 +1,40 @@
+"""A trial: every setting of a script on a small pair, which shows in seconds what only running shows."""
+
+from __future__ import annotations
+
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.scene import Search
+from stereo_framework.datasets import load_scene
+from stereo_framework.engine.stage_errors import blame
+from stereo_framework.engine.walk import Walk
+from stereo_framework.script.load import Script
+
+ROWS, COLUMNS, LEVELS = 48, 64, 16
+
+
+def trial(script: Script) -> list[str]:
+    """Run all settings of a script on 64x48 pixels and 16 disparities of a synthetic scene.
+
+    Parameters
+    ----------
+    script : Script
+
+    Returns
+    -------
+    list of str
+        What failed, a line for each different failure: the first setting that has it, and how many others do.
+    """
+    scene = load_scene("synthetic/planes")
+    left, right = (image[:ROWS, :COLUMNS] for image in (scene.reference, scene.match))
+    pair = Pair(left, right, Search(0, LEVELS - 1), scene=scene)
+    failed: dict[str, list[int]] = {}
+    for index, found in Walk([run.pipeline for run in script.runs], pair):
+        if isinstance(found, Exception):
+            failed.setdefault(blame(found).line, []).append(index)
+    lines = []
+    for line, settings in failed.items():
+        run = script.runs[min(settings)]
+        axes = "".join(f", {name}={value}" for name, value in run.axes.items())
+        more = f" ({len(settings) - 1} other settings too)" if len(settings) > 1 else ""
+        lines.append(f"{run.method}{axes}: {line}{more}")
+    return lines
