@@ -44,6 +44,7 @@ def match(
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
     plugins: Sequence[str | Path] = (),
+    overrides: Sequence[str] = (),
     memory: float | None = None,
     parts: Path | None = None,
     watch: Callable[[str], None] | None = None,
@@ -73,6 +74,8 @@ def match(
         True, or white in a file, where the image holds data.
     plugins : sequence of str or Path, optional
         Plug-ins of the script that lie outside its folder.
+    overrides : sequence of str, optional
+        ``key.path=value`` over the script's, as on the command line.
     memory : float, optional
         Bytes that cost volumes may take. Default: four fifths of what is free. Large pairs, and those that need more, are matched in `tiles`.
     parts : Path, optional
@@ -135,7 +138,14 @@ def match(
             # A calib.txt beside the images may have given the range, too.
             origin = "of the calibration" if scene.search is not None else origin
         scene = replace(scene, calibration=found)
-    own: dict[str, Any] = {"plugins": plugins, "memory": memory, "parts": parts, "watch": watch, **parameters}
+    own: dict[str, Any] = {
+        "plugins": plugins,
+        "overrides": overrides,
+        "memory": memory,
+        "parts": parts,
+        "watch": watch,
+        **parameters,
+    }
     matched = match_scene(scene, method, origin=origin, was_rectified=rectify is not None, **own)
     return replace(matched, stretched=ends)
 
@@ -146,6 +156,7 @@ def match_scene(
     *,
     origin: str = "of the scene",
     plugins: Sequence[str | Path] = (),
+    overrides: Sequence[str] = (),
     memory: float | None = None,
     parts: Path | None = None,
     watch: Callable[[str], None] | None = None,
@@ -161,12 +172,12 @@ def match_scene(
         As in `match`.
     origin : str
         Where the scene's search range comes from.
-    plugins, memory, parts, watch, **parameters
+    plugins, overrides, memory, parts, watch, **parameters
         As in `match`.
     was_rectified : bool
         Whether the images of the scene were rectified, so that they are saved too.
     """
-    run = single(method, plugins)
+    run = single(method, plugins, overrides)
     tell = watch or (lambda doing: None)
     search, sparse, estimated = looked_at(scene, tell)
     if estimated:
@@ -176,7 +187,10 @@ def match_scene(
     whole, pipeline = pipeline, fitted(pipeline, Pair.of(scene, search), memory)
     if pipeline is not whole:
         origin = f"{origin}; in tiles, each where a small map shows something"
-    solve = None if parts is None else functools.partial(kept_match, folder=parts)
+    solve = None
+    if parts is not None and pipeline.in_slot("scheme"):
+        parts.parents[1].mkdir(parents=True, exist_ok=True)
+        solve = functools.partial(kept_match, folder=parts)
     result = pipeline.matched(scene, search, watch=lambda step: tell(step.stage.name), solve=solve)
     dark = intensity_doubt(scene)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=was_rectified)
@@ -191,8 +205,8 @@ def own_search(run: Run, search: Search) -> Search:
     return replace(search, **given)
 
 
-def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = ()) -> Run:
-    """The one setting of a script; `plugins` as in `match`.
+def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = (), overrides: Sequence[str] = ()) -> Run:
+    """The one setting of a script; `plugins` and `overrides` as in `match`.
 
     Raises
     ------
@@ -201,7 +215,7 @@ def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path]
     ParameterError
         The script has several settings.
     """
-    return load(method, plugins=plugins).only
+    return load(method, plugins=plugins, overrides=overrides).only
 
 
 def _with_confidence(pipeline: Pipeline) -> Pipeline:
