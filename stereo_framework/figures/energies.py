@@ -1,4 +1,4 @@
-"""Charts of optimizers: how their energies fall, and what errors the maps of these energies have."""
+"""Charts of optimizers: how near to the lower bound their energies come, and what errors the maps of these energies have."""
 
 from __future__ import annotations
 
@@ -11,34 +11,51 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def energies_figure(traces: Mapping[str, Sequence[Sequence[float]]], errors: Mapping[str, float], title: str = "") -> Figure:
-    """Draw the energy over time, both axes logarithmic, and beside it the errors over the last energy.
+_LEAST = 1e-3
+"""Percent; the bound itself has no place on logarithmic axes."""
+
+
+def energies_figure(
+    traces: Mapping[str, Sequence[Sequence[float]]], maps: Mapping[str, tuple[float, float]], title: str = ""
+) -> Figure:
+    """Draw by how much energies lie above the highest lower bound over time, both axes logarithmic, and beside it the errors of the last maps.
 
     Parameters
     ----------
     traces : mapping of str to sequence
-        By optimizer, for each iteration the seconds since its start, its energy and, where there is one, the lower bound, which is drawn dashed.
-    errors : mapping of str to float
-        By optimizer the percentage of bad pixels of its map.
+        By optimizer, for each iteration the seconds since its start, its energy and, where there is one, the lower bound, which is drawn dashed
+        by how much it lies below the highest one. Without any, the lowest energy stands in its place.
+    maps : mapping of str to (float, float)
+        By optimizer the energy of its map and its percentage of bad pixels.
     title : str
     """
+    points = [point for trace in traces.values() for point in trace]
+    bound = max((point[2] for point in points if len(point) > 2), default=0.0) or min(point[1] for point in points)
     figure = new_chart(7.0, 1.8, 3.0, title)
     over_time, over_energy = figure.subplots(1, 2)
-    looks = styles([(name,) for name in traces], joined=True)
-    for (name,), look in looks.items():
+    looks = {name: {**look, "linestyle": "-"} for (name,), look in styles([(name,) for name in traces], joined=True).items()}
+    for name, look in looks.items():
         trace = traces[name]
-        seconds, energies = [max(point[0], 1e-3) for point in trace], [point[1] for point in trace]
-        over_time.plot(seconds, energies, **{**look, "markevery": [len(trace) - 1]})
-        if bounds := [(max(point[0], 1e-3), point[2]) for point in trace if len(point) > 2 and point[2] > 0]:
-            over_time.plot(*zip(*bounds, strict=True), "--", color=look["color"], linewidth=1)
-        if name in errors:
-            over_energy.plot(min(energies), errors[name], **{**look, "linestyle": "none"})
-    for axes, x, y in ((over_time, "seconds", "energy; dashed: lower bound"), (over_energy, "energy", "bad pixels (%)")):
+        seconds, above = [point[0] for point in trace], [_percent(point[1] - bound, bound) for point in trace]
+        over_time.plot(seconds, above, **look, markevery=[len(trace) - 1])
+        if all(len(point) > 2 for point in trace):
+            over_time.plot(
+                seconds, [_percent(bound - point[2], bound) for point in trace], "--", color=look["color"], linewidth=1
+            )
+        if name in maps:
+            over_energy.plot(_percent(maps[name][0] - bound, bound), maps[name][1], **{**look, "linestyle": "none"})
+    apart = "energy above the bound (%)"
+    over_time.set_yscale("log")
+    for axes, x, y in ((over_time, "seconds", "above the bound, dashed below it (%)"), (over_energy, apart, "bad pixels (%)")):
         axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter("")
         axes.set_xlabel(x, fontsize=FONT)
         axes.set_ylabel(y, fontsize=FONT)
-        axes.tick_params(labelsize=FONT - 1, which="both")
+        axes.tick_params(labelsize=FONT - 1)
         axes.spines[["top", "right"]].set_visible(False)
-    over_time.set_yscale("log")
-    legend_beside(figure, [handle(look, name) for (name,), look in looks.items()])
+    legend_beside(figure, [handle(look, name) for name, look in looks.items()])
     return figure
+
+
+def _percent(difference: float, bound: float) -> float:
+    return max(100 * difference / bound, _LEAST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import cv2
@@ -81,7 +82,8 @@ def later(context: Context) -> Outcome:
 
 def _compared(row: str, column: str, value: float, ours: float | None) -> Comparison:
     below, above, reason = _LIMITS[row]
-    low, high = (None if share is None else share * value for share in (below, above))
+    # In whole units of the energy.
+    low, high = (None if share is None else math.floor(share * value) for share in (below, above))
     return Comparison(row, column, value, ours, low, high, reason)
 
 
@@ -184,7 +186,7 @@ def _charts(results: Sequence[Result]) -> dict[str, str]:
         scene: svg_text(
             energies_figure(
                 {r.method: r.trace or ((r.matching_seconds or 0.0, r.energy or 0.0),) for r in own},
-                {r.method: _errors(r) for r in own},
+                {r.method: (r.energy or 0.0, _errors(r)) for r in own},
                 title=short(scene),
             )
         )
