@@ -27,7 +27,7 @@ def match(
     calibration: Path | None = None,
     focal: float | None = None,
     baseline: float | None = None,
-    rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE")] = None,
+    rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE|auto")] = None,
     stretch: bool = False,
     left_mask: Path | None = None,
     right_mask: Path | None = None,
@@ -62,7 +62,7 @@ def match(
     baseline
         Distance of the cameras; depths get its unit.
     rectify
-        Rectify the pair first, by this stereo calibration of OpenCV (M1, D1, M2, D2, R, T); twice if it is in two files.
+        Rectify the pair first, by this stereo calibration of OpenCV (M1, D1, M2, D2, R, T); twice if it is in two files. auto: without one, by matched points.
     stretch
         Spread intensities over 0..255, both images alike: for 11 bits in files of 16, reflectances and the like.
     left_mask
@@ -111,7 +111,7 @@ def match(
     options: dict[str, Any] = {"method": name, "calibration": calibration, "focal_length": focal, "baseline": baseline}
     options |= {"left_mask": left_mask, "right_mask": right_mask, "plugins": plugin or [], "overrides": settings or []}
     own: dict[str, Any] = {"memory": None if memory is None else size(memory)}
-    options |= {"rectify": rectify or None, "stretch": stretch}
+    options |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None, "stretch": stretch}
     found: Mapping[str, tuple[Path, Path] | None] = (
         {Path(known).name: None} if known is not None else pairs(str(left), str(right))
     )
@@ -185,6 +185,10 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
 
         _output.say(stretch_told(matched.stretched))
     calibration = matched.scene.calibration
+    if matched.rectified and calibration is None:
+        _output.say(
+            f"rectified by matched points, which lie {matched.vertical_offset or 0:.2f} rows apart in the median now; disparities have an unknown offset"
+        )
     if matched.rectified and calibration is not None:
         offset = "too few points to tell how well"
         if matched.vertical_offset is not None:

@@ -22,6 +22,7 @@ from stereo_framework.io import PathLike, StereoCalibration, read_any_calibratio
 from stereo_framework.own_pair.intensities import intensity_doubt, stretched
 from stereo_framework.own_pair.matched import CONFIDENCE, Matched
 from stereo_framework.own_pair.rectify import rectified
+from stereo_framework.own_pair.rectify_by_points import rectified_by_points
 from stereo_framework.own_pair.search_range import doubts, looked_at
 from stereo_framework.script import Run, load
 from stereo_framework.sweep.kept_parts import kept_match
@@ -39,7 +40,7 @@ def match(
     calibration: PathLike | Calibration | None = None,
     focal_length: float | None = None,
     baseline: float | None = None,
-    rectify: PathLike | Sequence[PathLike] | StereoCalibration | None = None,
+    rectify: PathLike | Sequence[PathLike] | StereoCalibration | Literal["auto"] | None = None,
     stretch: bool = False,
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
@@ -65,9 +66,10 @@ def match(
         A calibration, or the file of one: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML, XML or JSON with ``Q`` or ``P1`` and ``P2``.
     focal_length, baseline : float, optional
         Instead of a calibration: the focal length in pixels, and the distance of the cameras in the unit that depths should have.
-    rectify : path-like, sequence of path-like or StereoCalibration, optional
+    rectify : path-like, sequence of path-like, StereoCalibration or "auto", optional
         The stereo calibration of a pair that is not rectified, in one file or in two, as OpenCV's stereo_calib writes them. The pair is then rectified
-        first, and its calibration follows from this one. Disparities are those of the rectified pair.
+        first, and its calibration follows from this one. Disparities are those of the rectified pair. "auto": without any calibration, by points that are found
+        in both images (`rectified_by_points`).
     stretch : bool
         Spread the intensities over 0..255, in the same way in both images.
     left_mask, right_mask : path-like or ndarray, bool, (rows, columns), optional
@@ -125,7 +127,9 @@ def match(
     if stretch:
         scene, ends = stretched(scene)
     origin = "given"
-    if rectify is not None:
+    if rectify == "auto":
+        scene = rectified_by_points(scene)
+    elif rectify is not None:
         if any(given is not None for given in (calibration, focal_length, baseline)):
             raise ParameterError("rectify computes the calibration of the rectified pair; leave out the other one")
         paths = [rectify] if isinstance(rectify, str | os.PathLike) else rectify
