@@ -24,8 +24,7 @@ from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import check_own, write_bytes
 from stereo_framework.script import Run, Script, load
-from stereo_framework.sweep.crew import Crew
-from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep.executors import Options, Workers
 from stereo_framework.sweep.plan import Planner, Task
 from stereo_framework.sweep.runs import check_workers, scenes_of, stored_or_computed, write_script
 from stereo_framework.sweep.store import Store
@@ -226,7 +225,7 @@ class Tuner:
         self.out = None if out is None else Path(out)
         self.workers = workers
         options = Options(workers, memory, keep=False, data=None if data is None else str(data), watch=watch)
-        self._crew = Crew(options, executor, dask)
+        self._crew = Workers(options, executor, dask)
         self._planners = [Planner(scene, self.script.plugins) for scene in self.scenes]
         self._stack = contextlib.ExitStack()
         self._store: Store | None = None
