@@ -174,7 +174,7 @@ def execute(
         if store is not None:
             for script in scripts:
                 write_script(store.folder, script)
-            store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
+            store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)))
         owners = [task for task in tasks for _ in task.protocols]
         for place, result in stored_or_computed(store, tasks, crew, give_up=True):
             if parts is not None and result.error is None and owners[place].run.pipeline.in_slot("scheme"):
