@@ -134,12 +134,14 @@ class Workers:
                     yield from self._measured(unit) if isinstance(unit, Unit) else [unit]
                 return
         running: dict[Future[list[Found]], tuple[Unit, int]] = {}
+        finished = False
         try:
             yield from self._served(fitting(coming, options.memory), options, running)
+            finished = True
         finally:
-            if running:
-                for future in running:
-                    future.cancel()
+            for future in running:
+                future.cancel()
+            if not finished:
                 self._close(stop=True)
 
     def _engaged(self) -> Options:
@@ -287,7 +289,7 @@ class Workers:
             self._stopped = threading.Event()
             self._end.close()
         if self._pool is not None and self._pool is not self._wanted:
-            self._pool.shutdown(wait=not stop)
+            self._pool.shutdown(wait=not stop or self._wanted == "process")
             self._pool = None
         self._end.close()
 
