@@ -41,6 +41,7 @@ NOT_HERE = {
     r"chain/ablation": "takes an hour",
     r"--dask": "needs a cluster",
     r"--time \d": "takes as long as it says",
+    r"--rectify auto": "there are no points in 96x48 pixels; test_rectify_by_points.py has photographs",
     r"--scene mine": "a scene of the reader's own",
     r"^results results/first": "reads what README's second command writes, which .ci/run runs",
     r"--executor process": "test_executors.py does; the small scenes of this file are not seen there",

@@ -86,7 +86,13 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         except OSError as error:
             status = _told(f"{error.filename}: {error.strerror}" if error.filename else str(error), wanted, 2)
         except Exception as error:
-            status = _told(_unexpected(error), wanted, 70)
+            stage = getattr(error, "raised_by", None)
+            if stage is not None and not stage.function.__module__.startswith("stereo_framework."):  # a plug-in's
+                from stereo_framework.engine.stage_errors import blame
+
+                status = _told(blame(error).line, wanted, 2)
+            else:
+                status = _told(_unexpected(error), wanted, 70)
         raise typer.Exit(status)
 
     wrapped.__signature__ = _documented(verb)  # type: ignore[attr-defined]

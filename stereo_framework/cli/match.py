@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Plugins, Traceback, disparities
+from stereo_framework.cli._options import Data, Memory, Plugins, Settings, Traceback, disparities, size
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.progress import Progress
 
@@ -27,12 +27,14 @@ def match(
     calibration: Path | None = None,
     focal: float | None = None,
     baseline: float | None = None,
-    rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE")] = None,
+    rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE|auto")] = None,
     stretch: bool = False,
     left_mask: Path | None = None,
     right_mask: Path | None = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     method: str | None = None,
+    settings: Settings = None,
+    memory: Memory = None,
     plugin: Plugins = None,
     tiff: bool = False,
     scene: str | None = None,
@@ -60,7 +62,7 @@ def match(
     baseline
         Distance of the cameras; depths get its unit.
     rectify
-        Rectify the pair first, by this stereo calibration of OpenCV (M1, D1, M2, D2, R, T); twice if it is in two files.
+        Rectify the pair first, by this stereo calibration of OpenCV (M1, D1, M2, D2, R, T); twice if it is in two files. auto: without one, by matched points.
     stretch
         Spread intensities over 0..255, both images alike: for 11 bits in files of 16, reflectances and the like.
     left_mask
@@ -96,16 +98,20 @@ def match(
         raise ParameterError(f"a known scene brings its own images; leave out {left or beside[0]}")
     if known is None and (left is None or right is None):
         raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
+    from stereo_framework.datasets import load_scene
     from stereo_framework.own_pair.matched import check_folder
-    from stereo_framework.own_pair.matching import DEFAULT, single
+    from stereo_framework.own_pair.matching import DEFAULT, match_scene, single
     from stereo_framework.own_pair.matching import match as match_pair
     from stereo_framework.own_pair.pairs import pairs
+    from stereo_framework.sweep.identity import code_digest
+    from stereo_framework.sweep.kept_parts import remove_kept
 
     name = method or DEFAULT
-    single(name, plugin or [])
+    single(name, plugin or [], settings or [])
     options: dict[str, Any] = {"method": name, "calibration": calibration, "focal_length": focal, "baseline": baseline}
-    options |= {"left_mask": left_mask, "right_mask": right_mask, "plugins": plugin or []}
-    options |= {"rectify": rectify or None, "stretch": stretch}
+    options |= {"left_mask": left_mask, "right_mask": right_mask, "plugins": plugin or [], "overrides": settings or []}
+    own: dict[str, Any] = {"memory": None if memory is None else size(memory)}
+    options |= {"rectify": "auto" if list(map(str, rectify or [])) == ["auto"] else rectify or None, "stretch": stretch}
     found: Mapping[str, tuple[Path, Path] | None] = (
         {Path(known).name: None} if known is not None else pairs(str(left), str(right))
     )
@@ -118,14 +124,20 @@ def match(
         folder = (out or Path("matches" if many else f"{stem}_match")) / (stem if many else "")
         try:
             check_folder(folder)
+            # Tiles of a large pair lie there until its map is written.
+            own["parts"] = folder.absolute() / "parts" / code_digest(tuple(plugin or ()))
             with Progress(1) as progress:
+                own["watch"] = progress.watch
                 if files is None:
-                    matched = _known(str(known), name, plugin or [], data, progress.watch)
+                    matched = match_scene(
+                        load_scene(str(known), data=data), name, plugins=plugin or [], overrides=settings or [], **own
+                    )
                 else:
                     span = ranges[i % len(ranges)] if ranges else None
-                    matched = match_pair(*files, disparities=span, **options, watch=progress.watch)
+                    matched = match_pair(*files, disparities=span, **(options | own))
                 progress.watch("writing files")
                 written = matched.save(folder, tiff=tiff)
+                remove_kept(own["parts"])
         except StereoFrameworkError as error:
             if not many:
                 raise
@@ -139,13 +151,6 @@ def match(
     if json:
         _output.print_json(records)
     return 1 if failed else 0
-
-
-def _known(name: str, method: str, plugins: list[str], data: Path | None, watch: Any) -> Matched:
-    from stereo_framework.datasets import load_scene
-    from stereo_framework.own_pair import match_scene
-
-    return match_scene(load_scene(name, data=data), method, plugins=plugins, watch=watch)
 
 
 def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> dict[str, Any]:
@@ -180,6 +185,10 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
 
         _output.say(stretch_told(matched.stretched))
     calibration = matched.scene.calibration
+    if matched.rectified and calibration is None:
+        _output.say(
+            f"rectified by matched points, which lie {matched.vertical_offset or 0:.2f} rows apart in the median now; disparities have an unknown offset"
+        )
     if matched.rectified and calibration is not None:
         offset = "too few points to tell how well"
         if matched.vertical_offset is not None:

@@ -59,7 +59,7 @@ SLOTS: Mapping[str, Slot] = types.MappingProxyType(
         "smoothness": Slot((("reference", "search"),), frozenset({"match"}), "Smoothness", optional=True),
         "optimization": Slot(
             (("volume",),),
-            _IMAGES | {"smoothness", "raw", "domain", "other"},
+            _IMAGES | {"smoothness", "raw", "domain", "other", "alternatives"},
             "Labeling; Views of both disparity maps if it names other",
         ),
         "confidence": Slot(

@@ -15,6 +15,9 @@ from stereo_framework.kernels.local_planes import solve
 from stereo_framework.kernels.random_numbers import random_number
 
 Values = NDArray[np.float32]
+Labels = NDArray[np.int32]
+Two = tuple[float, float]
+Three = tuple[float, float, float]
 
 _POINTS = 96
 """How many estimates of a region its plane is fitted to."""
@@ -40,12 +43,12 @@ _NUMBERS = 1 + _DRAWN * 2 + _TRIES * 3 + 1
 def cell_planes(
     planes: Values,
     colours: NDArray,
-    labels: NDArray[np.int32],
+    labels: Labels,
     side: int,
-    begin: tuple[int, int],
+    begin: Two,
     tolerance: float,
     alike: float,
-    keys: tuple[int, int],
+    keys: Two,
     found: Values,
 ) -> None:
     """A plane for each cell of a grid: through the disparities of those of its pixels that are coloured like a random one of them.
@@ -99,14 +102,7 @@ def cell_planes(
 
 
 @kernel
-def planes_of_segments(
-    planes: Values,
-    order: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    tolerance: float,
-    keys: tuple[int, int],
-    found: Values,
-) -> None:
+def planes_of_segments(planes: Values, order: NDArray, begins: NDArray, tolerance: float, keys: Two, found: Values) -> None:
     """The same for segments of the image: the pixels of segment i are ``order[begins[i] : begins[i + 1]]``, counted row by row."""
     columns = planes.shape[2]
     points = np.empty((3, _POINTS), np.float64)
@@ -126,15 +122,7 @@ def planes_of_segments(
 
 @kernel
 def _fit(
-    points: NDArray[np.float64],
-    planes: Values,
-    y: int,
-    x: int,
-    side: float,
-    tolerance: float,
-    counter: int,
-    keys: tuple[int, int],
-    found: Values,
+    points: NDArray, planes: Values, y: int, x: int, side: float, tolerance: float, counter: int, keys: Two, found: Values
 ) -> None:
     """The plane with the highest sum of 1 - (e / tolerance)^2 over the points (x, y, value from a pixel on) that are off by e < tolerance, refitted."""
     count, best = points.shape[1], 0.0
@@ -176,14 +164,7 @@ def _fit(
 
 @kernel
 def write_candidates(
-    kept: int,
-    sources: Values,
-    shifts: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    regions: Values,
-    low: float,
-    high: float,
-    candidates: Values,
+    kept: int, sources: Values, shifts: NDArray, labels: Labels, regions: Values, low: float, high: float, candidates: Values
 ) -> None:
     """Fill the places from `kept` on of all pixels' candidates.
 
@@ -227,14 +208,7 @@ def write_candidates(
 
 @kernel
 def plane_costs(
-    volume: NDArray,
-    levels: tuple[float, float],
-    limits: tuple[float, float],
-    other: Values,
-    direction: float,
-    terms: tuple[float, float, float],
-    candidates: Values,
-    costs: Values,
+    volume: NDArray, levels: Two, limits: Two, other: Values, direction: float, terms: Three, candidates: Values, costs: Values
 ) -> None:
     """What the candidates cost at their pixels: their disparity's cost between levels, and a soft check against the other view's map.
 
@@ -301,9 +275,7 @@ def _between(volume: NDArray, begin: Any, levels: int, level: Any, outside: Any,
 
 
 @kernel
-def choose(
-    candidates: Values, sums: Values, costs: Values, taken_back: float, kept: int, alike: tuple[float, float], disparity: Values
-) -> None:
+def choose(candidates: Values, sums: Values, costs: Values, taken_back: float, kept: int, alike: Two, disparity: Values) -> None:
     """Let the best candidates of each pixel that differ stand first, and write the best one's disparity.
 
     Parameters

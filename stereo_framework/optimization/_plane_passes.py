@@ -20,6 +20,7 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._semi_global_penalties import STEPS
 
 Values = NDArray[np.float32]
+Shape = tuple[int, int, int]
 
 LANES = 16
 """The most candidates of a pixel, which are computed at once. Arrays that a step reads have as many numbers to spare at their end."""
@@ -52,11 +53,11 @@ def path_sums(
     rows, columns, count = costs.shape
     sums[:] = 0
     weights = np.array([weight, at_edge, 0], np.float32)
-    flat = [array.base for array in (planes, costs, sums)]
+    arrays = planes.base, costs.base, sums.base
     for upwards in (False, True):
         # A path keeps its place in the line from row to row, so that a step overwrites what it starts from.
         paths = np.zeros(len(edges) * columns * LANES, np.float32)
-        _pass(*flat, edges, weights, np.float32(bound), upwards, (rows, columns, count), paths)
+        _pass(arrays, edges, weights, np.float32(bound), upwards, (rows, columns, count), paths)
 
 
 def spare_array(shape: tuple[int, ...]) -> Values:
@@ -65,21 +66,7 @@ def spare_array(shape: tuple[int, ...]) -> Values:
     return np.zeros(size + LANES, np.float32)[:size].reshape(shape)
 
 
-def _step_slowly(
-    planes: Values,
-    source: int,
-    target: int,
-    paths: Values,
-    at: int,
-    costs: Values,
-    sums: Values,
-    cell: int,
-    count: int,
-    weight: Any,
-    bound: Any,
-    right: Any,
-    down: Any,
-) -> None:
+def _step_slowly(planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down):  # type: ignore[no-untyped-def]
     """Go on with a path from one pixel to the next; nothing checks the bounds.
 
     The planes of both pixels stand from `source` and `target` on, the costs and sums of the second one from `cell` on. Its path costs replace those
@@ -96,22 +83,7 @@ def _step_slowly(
 
 
 @intrinsic
-def _step(
-    context: Any,
-    planes: Any,
-    source: Any,
-    target: Any,
-    paths: Any,
-    at: Any,
-    costs: Any,
-    sums: Any,
-    cell: Any,
-    count: Any,
-    weight: Any,
-    bound: Any,
-    right: Any,
-    down: Any,
-) -> Any:
+def _step(context, planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down):  # type: ignore[no-untyped-def]
     number, real = types.int64, types.float32
     taken = (planes, number, number, paths, number, costs, sums, number, number, *[real] * 4)
     return types.void(*taken), _generate
@@ -191,18 +163,10 @@ step = _step_slowly if config.DISABLE_JIT else _step
 
 @kernel
 def _pass(
-    planes: Values,
-    costs: Values,
-    sums: Values,
-    edges: NDArray[np.bool_],
-    weights: Values,
-    bound: float,
-    upwards: bool,
-    shape: tuple[int, int, int],
-    paths: Values,
+    arrays: tuple[Values, ...], edges: NDArray, weights: Values, bound: float, upwards: bool, shape: Shape, paths: Values
 ) -> None:
     """Add the paths of all steps down the image, or of their opposites up the image, to the sums."""
-    rows, columns, count = shape
+    (planes, costs, sums), (rows, columns, count) = arrays, shape
     sign = -1 if upwards else 1
     first = np.zeros(edges.shape[0], np.int64)
     for i in range(rows):
@@ -224,18 +188,5 @@ def _pass(
                 place = 0 if s == 0 else first[s] + x
                 place = place - columns if place >= columns else place
                 at = (s * columns + place) * LANES
-                step(
-                    planes,
-                    source * count * 3,
-                    pixel * count * 3,
-                    paths,
-                    at,
-                    costs,
-                    sums,
-                    pixel * count,
-                    count,
-                    weight,
-                    bound,
-                    np.float32(right),
-                    np.float32(down),
-                )
+                begins, change = (source * count * 3, pixel * count * 3), (np.float32(right), np.float32(down))
+                step(planes, *begins, paths, at, costs, sums, pixel * count, count, weight, bound, *change)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.pair import shrunk
 from stereo_framework.core.per_image import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
-from stereo_framework.core.view import View, Views
+from stereo_framework.core.stage import NonNegative, NonNegativeInt, PositiveInt, Unit, stage
+from stereo_framework.core.view import View, Views, one_of
 from stereo_framework.core.volume import CostVolume, Domain
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import left_right_kernel
@@ -24,17 +23,9 @@ from stereo_framework.kernels.segment_planes import plane_values
 from stereo_framework.kernels.segments import segments
 from stereo_framework.kernels.threads import over_rows, threads
 from stereo_framework.optimization._plane_candidates import cell_planes, choose, plane_costs, planes_of_segments, write_candidates
-from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
+from stereo_framework.optimization._plane_passes import path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import image_edges
 from stereo_framework.optimization.semi_global import semi_global
-
-
-class _Windows(NamedTuple):
-    """Windows in which planes are fitted to a map, one after the other; see `local_planes`."""
-
-    radii: tuple[int, ...]
-    gate: float
-    ridge: float
 
 
 class _Cells(NamedTuple):
@@ -53,43 +44,32 @@ class _Segments(NamedTuple):
     tolerance: float
 
 
-_WIDE, _NARROW = _Windows((8, 16), 1.0, 0.05), _Windows((4, 8), 0.8, 0.2)
 _COLOUR_SCALE = 15.0
-_SHIFTS = ((0, 0), (0, 6), (6, 0), (0, -6), (-6, 0), (6, 6), (6, -6), (-6, 6), (-6, -6), (0, 12))
-"""Rows and columns away, from where planes of the filled map are continued; the first ones where there is no room for all."""
-_FIRST = (
-    _Cells(24, 0.7, 25),
-    _Cells(64, 1, 25),
-    _Cells(160, 1.5, 25),
-    _Cells(40, 0.7, 15),
-    _Cells(100, 1, 15),
-    _Cells(240, 1.5, 15),
+_COUNT, _KEPT = 12, 4
+"""Candidates of a pixel, and how many of the best that differ stay for the next round."""
+_SHIFTS = np.array([(0, 0, 0), (0, 0, 6), (0, 6, 0), (0, 0, -6), (0, -6, 0), (1, 0, 0)])
+"""Maps of planes of which candidates are continued, and from how many rows and columns away; in the first round all, then as many as there is room for."""
+_CELLS = (
+    (_Cells(24, 0.7, 25), _Cells(64, 1, 25), _Cells(160, 1.5, 25)),
+    (_Cells(40, 0.7, 15), _Cells(100, 1, 15), _Cells(240, 1.5, 15)),
 )
 _LATER = (
-    (_Segments(75, 25, 0.7), _Segments(250, 100, 1.0), _Cells(24, 0.7, 25), _Cells(64, 1, 25), _Cells(160, 1.5, 25)),
-    (_Segments(37.5, 15, 0.7), _Segments(125, 50, 1.0), _Cells(40, 0.7, 15), _Cells(100, 1, 15), _Cells(240, 1.5, 15)),
+    (_Segments(75, 25, 0.7), _Segments(250, 100, 1.0), *_CELLS[0]),
+    (_Segments(37.5, 15, 0.7), _Segments(125, 50, 1.0), *_CELLS[1]),
 )
-"""Regions that give candidates: in the first round, and in the others in turn."""
+"""Regions that give candidates: in the first round all cells, in the others these in turn."""
 _SIGMA = 0.5
 _HOLES = _Segments(37.5, 15, 1.0)
 _FEWEST, _SHARE, _TRIALS = 20, 0.5, 60
 """Segments by whose planes holes of a map are filled, and what `plane_values` is told."""
-_ALIKE = (0.1, 0.02)
+_ALIKE = (np.float32(0.1), np.float32(0.02))
 """Planes are the same whose values (pixels) and slopes differ by less than this."""
-
-
-class _Settings(NamedTuple):
-    """Parameters of `plane_paths`, as a round needs them."""
-
-    candidates: int
-    kept: int
-    weight: float
-    edge_weight: float
-    edge_threshold: float
-    truncation: float
-    taken_back: float
-    terms: tuple[float, float, float]
-    seed: int
+_EDGE, _AT_EDGE, _BOUND = 15.0, 0.05, 4.0
+"""Pixels have an edge between them that differ by so many grey levels in some channel; the factor of the weight there; neighbours pay for no more pixels than the last."""
+_TAKEN_BACK = 0.5
+"""A pixel's own cost is contained in the path costs from every side; this share of these is subtracted again."""
+_TOLERANCE = 1.0
+"""Views agree that differ by no more pixels than this."""
 
 
 @stage(
@@ -97,9 +77,7 @@ class _Settings(NamedTuple):
     source="ours, unpublished; Hirschmueller 2008 for paths, Bleyer, Rhemann & Rother 2011 for planes",
     volumes=2,
     integer=True,
-    together=lambda candidates, kept: (
-        f"kept is {kept}, and of {candidates} candidates {candidates - 5} are not regions'" if kept > candidates - 5 else None
-    ),
+    other_needs=["alternatives"],
 )
 def plane_paths(
     volume: CostVolume,
@@ -107,18 +85,13 @@ def plane_paths(
     match: Image,
     other: View,
     domain: Domain | None = None,
+    alternatives: Mapping[str, View] | None = None,
     *,
+    initial: str | None = None,
     p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
     p2: Annotated[NonNegative, Unit("units of the matching cost")] = 80.0,
     rounds: PositiveInt = 5,
-    candidates: Annotated[int, Ge(8), Le(LANES)] = 12,
-    kept: PositiveInt = 4,
     weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
-    truncation: Annotated[Positive, Unit("pixels")] = 4.0,
-    edge_threshold: Annotated[NonNegative, Unit("grey levels")] = 15.0,
-    edge_factor: Fraction01 = 0.05,
-    taken_back: Fraction01 = 0.5,
-    tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
     hidden: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
     hides: Annotated[NonNegative, Unit("units of the matching cost")] = 12.0,
     seed: NonNegativeInt = 0,
@@ -135,26 +108,16 @@ def plane_paths(
         The match frame's view, with its volume.
     domain : Domain, optional
         Which cells take part; the volumes hold what it closes as closed.
+    alternatives : mapping of str to View, optional
+        For `initial`: the initial map is one of them, and one of `other`'s is its map.
+    initial : str, optional
+        Name of the alternative whose maps are the start; what they do not know is filled. null: a start of its own.
     p1, p2 : float
         Penalties of `semi_global`, with eight paths and those by edges: its map over whole levels, with a parabola, is the start. In units of the matching cost.
     rounds : int
         How often candidates are made and chosen from. All but the last go along rows and columns alone.
-    candidates : int
-        How many a pixel has. Five are of regions (cells and segments; six in the first round), some are kept, the rest are planes of the filled map around it.
-    kept : int
-        How many of the best candidates that differ stay for the next round.
     weight : float
         What two neighbours pay for each pixel by which the planes f of p and g of q part, measured at p and at q.
-    truncation : float
-        Neighbours pay for no more pixels than this.
-    edge_threshold : float
-        Two pixels have an edge between them when their intensities differ by this much in some channel, in grey levels.
-    edge_factor : float
-        Factor of `weight` across an edge, 0..1.
-    taken_back : float
-        A pixel's own cost is contained in the path costs from every side; this share of these is subtracted again, 0..1.
-    tolerance : float
-        Largest difference of two views that agree, in pixels.
     hidden : float
         Least cost of a candidate that the surface in the other view's map would hide.
     hides : float
@@ -170,7 +133,7 @@ def plane_paths(
     Raises
     ------
     ParameterError
-        A parameter out of its range, `p2` below `p1`, or more kept than there are candidates for.
+        A parameter out of its range, `p2` below `p1`, or no alternative of the name.
 
     Notes
     -----
@@ -195,13 +158,15 @@ def plane_paths(
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
     True
     """
-    terms = tolerance, hidden, hides
-    settings = _Settings(candidates, kept, weight, edge_factor * weight, edge_threshold, truncation, taken_back, terms, seed)
     closed = np.inf if domain is None else 1e6
-    sides = [_Side(volume, image, closed, settings) for volume, image in ((volume, reference), (other.volume, match))]
-    start = {"p1": p1, "p2": p2, "penalties": "edges", "edge_threshold": edge_threshold}
-    # One after the other, since each takes a volume, and both threads.
-    maps = [_start(side, sides[1 - i].image, start) for i, side in enumerate(sides)]
+    terms = tuple(np.float32(term) for term in (_TOLERANCE, hidden, hides))
+    sides = [_Side(one, image, closed, weight, terms, seed) for one, image in ((volume, reference), (other.volume, match))]
+    if initial is None:
+        # One after the other, since each takes a volume, and both threads.
+        maps = [_start(side, sides[1 - i].image, p1, p2) for i, side in enumerate(sides)]
+    else:
+        both = alternatives or {}, {name: views[0] for name, views in other.alternatives.items()}
+        maps = [one_of("plane_paths.initial", known, initial).disparity for known in both]
     for n in range(rounds):
         filled = _on_both(_filled, sides, maps, maps[::-1])
         known = maps if n else filled
@@ -215,20 +180,20 @@ def _on_both(work: Callable[..., Disparity], *arguments: Sequence[Any]) -> list[
 
     def run(start: int, stop: int) -> None:
         with threads(1):
-            for i in range(start, stop):
-                found[i] = work(*(one[i] for one in arguments))
+            found[start:stop] = (work(*(one[i] for one in arguments)) for i in range(start, stop))
 
     over_rows(run, 2, 1 << 30)
     return found
 
 
-def _start(side: _Side, other: Image, parameters: dict[str, Any]) -> Disparity:
+def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
     """The map of semi-global matching over whole levels, with a parabola where all three costs are open."""
     search = side.volume.search
     every = max(1, round(1 / search.step))
     whole = Search(search.minimum, search.maximum, search.step * every, search.direction)
     costs = np.ascontiguousarray(side.volume.costs[..., ::every])
-    found = semi_global(CostVolume(costs, whole, side.volume.outside), side.image, other, **parameters)
+    volume = CostVolume(costs, whole, side.volume.outside)
+    found = semi_global(volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE)
     assert found.volume is not None, "semi_global always gives its sums"
     disparity = whole.disparity_of(found.labels)
     refined = vertices(disparity, found.volume.costs, whole.levels, float(whole.minimum), float(whole.step), 0.5)
@@ -241,16 +206,15 @@ def _start(side: _Side, other: Image, parameters: dict[str, Any]) -> Disparity:
 
 def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
     """A map in which all that the other one contradicts is replaced: by planes of segments, and from the background of the row."""
-    search, settings = side.volume.search, side.settings
-    apart = np.empty_like(disparity)
+    search, apart = side.volume.search, np.empty_like(disparity)
     left_right_kernel(disparity, other, search.direction, apart)
     # Comparisons with NaN are false.
-    checked = np.where(apart <= settings.terms[0], disparity, np.float32(np.nan))
+    checked = np.where(apart <= _TOLERANCE, disparity, np.float32(np.nan))
     wanted = np.isnan(checked)
     if not wanted.any():
         return checked
     found = _half_segments(side.image, _HOLES.scale, _HOLES.minimum)
-    values = plane_values(checked, wanted, found, _HOLES.tolerance, _FEWEST, _SHARE, _TRIALS, settings.seed)
+    values = plane_values(checked, wanted, found, _HOLES.tolerance, _FEWEST, _SHARE, _TRIALS, side.seed)
     checked[wanted] = np.where((values >= search.minimum) & (values <= search.maximum), values, np.float32(np.nan))
     return np.nan_to_num(fill_rows(checked), copy=False, nan=search.minimum)
 
@@ -262,39 +226,36 @@ class _Side:
     volume: CostVolume
     image: Image
     closed: float
-    settings: _Settings
+    weight: float
+    terms: tuple[np.float32, ...]
+    seed: int
 
     def __post_init__(self) -> None:
         if self.volume.costs.dtype == np.uint16 and np.isfinite(self.closed):
             self.closed = 65535
         # The same whether it is the reference side or that of the exchanged pair.
-        self.draws = np.random.default_rng((self.settings.seed, self.volume.search.direction > 0))
-        self.colours = np.ascontiguousarray(self.image.reshape(*self.image.shape[:2], -1))
-        count = self.settings.candidates
+        self.draws = np.random.default_rng((self.seed, self.volume.search.direction > 0))
         shape = self.image.shape[:2]
-        self.planes, self.costs, self.sums = (spare_array((*shape, *size)) for size in ((3, count), (count,), (count,)))
+        self.colours = np.ascontiguousarray(self.image.reshape(*shape, -1))
+        self.planes, self.costs, self.sums = (spare_array((*shape, *size, _COUNT)) for size in ((3,), (), ()))
 
     def round(self, n: int, last: bool, filled: Disparity, other: Disparity) -> Disparity:
         """Choose anew in round `n`, given this side's filled map and the other side's map; the disparities chosen."""
-        settings, search = self.settings, self.volume.search
-        windows = [_WIDE] if n else [_WIDE, _NARROW]
-        sources = np.stack([np.stack(local_planes(filled, self.image, w.radii, w.gate, _COLOUR_SCALE, w.ridge)) for w in windows])
-        regions, kept = (_LATER[n % 2], settings.kept) if n else (_FIRST, 0)
-        shifts = np.array([(0, *shift) for shift in _SHIFTS[: settings.candidates - kept - len(regions)]]).reshape(-1, 3)
+        search, step = self.volume.search, self.volume.search.step
+        sources = [local_planes(filled, self.image, (8, 16), 1.0, _COLOUR_SCALE, 0.05)]
         if not n:
-            shifts[-1] = 1, 0, 0
-        low, high = np.float32(search.minimum - search.step / 2), np.float32(search.maximum + search.step / 2)
-        write_candidates(kept, sources, shifts, *self._regions(regions, sources[0]), low, high, self.planes)
-        levels = np.float32(search.minimum), np.float32(1 / search.step)
+            sources.append(local_planes(filled, self.image, (4, 8), 0.8, _COLOUR_SCALE, 0.2))
+        regions, kept = (_LATER[n % 2], _KEPT) if n else (_CELLS[0] + _CELLS[1], 0)
+        shifts = _SHIFTS[: _COUNT - kept - len(regions)]
+        low, high = np.float32(search.minimum - step / 2), np.float32(search.maximum + step / 2)
+        write_candidates(kept, np.array(sources), shifts, *self._regions(regions, np.array(sources[0])), low, high, self.planes)
+        levels = np.float32(search.minimum), np.float32(1 / step)
         limits = np.float32(self.volume.outside), np.float32(self.closed)
-        terms = tuple(np.float32(term) for term in settings.terms)
-        plane_costs(self.volume.costs, levels, limits, other, np.float32(search.direction), terms, self.planes, self.costs)
-        edges = image_edges(self.image, 4, settings.edge_threshold)[: 4 if last else 2]
-        path_sums(self.planes, self.costs, edges, settings.weight, settings.edge_weight, settings.truncation, self.sums)
+        plane_costs(self.volume.costs, levels, limits, other, np.float32(search.direction), self.terms, self.planes, self.costs)
+        edges = image_edges(self.image, 4, _EDGE)[: 4 if last else 2]
+        path_sums(self.planes, self.costs, edges, self.weight, _AT_EDGE * self.weight, _BOUND, self.sums)
         chosen = np.empty_like(filled)
-        taken_back = np.float32(settings.taken_back * 2 * len(edges))
-        alike = np.float32(_ALIKE[0]), np.float32(_ALIKE[1])
-        choose(self.planes, self.sums, self.costs, taken_back, settings.kept, alike, chosen)
+        choose(self.planes, self.sums, self.costs, np.float32(_TAKEN_BACK * 2 * len(edges)), _KEPT, _ALIKE, chosen)
         return chosen
 
     def _regions(

@@ -255,7 +255,6 @@ class Matched:
             write_points(folder / "points.ply", *self.points)
             names += ["depth.tiff", "points.ply"]
         if self.rectified:
-            assert self.scene.calibration is not None, "rectifying gives one"
             for name, index in zip(_RECTIFIED, (self.scene.reference_index, self.scene.match_index), strict=True):
                 image, valid = self.scene.image(index), self.scene.valid(index)
                 file = f"{name}.png" if image.dtype == np.uint8 else f"{name}.tiff"
@@ -267,8 +266,9 @@ class Matched:
                         samples[~valid] = np.nan
                     write_float_tiff(folder / file, samples)
                 names.append(file)
-            write_opencv_calibration(folder / "rectified.yml", self.scene.calibration, self.disparity.shape)
-            names.append("rectified.yml")
+            if self.scene.calibration is not None:  # by points alone there is none
+                write_opencv_calibration(folder / "rectified.yml", self.scene.calibration, self.disparity.shape)
+                names.append("rectified.yml")
         return names
 
     @property

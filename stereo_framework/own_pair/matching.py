@@ -22,6 +22,7 @@ from stereo_framework.io import PathLike, StereoCalibration, read_any_calibratio
 from stereo_framework.own_pair.intensities import intensity_doubt, stretched
 from stereo_framework.own_pair.matched import CONFIDENCE, Matched
 from stereo_framework.own_pair.rectify import rectified
+from stereo_framework.own_pair.rectify_by_points import rectified_by_points
 from stereo_framework.own_pair.search_range import doubts, looked_at
 from stereo_framework.script import Run, load
 from stereo_framework.sweep.kept_parts import kept_match
@@ -39,11 +40,12 @@ def match(
     calibration: PathLike | Calibration | None = None,
     focal_length: float | None = None,
     baseline: float | None = None,
-    rectify: PathLike | Sequence[PathLike] | StereoCalibration | None = None,
+    rectify: PathLike | Sequence[PathLike] | StereoCalibration | Literal["auto"] | None = None,
     stretch: bool = False,
     left_mask: PathLike | Mask | None = None,
     right_mask: PathLike | Mask | None = None,
     plugins: Sequence[str | Path] = (),
+    overrides: Sequence[str] = (),
     memory: float | None = None,
     parts: Path | None = None,
     watch: Callable[[str], None] | None = None,
@@ -64,15 +66,18 @@ def match(
         A calibration, or the file of one: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML, XML or JSON with ``Q`` or ``P1`` and ``P2``.
     focal_length, baseline : float, optional
         Instead of a calibration: the focal length in pixels, and the distance of the cameras in the unit that depths should have.
-    rectify : path-like, sequence of path-like or StereoCalibration, optional
+    rectify : path-like, sequence of path-like, StereoCalibration or "auto", optional
         The stereo calibration of a pair that is not rectified, in one file or in two, as OpenCV's stereo_calib writes them. The pair is then rectified
-        first, and its calibration follows from this one. Disparities are those of the rectified pair.
+        first, and its calibration follows from this one. Disparities are those of the rectified pair. "auto": without any calibration, by points that are found
+        in both images (`rectified_by_points`).
     stretch : bool
         Spread the intensities over 0..255, in the same way in both images.
     left_mask, right_mask : path-like or ndarray, bool, (rows, columns), optional
         True, or white in a file, where the image holds data.
     plugins : sequence of str or Path, optional
         Plug-ins of the script that lie outside its folder.
+    overrides : sequence of str, optional
+        ``key.path=value`` over the script's, as on the command line.
     memory : float, optional
         Bytes that cost volumes may take. Default: four fifths of what is free. Large pairs, and those that need more, are matched in `tiles`.
     parts : Path, optional
@@ -122,7 +127,9 @@ def match(
     if stretch:
         scene, ends = stretched(scene)
     origin = "given"
-    if rectify is not None:
+    if rectify == "auto":
+        scene = rectified_by_points(scene)
+    elif rectify is not None:
         if any(given is not None for given in (calibration, focal_length, baseline)):
             raise ParameterError("rectify computes the calibration of the rectified pair; leave out the other one")
         paths = [rectify] if isinstance(rectify, str | os.PathLike) else rectify
@@ -135,7 +142,14 @@ def match(
             # A calib.txt beside the images may have given the range, too.
             origin = "of the calibration" if scene.search is not None else origin
         scene = replace(scene, calibration=found)
-    own: dict[str, Any] = {"plugins": plugins, "memory": memory, "parts": parts, "watch": watch, **parameters}
+    own: dict[str, Any] = {
+        "plugins": plugins,
+        "overrides": overrides,
+        "memory": memory,
+        "parts": parts,
+        "watch": watch,
+        **parameters,
+    }
     matched = match_scene(scene, method, origin=origin, was_rectified=rectify is not None, **own)
     return replace(matched, stretched=ends)
 
@@ -146,6 +160,7 @@ def match_scene(
     *,
     origin: str = "of the scene",
     plugins: Sequence[str | Path] = (),
+    overrides: Sequence[str] = (),
     memory: float | None = None,
     parts: Path | None = None,
     watch: Callable[[str], None] | None = None,
@@ -161,12 +176,12 @@ def match_scene(
         As in `match`.
     origin : str
         Where the scene's search range comes from.
-    plugins, memory, parts, watch, **parameters
+    plugins, overrides, memory, parts, watch, **parameters
         As in `match`.
     was_rectified : bool
         Whether the images of the scene were rectified, so that they are saved too.
     """
-    run = single(method, plugins)
+    run = single(method, plugins, overrides)
     tell = watch or (lambda doing: None)
     search, sparse, estimated = looked_at(scene, tell)
     if estimated:
@@ -176,7 +191,10 @@ def match_scene(
     whole, pipeline = pipeline, fitted(pipeline, Pair.of(scene, search), memory)
     if pipeline is not whole:
         origin = f"{origin}; in tiles, each where a small map shows something"
-    solve = None if parts is None else functools.partial(kept_match, folder=parts)
+    solve = None
+    if parts is not None and pipeline.in_slot("scheme"):
+        parts.parents[1].mkdir(parents=True, exist_ok=True)
+        solve = functools.partial(kept_match, folder=parts)
     result = pipeline.matched(scene, search, watch=lambda step: tell(step.stage.name), solve=solve)
     dark = intensity_doubt(scene)
     found = doubts(sparse, search, result.disparity, estimated=estimated, rectified=was_rectified)
@@ -191,8 +209,8 @@ def own_search(run: Run, search: Search) -> Search:
     return replace(search, **given)
 
 
-def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = ()) -> Run:
-    """The one setting of a script; `plugins` as in `match`.
+def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path] = (), overrides: Sequence[str] = ()) -> Run:
+    """The one setting of a script; `plugins` and `overrides` as in `match`.
 
     Raises
     ------
@@ -201,7 +219,7 @@ def single(method: str | Path | Mapping[str, Any], plugins: Sequence[str | Path]
     ParameterError
         The script has several settings.
     """
-    return load(method, plugins=plugins).only
+    return load(method, plugins=plugins, overrides=overrides).only
 
 
 def _with_confidence(pipeline: Pipeline) -> Pipeline:

@@ -89,7 +89,7 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
             "rectify: by the calibration the right camera stands left of the left one; exchange the images and the calibration's cameras"
         )
     seen = [
-        _remapped(image, valid, *cv2.initUndistortRectifyMap(matrix, distortion, turn, new[:, :3], size, cv2.CV_32FC1))
+        remapped(image, valid, *cv2.initUndistortRectifyMap(matrix, distortion, turn, new[:, :3], size, cv2.CV_32FC1))
         for image, valid, matrix, distortion, turn, new in (
             (scene.reference, scene.valid(scene.reference_index), cameras.left, cameras.left_distortion, left_turn, left),
             (scene.match, scene.valid(scene.match_index), cameras.right, cameras.right_distortion, right_turn, right),
@@ -106,7 +106,7 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
     return replace(Scene(scene.name, tuple(new_frames), search=scene.search), calibration=calibration)
 
 
-def _remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple[Image, Mask]:
+def remapped(image: Image, valid: Mask | None, columns: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple[Image, Mask]:
     """The remapped image, and which of its pixels hold data."""
     import cv2
 

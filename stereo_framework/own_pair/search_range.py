@@ -144,7 +144,7 @@ def doubts(
         cure = (
             "the calibration given with --rectify is not that of these images, or they are exchanged"
             if rectified
-            else "'match --rectify CALIBRATION' corrects that with the stereo calibration of the cameras"
+            else "'match --rectify auto' corrects that, better with the stereo calibration of the cameras, --rectify CALIBRATION"
         )
         found.append(
             f"the pair is not rectified: {sparse.vertical.size} matched points lie {offset:.1f} rows apart in the median; {cure}"

@@ -30,17 +30,25 @@ class SparseMatches:
 
     Parameters
     ----------
-    disparity : ndarray, float32, (n,)
-        Column in the reference image minus column in the match image, pixels.
-    vertical : ndarray, float32, (n,)
-        Row in the match image minus row in the reference image, pixels.
+    here, there : ndarray, float32, (n, 2)
+        Column and row of each point in the reference and in the match image, pixels.
     size : float
         By how much the images are larger than those in which the points were found.
     """
 
-    disparity: NDArray[np.float32]
-    vertical: NDArray[np.float32]
+    here: NDArray[np.float32]
+    there: NDArray[np.float32]
     size: float
+
+    @property
+    def disparity(self) -> NDArray[np.float32]:
+        """Column in the reference image minus column in the match image, pixels."""
+        return self.here[:, 0] - self.there[:, 0]
+
+    @property
+    def vertical(self) -> NDArray[np.float32]:
+        """Row in the match image minus row in the reference image, pixels."""
+        return self.there[:, 1] - self.here[:, 1]
 
     @property
     def vertical_offset(self) -> float | None:
@@ -97,7 +105,7 @@ def sparse_matches(reference: Image, match: Image, valid: Valid = (None, None)) 
         found, described = sift.detectAndCompute(small, mask)
         points.append(np.array([p.pt for p in found], np.float32).reshape(-1, 2))
         descriptors.append(described)
-    nothing = np.empty(0, np.float32)
+    nothing = np.empty((0, 2), np.float32)
     if min(map(len, points)) < 2:
         return SparseMatches(nothing, nothing, size)
     forth = _best(descriptors[0], descriptors[1])
@@ -105,9 +113,12 @@ def sparse_matches(reference: Image, match: Image, valid: Valid = (None, None)) 
     mutual = [(i, j) for i, j in forth.items() if back.get(j) == i]
     if not mutual:
         return SparseMatches(nothing, nothing, size)
-    here, there = np.array(mutual).T
-    offset = np.float32(size) * (points[0][here] - points[1][there])
-    return SparseMatches(offset[:, 0], -offset[:, 1], size)
+    # A pixel of the reduced image has its middle in that of the pixels that it was made of.
+    here, there = (
+        np.float32(size) * (found[which] + np.float32(0.5)) - np.float32(0.5)
+        for found, which in zip(points, np.array(mutual).T, strict=True)
+    )
+    return SparseMatches(here, there, size)
 
 
 def _best(these: NDArray[np.float32], those: NDArray[np.float32]) -> dict[int, int]:

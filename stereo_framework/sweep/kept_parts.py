@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,23 @@ def kept_match(method: Pipeline, pair: Pair, folder: Path) -> Match:
     with contextlib.suppress(OSError, DataError):
         _write(path, match)
     return match
+
+
+def remove_kept(folder: Path, method: Pipeline | None = None) -> None:
+    """Remove what was kept of a method, or of all methods, once their results are written.
+
+    Parameters
+    ----------
+    folder : Path
+        As of `kept_match`.
+    method : Pipeline, optional
+    """
+    shutil.rmtree(inside(folder.parents[1], folder if method is None else parts_of(method, folder)), ignore_errors=True)
+    # Those of other runs and of other versions may be there.
+    with contextlib.suppress(OSError):
+        for empty in (folder, folder.parent):
+            if empty.exists():
+                empty.rmdir()
 
 
 def parts_of(method: Pipeline, folder: Path) -> Path:

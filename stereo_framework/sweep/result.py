@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,9 @@ MEMORY, MESSAGES = "peak_memory", "messages"
 
 LOWER_BOUND, GAP = "lower_bound", "gap"
 """What an optimizer's lower bound of the energy is called among the statistics, and how much higher the energy is, in percent of the bound."""
+
+TRACE = "trace"
+"""What an optimizer's trace is called in the environment of a result: as JSON, for seconds and energies are those of one computation."""
 
 CONFIDENCE = "_confidence_"
 """Stands between the name of a map and that of a measure in the name of a file of confidence."""
@@ -62,7 +66,7 @@ class Result:
     map : Path or None
         The stored disparity map.
     environment : mapping of str to str
-        Versions of the packages, and the machine, that computed; ``messages``: what a program from outside wrote for people.
+        Versions of the packages, and the machine, that computed; ``messages``: what a program from outside wrote for people; ``trace``: see `trace`.
     """
 
     id: str
@@ -109,6 +113,11 @@ class Result:
             files = sorted(path for path in self.map.parent.glob("*.pfm") if path.stem.startswith(start))
             return {path.stem.removeprefix(start): read_pfm(path) for path in files}
         return self._confidence
+
+    @property
+    def trace(self) -> tuple[tuple[float, ...], ...]:
+        """Seconds, energy and, where there is one, lower bound after each iteration of the optimizer; empty where it told none."""
+        return tuple(map(tuple, json.loads(self.environment.get(TRACE, "[]"))))
 
     def __repr__(self) -> str:
         said = ", ".join([self.method, *(f"{key}={value}" for key, value in self.axes.items())])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -18,15 +17,14 @@ from stereo_framework.core.progress import in_notebook
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import installed_plugins, typed_stages
 from stereo_framework.datasets import load_scenes
-from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.io import inside, read_bytes, write_bytes, write_disparity, write_pfm
+from stereo_framework.io import read_bytes, write_bytes, write_disparity, write_pfm
 from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
 from stereo_framework.script.library import RESOLVED
 from stereo_framework.sweep.executors import Options, Workers
 from stereo_framework.sweep.identity import code_digest
-from stereo_framework.sweep.kept_parts import parts_of
+from stereo_framework.sweep.kept_parts import remove_kept
 from stereo_framework.sweep.kept_scenes import keep_scene
 from stereo_framework.sweep.plan import FEW, Task, forget, plan
 from stereo_framework.sweep.result import CONFIDENCE, Result, ResultList, confidence_file
@@ -178,19 +176,9 @@ def execute(
         owners = [task for task in tasks for _ in task.protocols]
         for place, result in stored_or_computed(store, tasks, crew, give_up=True):
             if parts is not None and result.error is None and owners[place].run.pipeline.in_slot("scheme"):
-                _forget_parts(owners[place].run.pipeline, parts)
+                pipeline = owners[place].run.pipeline
+                remove_kept(parts, pipeline.having(scheme=pipeline.in_slot("scheme")[1:]))
             yield place, result
-
-
-def _forget_parts(pipeline: Pipeline, parts: Path) -> None:
-    """Remove the tiles of a run whose result is stored."""
-    shutil.rmtree(
-        inside(parts.parents[1], parts_of(pipeline.having(scheme=pipeline.in_slot("scheme")[1:]), parts)), ignore_errors=True
-    )
-    # Those of other runs and of other versions may be there.
-    with contextlib.suppress(OSError):
-        parts.rmdir()
-        parts.parent.rmdir()
 
 
 class Hopeless(StereoFrameworkError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.kept_parts import kept_match
 from stereo_framework.sweep.plan import Unit
 from stereo_framework.sweep.reference import reference
-from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES
+from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE
 from stereo_framework.sweep.scenes import SentScene
 
 
@@ -129,6 +130,7 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
             statistics_of(match.disparity, scene, protocol, reference=stand_in, confidence=match.confidence) | about
         )
         seconds.append(match.seconds | {EVALUATION: working_time() - start})
+    computed = {MESSAGES: match.messages, TRACE: json.dumps(match.trace, default=float) if match.trace else ""}
     return Outcome(
         statistics=tuple(statistics),
         seconds=tuple(seconds),
@@ -136,7 +138,7 @@ def _evaluated(match: Match, scene: Scene, search: Search, protocols: Sequence[P
         warnings=tuple(dict.fromkeys((*told, *doubts(match.disparity, scene)))),
         disparity=match.disparity if keep else None,
         confidence=match.confidence if keep else {},
-        environment={**environment(), **({MESSAGES: match.messages} if match.messages else {})},
+        environment={**environment(), **{name: text for name, text in computed.items() if text}},
     )
 
 

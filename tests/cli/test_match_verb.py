@@ -88,3 +88,34 @@ def test_mistakes_are_one_line(pair, arguments, said):
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert said in line
+
+
+def test_parameters_are_set_and_a_large_pair_goes_on_with_the_tiles_that_are_left(tmp_path):
+    """The third of four tiles fails, once; the same command then matches the last two alone, and leaves no tiles behind."""
+    (tmp_path / "failing.py").write_text(
+        "from pathlib import Path\n"
+        "from stereo_framework import stage\n"
+        "@stage('refinement', source='a test')\n"
+        "def failing(disparity):\n"
+        f"    calls = Path({str(tmp_path / 'calls')!r})\n"
+        "    with calls.open('a') as file:\n"
+        "        file.write('x')\n"
+        "    if calls.stat().st_size == 3:\n"
+        "        raise ValueError('stopped')\n"
+        "    return disparity\n"
+    )
+    (tmp_path / "m.yaml").write_text(
+        "{plugins: [failing.py], matching_cost: census, aggregation: [box], optimization: winner_take_all,"
+        " confidence: [matching_score], refinement: [failing], scheme: {use: tiles, size: 150, overlap: 8, factor: 1}}"
+    )
+    out = tmp_path / "out"
+    arguments = ("--example", "--method", str(tmp_path / "m.yaml"), "--set", "aggregation.box.size=5", "-o", str(out))
+    result = call(*arguments)
+    assert (result.exit_code, "stopped" in result.stderr) == (2, True), result.output
+    assert len(list((out / "parts").rglob("*.npz"))) == 2
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "calls").stat().st_size == 3 + 2
+    assert not (out / "parts").exists()
+    result = call("--example", "--method", "sgm", "--memory", "1M", "-o", str(out))
+    assert (result.exit_code, "GiB are allowed, and no tiles of it take less" in result.stderr) == (2, True), result.output

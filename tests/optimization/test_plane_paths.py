@@ -266,19 +266,38 @@ def test_the_start_takes_no_closed_cell_for_a_cost():
     costs = np.full((4, 6, 5), 1e6, F)
     costs[..., 1:4] = 9, 4, 1  # the best level lies beside a closed one
     image = np.zeros((4, 6), np.uint8)
-    parameters = {"p1": 1.0, "p2": 2.0, "penalties": "edges", "edge_threshold": 15.0}
     starts = {}
     for closed in (1e6, np.inf):
         side = SimpleNamespace(volume=CostVolume(costs, Search(0, 4), 9.0), image=image, closed=closed)
-        starts[closed] = _start(side, image, parameters)
+        starts[closed] = _start(side, image, 1.0, 2.0)
     assert (starts[1e6] == 3).all()
     # A parabola through the marker would move it by half a level.
     assert (starts[np.inf] < 2.6).all()
 
 
-def test_refuses_more_kept_than_there_is_room_for():
-    with pytest.raises(ParameterError, match=r"kept is 8, "):
-        plane_paths(kept=8)
+@pytest.mark.compiled
+def test_maps_of_an_alternative_are_the_start_of_both_sides(monkeypatch):
+    scene = load_scene("synthetic/slanted")
+    seen = []
+    monkeypatch.setitem(plane_paths.__wrapped__.__globals__, "_start", None)  # nobody makes another one
+    filled = plane_paths.__wrapped__.__globals__["_filled"]
+    monkeypatch.setitem(
+        plane_paths.__wrapped__.__globals__,
+        "_filled",
+        lambda side, own, other: seen.append((side, own, other)) or filled(side, own, other),
+    )
+    first = Pipeline([step(ad_census, steps=100), step(semi_global, p1=50, p2=200), left_right_check])
+    chosen = step(plane_paths, initial="first", rounds=1, p1=50, p2=200, weight=50, hidden=60, hides=30)
+    match = Pipeline([step(ad_census, steps=100), chosen], {"first": first})(scene)
+    assert wrong(match.disparity, scene, 1) < 0.05
+    maps = solved_by_engine(first, Pair(scene.reference, scene.match, scene.search))
+    assert sorted(side.volume.search.direction for side, *_ in seen) == [-1, 1]
+    for side, own, other in seen:
+        expected = maps if side.volume.search.direction == scene.search.direction else maps[::-1]
+        np.testing.assert_array_equal(own, expected[0])
+        np.testing.assert_array_equal(other, expected[1])
+    with pytest.raises(ParameterError, match=r"plane_paths.initial: no alternative 'frist'; .*first"):
+        Pipeline([step(ad_census, steps=100), step(plane_paths, initial="frist", rounds=1)], {"first": first})(scene)
 
 
 @pytest.mark.compiled

@@ -20,7 +20,10 @@ def sparse(scene):
 
 def made(disparities, vertical=0.0):
     disparities = np.asarray(disparities, np.float32)
-    return SparseMatches(disparities, np.full(disparities.shape, vertical, np.float32), 1.0)
+    here = np.column_stack([disparities, np.zeros_like(disparities)])
+    return SparseMatches(
+        here, np.column_stack([np.zeros_like(disparities), np.full(disparities.shape, vertical, np.float32)]), 1.0
+    )
 
 
 def test_sparse_matches_lie_on_the_surfaces(scene, sparse):

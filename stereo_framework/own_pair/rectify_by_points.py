@@ -1,0 +1,150 @@
+"""Rectify a pair without any calibration, from points that are found in both images."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.scene import Frame, Scene
+from stereo_framework.own_pair.rectify import remapped
+from stereo_framework.own_pair.sparse import ENOUGH, SparseMatches, sparse_matches
+
+_SEED = 1
+_OFF = 1.5
+"""Distance from its epipolar line, in pixels of the images that points are found in, up to which a match counts as right."""
+
+_AGREE = 0.4
+"""Share of the matches that must agree on one geometry."""
+
+_ALIKE = 0.9
+"""A pair in which so many of the right matches move as the points of one plane shows no depth."""
+
+_WIDEST = np.deg2rad(30)
+"""Largest angle by which a camera is turned: beyond it images are torn apart."""
+
+
+def rectified_by_points(scene: Scene) -> Scene:
+    """The pair as if both cameras had been turned, about their own centres, until they look in the same direction.
+
+    Parameters
+    ----------
+    scene : Scene
+        Two photographs of a scene that does not move, from two places beside each other.
+
+    Returns
+    -------
+    Scene
+        Images of the same size and dtype; pixels that no camera saw hold no data. There is no calibration, so that disparities have an unknown offset and scale.
+
+    Raises
+    ------
+    DataError
+        Too few points are found in both images, or they agree on no geometry; the photographs show no depth; the cameras stand one behind or above the other.
+
+    Notes
+    -----
+    Fusiello & Irsara 2008: both cameras are taken to have square pixels, their principal point in the middle and one unknown focal length. Of this and five angles
+    those are taken that bring the matched points closest to their epipolar lines (Sampson's distance). Images that are only turned keep their area, but for
+    perspective. Wrong matches are left out first, by a robust estimate of the fundamental matrix (MAGSAC, in OpenCV). That a pair shows no depth, and
+    that its cameras stand one behind the other, are seen by a homography that explains its points, and by an epipole in the image.
+    """
+    points = sparse_matches(scene.reference, scene.match, (scene.valid(scene.reference_index), scene.valid(scene.match_index)))
+    rows, columns = scene.reference.shape[:2]
+    here, there = _right_matches(points, (rows, columns))
+    turns = _turns(here, there, (rows, columns))
+    frames = []
+    for place, (index, turn) in enumerate(zip((scene.reference_index, scene.match_index), turns, strict=True)):
+        y, x = np.mgrid[:rows, :columns].astype(np.float64)
+        back = np.linalg.inv(turn)
+        depth = back[2, 0] * x + back[2, 1] * y + back[2, 2]
+        maps = [((back[i, 0] * x + back[i, 1] * y + back[i, 2]) / depth).astype(np.float32) for i in (0, 1)]
+        image, valid = remapped(scene.image(index), scene.valid(index), *maps)
+        frames.append(Frame(scene.frames[index].name, lambda image=image: image, place, lambda valid=valid: valid))  # type: ignore[misc]
+    return replace(Scene(scene.name, tuple(frames)), search=scene.search)
+
+
+def _right_matches(points: SparseMatches, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
+    """The matches that agree on one geometry, as one can be rectified by."""
+    import cv2
+
+    if len(points.here) < ENOUGH:
+        raise DataError(
+            f"rectify: {len(points.here)} points were found in both images; {ENOUGH} are needed: do they show the same thing?"
+        )
+    cv2.setRNGSeed(_SEED)
+    off = _OFF * points.size
+    matrix, agree = cv2.findFundamentalMat(points.here, points.there, cv2.USAC_MAGSAC, off, 0.999, 10000)
+    right = np.zeros(len(points.here), bool) if agree is None else agree.ravel() > 0
+    if matrix is None or matrix.shape != (3, 3) or right.sum() < max(ENOUGH, _AGREE * len(right)):
+        raise DataError(
+            f"rectify: {right.sum()} of {len(right)} matched points agree on one geometry; does something move between the photographs?"
+        )
+    here, there = points.here[right].astype(np.float64), points.there[right].astype(np.float64)
+    _, plane = cv2.findHomography(here, there, cv2.USAC_MAGSAC, off)
+    if plane is not None and plane.mean() > _ALIKE:
+        raise DataError(
+            f"rectify: {plane.mean():.0%} of the matched points move as one plane does; photographs from one place, or of a plane alone, show no depth"
+        )
+    for side in (matrix, matrix.T):
+        epipole = np.linalg.svd(side)[2][-1]
+        # Where it lies, from the middle of the image; at infinity a direction.
+        x, y = epipole[:2] - epipole[2] * (np.array(shape[::-1]) - 1) / 2
+        if max(abs(x) / shape[1], abs(y) / shape[0]) < 0.5 * abs(epipole[2]):
+            raise DataError(
+                "rectify: one camera stood behind the other one: lines of sight meet in the image, and cannot be made parallel"
+            )
+        if abs(y) > abs(x):
+            raise DataError("rectify: the cameras stood one above the other; turn both photographs by 90 degrees")
+    return here, there
+
+
+def _turns(here: NDArray, there: NDArray, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
+    """The homographies of both images, from five angles and a focal length."""
+    from scipy.optimize import least_squares
+
+    rows, columns = shape
+    ends = [np.column_stack([points, np.ones(len(points))]) for points in (here, there)]
+
+    def cameras(found: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        focal = (rows + columns) * 3.0 ** found[5]
+        lens = np.array([[focal, 0, (columns - 1) / 2], [0, focal, (rows - 1) / 2], [0, 0, 1]])
+        return lens, _turned(0, found[0], found[1]), _turned(found[2], found[3], found[4])
+
+    def distances(found: NDArray) -> NDArray:
+        lens, left, right = cameras(found)
+        back = np.linalg.inv(lens)
+        # Rows are the same where both cameras are turned: the third coordinates of x' and (0, 0, 1) x (1, 0, 0).
+        matrix = back.T @ right.T @ np.array([[0, 0, 0], [0, 0, -1], [0, 1, 0]]) @ left @ back
+        lines, others = ends[0] @ matrix.T, ends[1] @ matrix
+        error = (ends[1] * lines).sum(axis=1)
+        found_distances: NDArray = error / np.sqrt((lines[:, :2] ** 2).sum(axis=1) + (others[:, :2] ** 2).sum(axis=1))
+        return found_distances
+
+    bounds = np.array([_WIDEST] * 5 + [1.0])
+    fits = [
+        least_squares(distances, [0, 0, 0, 0, 0, power], bounds=(-bounds, bounds), loss="soft_l1", f_scale=0.2)
+        for power in (-0.3, 0.3)
+    ]
+    lens, left, right = cameras(min(fits, key=lambda fit: fit.cost).x)
+    turns = [lens @ turn @ np.linalg.inv(lens) for turn in (left, right)]
+    middle = np.array([(columns - 1) / 2, (rows - 1) / 2, 1])
+    moved = [turn @ middle / (turn @ middle)[2] - middle for turn in turns]
+    # Both images stay in the middle: along the columns each by itself, down the rows both together.
+    down = (moved[0][1] + moved[1][1]) / 2
+    shifts = [np.array([[1, 0, -own[0]], [0, 1, -down], [0, 0, 1]]) for own in moved]
+    return shifts[0] @ turns[0], shifts[1] @ turns[1]
+
+
+def _turned(x: float, y: float, z: float) -> NDArray:
+    """The rotation by angles about the three axes, one after the other."""
+    import cv2
+
+    matrix = np.eye(3)
+    for axis, angle in enumerate((x, y, z)):
+        vector = np.zeros(3)
+        vector[axis] = angle
+        matrix = cv2.Rodrigues(vector)[0] @ matrix
+    return matrix

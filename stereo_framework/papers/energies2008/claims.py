@@ -1,0 +1,36 @@
+"""The judges of our own checks, by their names in ``paper.yaml``."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+from stereo_framework.papers.claim import Cases, claims
+
+Energies = Mapping[str, Mapping[str, float]]
+"""Energies by scene and by optimizer, ``truth`` or ``lower bound``."""
+
+
+def bound_is_below(found: Energies) -> Cases:
+    for scene, energies in found.items():
+        if (bound := energies.get("lower bound")) is not None:
+            lowest = min((e, name) for name, e in energies.items() if name != "lower bound")
+            yield f"{scene}: bound {bound:.0f}, {lowest[1]} {lowest[0]:.0f}", bound <= lowest[0]
+
+
+def truth_costs_more(found: Energies) -> Cases:
+    for scene, energies in found.items():
+        optimized = [e for name, e in energies.items() if name not in ("lower bound", "truth")]
+        if "truth" in energies and optimized:
+            yield f"{scene}: {energies['truth'] / min(optimized):.2f} times", energies["truth"] > min(optimized)
+
+
+def lower_energy_fewer_errors(found: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:
+    """By scene and optimizer energy and share of errors."""
+    for scene, points in found.items():
+        for (a, (low, error)), (b, (high, other)) in itertools.combinations(sorted(points.items(), key=lambda p: p[1]), 2):
+            yield f"{scene}: {a} {error:.2f} %, {b} {other:.2f} %", low == high or error < other
+
+
+CLAIMS = claims("energies2008", globals())
+"""All checks by name."""
