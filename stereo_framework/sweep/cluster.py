@@ -74,7 +74,12 @@ def capacity(client: Any) -> tuple[int, int]:
     return sum(one["nthreads"] for one in machines), limit
 
 
+def is_alive(client: Any) -> bool:
+    """Whether there is a connection."""
+    return client.status in ("running", "connecting")
+
+
 def check_alive(client: Any) -> None:
     """Raise a `SchedulerGone` if the connection is lost."""
-    if client.status not in ("running", "connecting"):
+    if not is_alive(client):
         raise SchedulerGone("--dask: the scheduler is gone; results so far are kept, and the same command continues")

@@ -139,7 +139,7 @@ class Workers:
             yield from self._served(fitting(coming, options.memory), options, running)
             finished = True
         finally:
-            for future in running:
+            for future in running if self._client is None or cluster.is_alive(self._client) else ():
                 future.cancel()
             if not finished:
                 self._close(stop=True)
@@ -175,6 +175,10 @@ class Workers:
             except BrokenExecutor as error:
                 future = Future()
                 future.set_exception(error)
+            except Exception:  # Dask's own, of a scheduler that is gone
+                if self._client is not None:
+                    cluster.check_alive(self._client)
+                raise
             running[future] = unit, tries
             future.add_done_callback(events.put)
 
@@ -288,8 +292,10 @@ class Workers:
             self._stopped.set()
             self._stopped = threading.Event()
             self._end.close()
-        if self._pool is not None and self._pool is not self._wanted:
+        # What a scheduler that is gone was to do cannot be taken back.
+        if self._pool is not None and self._pool is not self._wanted and (self._client is None or cluster.is_alive(self._client)):
             self._pool.shutdown(wait=not stop or self._wanted == "process")
+        if self._pool is not self._wanted:
             self._pool = None
         self._end.close()
 
