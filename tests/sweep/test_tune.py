@@ -383,6 +383,8 @@ def test_results_of_a_sweep_serve_a_search(tmp_path, monkeypatch):
 
 def test_the_folder_tells_of_the_search(tmp_path):
     scenes = ["synthetic/planes", "synthetic/slanted"]
+    # Those of an earlier call are told of too.
+    tune(SCRIPT, BAD, scenes, trials=3, out=tmp_path)
     tuned = tune(SCRIPT, BAD, scenes, trials=8, out=tmp_path)
     with Store(tmp_path) as store:
         listed = store.results()
