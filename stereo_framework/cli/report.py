@@ -34,10 +34,8 @@ def report(
         Which results these are, where there are more: 2 shows the next --limit of them.
     """
     from stereo_framework.page.run_page import run_page
-    from stereo_framework.sweep.store import uncollected
 
     path = out or folder / "report.html"
-    with uncollected():
-        run_page(folder, data=data, limit=limit, page=page).write(path, single_file=single_file)
+    run_page(folder, data=data, limit=limit, page=page).write(path, single_file=single_file)
     print(f"page: {path}")
     return 0

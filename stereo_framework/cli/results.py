@@ -43,7 +43,6 @@ def results(
     csv: bool = False,
     json: Json = False,
     plots: bool = False,
-    salvage: Annotated[Path | None, typer.Option(metavar="NEW")] = None,
     protocol: WholeProtocol = False,
 ) -> int:
     """List, filter, sum up, plot and export stored results.
@@ -84,15 +83,10 @@ def results(
         Short for --format csv: all parameters and statistics.
     plots
         Write the plots, tables and charts of the script's 'report' to the folder again.
-    salvage
-        Save what can be read of damaged results to this new folder, and do nothing else.
     """
     from stereo_framework.sweep import Store
-    from stereo_framework.sweep.store import uncollected
     from stereo_framework.tables.results import Results
 
-    if salvage is not None:
-        return _salvaged(folder, salvage)
     kind = format_of(format, output, csv, json)
     with Store(folder) as store:
         found, lacking = Results(store.results(every=every)), store.lacking()
@@ -102,8 +96,7 @@ def results(
             raise ParameterError("--plots goes with --where and --all only; what is drawn stands in the script's 'report'")
         _write_plots(found, folder)
     else:
-        with uncollected():
-            table = _summary(found, group, rows, columns, value, best, top, sort)
+        table = _summary(found, group, rows, columns, value, best, top, sort)
         whole = kind != "table" or output is not None or not limit
         if whole and page > 1:
             raise ParameterError("--page: goes with printed tables and a --limit; files and formats for machines hold all rows")
@@ -145,15 +138,6 @@ def _page(page: int, limit: int, counts: Mapping[str, int]) -> tuple[slice, str]
             which.append(rows + f" of {text.partition(':')[0]}" * (len(counts) > 1))
     more = f"--page {page + 1} shows the next, --limit 0 all" if page < pages else "--limit 0 shows all"
     return slice(first, last), f"{', '.join(which)}; {more}"
-
-
-def _salvaged(folder: Path, new: Path) -> int:
-    from stereo_framework.sweep.salvage import salvage
-
-    saved, spoiled = salvage(folder, new)
-    print(f"{saved} results saved in {new}" + (f", {spoiled} make no sense" if spoiled else ""))
-    print(f"what is missing there is computed by the same command as before with --out {new}", file=sys.stderr)
-    return 0
 
 
 def format_of(format: str | None, output: Path | None, csv: bool, json: bool) -> str:

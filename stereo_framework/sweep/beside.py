@@ -74,7 +74,7 @@ def add_maps(
                 map=path,
                 environment=environment(),
             )
-        store.add_beside(found)
+        store.add_outside(found)
     return list(found.values())
 
 

@@ -1,35 +1,21 @@
-"""Workers of a Dask cluster that compute the units of a sweep.
-
-They tell of every run as soon as it is through: as an event, which costs next to nothing and of which the scheduler keeps the last thousand, or
-with its map through a queue, of which it keeps nothing. The arrays of a scene go to each worker once.
-"""
+"""Dask clusters as executors: how one is reached, how large it is, whether it is still there."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import itertools
 import logging
-import pickle
 import threading
-import uuid
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+import warnings
+from concurrent.futures import Future
 from typing import Any
 
-from stereo_framework.core.errors import DataError, MissingExtraError, brings
-from stereo_framework.core.scene import Scene
-from stereo_framework.kernels import compiling
-from stereo_framework.sweep.executors import Found, Options, Team, WorkerLost, WorkersGone
-from stereo_framework.sweep.plan import Unit
-from stereo_framework.sweep.scenes import Sending, SentScene
-from stereo_framework.sweep.work import Outcome, pack, work
+from stereo_framework.core.errors import DataError, MissingExtraError, StereoFrameworkError, brings
 
 _CONNECTING = 3.5
 """Seconds in which a scheduler must have answered."""
 
-_PATIENCE = 60.0
-"""Seconds in which what a finished unit told must have come; it lies on the scheduler."""
+
+class SchedulerGone(StereoFrameworkError):
+    """There will be no workers any more; no failure of the runs."""
 
 
 def dask_client(address: str) -> Any:
@@ -78,135 +64,22 @@ def _quiet() -> None:
     """Keep Dask's own messages from the user: what goes wrong is told in a line of ours."""
     for name in ("tornado.application", "asyncio", *(n for n in logging.root.manager.loggerDict if n.startswith("distributed"))):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    warnings.filterwarnings("ignore", "Sending large graph")
 
 
-class ClusterTeam(Team):
-    """Workers of the Dask cluster at an address; the client is the caller's to close."""
-
-    def __init__(self, options: Options, address: str, client: Any):
-        from distributed import Queue
-
-        self.options, self.address, self.client, self.sending = options, address, client, Sending(options.data)
-        self.name = f"stereo-framework-{uuid.uuid4().hex}"
-        self.pool = ThreadPoolExecutor(options.workers + options.ahead, thread_name_prefix="cluster")
-        self.numbers, self.sheets = itertools.count(), dict[int, _Sheet]()
-        # The last scene, where its arrays were sent.
-        self.scattered: tuple[Scene, Any] | None = None
-        self.closed = False
-        client.subscribe_topic(self.name, lambda event: self._note(event[1]))
-        if options.keep:
-            self.queue = Queue(self.name, client=client)
-            threading.Thread(target=self._read, daemon=True).start()
-
-    def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
-        """Hand a unit out."""
-        sheet = _Sheet([position for position, _ in unit.tasks], emit)
-        return self.pool.submit(
-            self._compute, next(self.numbers), sheet, *pack(unit, self.options.keep, self.options.parts), self._sent(unit.scene)
-        )
-
-    def _sent(self, scene: Scene) -> Any:
-        """A scene for the workers: a small name, or arrays that lie on each of them already."""
-        sent = self.sending(scene)
-        if sent.pickled is None:
-            return sent
-        if self.scattered is None or self.scattered[0] is not scene:
-            with self._told():
-                self.scattered = scene, self.client.scatter(sent, broadcast=True, hash=False)
-        return self.scattered[1]
-
-    def _compute(self, number: int, sheet: _Sheet, plugins: tuple[str, ...], packed: bytes, sent: Any) -> list[Found]:
-        self.sheets[number] = sheet
-        try:
-            with self._told():
-                count = self.client.submit(_work, self.name, number, plugins, packed, sent, pure=False).result()
-                if not sheet.wait(count, _PATIENCE):
-                    raise WorkerLost
-        finally:
-            del self.sheets[number]
-        return []
-
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        """Tell a lost worker and a scheduler that is gone from what a stage raised."""
-        try:
-            yield
-        except Exception as error:
-            if self.client.status != "running":
-                raise WorkersGone(
-                    f"--dask {self.address}: the scheduler is gone; results so far are kept, and the same command continues"
-                ) from error
-            if isinstance(error, CancelledError) or type(error).__name__ == "KilledWorker":
-                # With its last holder the scene is lost as well.
-                self.scattered = None
-                raise WorkerLost from error
-            raise
-
-    def _read(self) -> None:
-        """Take in what lies in the queue, until the end."""
-        while not self.closed:
-            try:
-                messages = [self.queue.get(timeout=1), *self.queue.get(batch=True)]
-            except TimeoutError:
-                continue
-            except Exception:  # without a scheduler the units end by themselves
-                return
-            for message in messages:
-                self._note(message)
-
-    def _note(self, message: bytes) -> None:
-        number, index, outcome = pickle.loads(message)
-        if index is None:
-            compiling.announce_compiling(outcome)
-        elif (sheet := self.sheets.get(number)) is not None:
-            sheet.note(index, outcome)
-
-    def close(self, *, stop: bool) -> None:
-        """Let the cluster go; with `stop` what it has begun comes to nothing."""
-        self.closed = True
-        self.pool.shutdown(wait=not stop, cancel_futures=True)
-        if self.client.status == "running":
-            self.client.unsubscribe_topic(self.name)
+def capacity(client: Any) -> tuple[int, int]:
+    """Threads of all workers, and bytes of memory for the one with the fewest; 0 = no limit."""
+    machines = client.scheduler_info(n_workers=-1)["workers"].values()
+    limit = min((one["memory_limit"] // one["nthreads"] for one in machines if one["memory_limit"]), default=0)
+    return sum(one["nthreads"] for one in machines), limit
 
 
-class _Sheet:
-    """What has come of the tasks of a unit."""
-
-    def __init__(self, positions: Sequence[int], emit: Callable[[Found], None]):
-        self.positions, self.emit = positions, emit
-        self.came, self.changed = set[int](), threading.Condition()
-
-    def note(self, index: int, outcome: Any) -> None:
-        """Take in what came of a task."""
-        self.emit((self.positions[index], outcome))
-        with self.changed:
-            self.came.add(index)
-            self.changed.notify_all()
-
-    def wait(self, count: int, seconds: float) -> bool:
-        """Wait until so many have come; False if they do not."""
-        with self.changed:
-            return self.changed.wait_for(lambda: len(self.came) >= count, seconds)
+def is_alive(client: Any) -> bool:
+    """Whether there is a connection."""
+    return client.status in ("running", "connecting")
 
 
-def _work(name: str, number: int, plugins: tuple[str, ...], packed: bytes, sent: SentScene) -> int:
-    """Compute a unit on a worker of the cluster, and return how many tasks were told of."""
-    from distributed import Queue, get_client, get_worker
-
-    @functools.cache
-    def queue() -> Any:
-        return Queue(name, client=get_client())
-
-    def say(index: int | None, outcome: Outcome | str) -> None:
-        message = pickle.dumps((number, index, outcome))
-        if isinstance(outcome, Outcome) and outcome.disparity is not None:
-            queue().put(message)
-        else:
-            get_worker().log_event(name, message)
-
-    count = 0
-    with compiling.compiling_announced_to(lambda name: say(None, name)):
-        for index, outcome in work(plugins, packed, sent):
-            say(index, outcome)
-            count += 1
-    return count
+def check_alive(client: Any) -> None:
+    """Raise a `SchedulerGone` if the connection is lost."""
+    if not is_alive(client):
+        raise SchedulerGone("--dask: the scheduler is gone; results so far are kept, and the same command continues")

@@ -1,7 +1,7 @@
-"""Who computes the units of a sweep: this thread, threads or any executor of Python's; processes and Dask clusters have files of their own.
+"""Who computes the units of a sweep: this thread, or any executor of `concurrent.futures`, to which they are submitted.
 
-A unit is handed out when its memory fits beside those being computed. What a worker was computing when it died is computed again, alone,
-so that a unit that kills its workers is found out and stops none of the others.
+A unit is submitted when its memory fits beside those being computed. What was with the workers when one of them died is computed again, alone,
+so that a run that kills its worker is found out and stops none of the others.
 """
 
 from __future__ import annotations
@@ -10,25 +10,43 @@ import collections
 import contextlib
 import contextvars
 import functools
+import itertools
+import multiprocessing
+import multiprocessing.connection
+import os
 import queue
+import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
 from stereo_framework.core.call_reports import stopped_by
-from stereo_framework.core.errors import StereoFrameworkError
-from stereo_framework.engine.memory import in_tiles
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest
+from stereo_framework.engine.memory import free_memory, in_tiles
 from stereo_framework.engine.stage_errors import blame
 from stereo_framework.engine.step import Step
-from stereo_framework.kernels.threads import threads
-from stereo_framework.sweep.plan import Unit
-from stereo_framework.sweep.scenes import Sending
-from stereo_framework.sweep.work import Outcome, failed, measure, pack, whole_work
+from stereo_framework.kernels.threads import available_cores, threads
+from stereo_framework.sweep import cluster
+from stereo_framework.sweep.plan import Task, Unit, units
+from stereo_framework.sweep.scenes import send
+from stereo_framework.sweep.work import Outcome, failed, measure, pack, work
+
+EXECUTORS = ("thread", "process")
+
+_SHARE_OF_FREE = 0.8
+"""How much of the free memory a sweep may take unless told otherwise."""
+
+_PROCESS_BYTES = 200 * 2**20
+"""What a worker process takes before it computes anything: the interpreter, the libraries, compiled kernels."""
 
 _TRIES = 2
 """How often a run that is alone with its worker may lose it."""
+
+_SCENES_SENT = 4
+"""So many scenes are kept as they are sent: units come scene by scene."""
 
 Found = tuple[int, Outcome]
 """Position of a task in the plan, and what came of it."""
@@ -41,19 +59,15 @@ class Options:
     Parameters
     ----------
     workers : int
-        Units at a time.
+        Units at a time; 0 = one for each core, or as many as the executor has.
     memory : int or None
-        Bytes that volumes may take; None = no limit.
+        Bytes that volumes may take together, on a cluster on each worker; None = most of what is free.
     keep : bool
         Return disparity maps.
     data : str or None
         Data root of scenes that are sent by name.
     watch : callable or None
         Called with a text that says what begins to be computed, as far as it is computed in this process.
-    together : bool
-        Whether the limit of memory is for all units that are computed at a time, not for each.
-    ahead : int
-        Units that are handed out beyond those that are computed, so that no worker waits for the next one.
     parts : Path or None
         Where matches of the pairs that schemes make are kept until all is done.
     """
@@ -63,20 +77,263 @@ class Options:
     keep: bool
     data: str | None = None
     watch: Callable[[str], None] | None = None
-    together: bool = True
-    ahead: int = 0
     parts: Path | None = None
 
 
-def fitting(units: Iterable[Unit], memory: int | None) -> Iterator[Unit | Found]:
+class Workers:
+    """Workers that stay for one batch of runs after the other. A context manager; nobody is called before there is work.
+
+    Parameters
+    ----------
+    options : Options
+        Of all batches.
+    executor : {"thread", "process"} or concurrent.futures.Executor
+    dask : str, optional
+        Address of a Dask scheduler, whose workers compute instead.
+
+    Raises
+    ------
+    ParameterError
+        Another executor, or no memory.
+    """
+
+    def __init__(self, options: Options, executor: Literal["thread", "process"] | Executor = "thread", dask: str | None = None):
+        if isinstance(executor, str) and executor not in EXECUTORS:
+            raise ParameterError(f"executor: no such executor {executor!r}; {nearest(executor, EXECUTORS)}")
+        if options.memory is not None and options.memory <= 0:
+            raise ParameterError(f"memory: {options.memory} bytes is nothing")
+        self.options, self._wanted, self._dask = options, executor, dask
+        self._sent = functools.lru_cache(_SCENES_SENT)(functools.partial(send, data=options.data))
+        self._pool: Executor | None = executor if isinstance(executor, Executor) else None
+        self._client: Any = getattr(executor, "_client", None)  # of Dask's executor
+        self._stopped, self._end = threading.Event(), contextlib.ExitStack()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._close()
+        if self._dask is not None and self._client is not None:
+            self._client.close()
+
+    def compute(self, todo: Sequence[tuple[int, Task]]) -> Generator[Found]:
+        """What came of tasks, each with its number, as it is there; closed early, the workers are stopped in the middle of their work."""
+        if not todo:
+            return
+        if self.options.watch:
+            self.options.watch(f"{len(todo)} runs")
+        options = self._engaged()
+        coming = units(todo, options.workers)
+        if self._dask is None and self._wanted == "thread":
+            first = list(itertools.islice(coming, 2))
+            alone = len(first) == 1
+            # Computed units are let go of.
+            coming = itertools.chain((first.pop(0) for _ in range(len(first))), coming)
+            if options.workers == 1 or alone:
+                for unit in fitting(coming, options.memory):
+                    yield from self._measured(unit) if isinstance(unit, Unit) else [unit]
+                return
+        running: dict[Future[list[Found]], tuple[Unit, int]] = {}
+        finished = False
+        try:
+            yield from self._served(fitting(coming, options.memory), options, running)
+            finished = True
+        finally:
+            for future in running if self._client is None or cluster.is_alive(self._client) else ():
+                future.cancel()
+            if not finished:
+                self._close(stop=True)
+
+    def _engaged(self) -> Options:
+        """The options of the next batch, with the number of workers and what memory there is now."""
+        if self._dask is not None and self._client is None:
+            self._client = cluster.dask_client(self._dask)
+        workers, memory = self.options.workers, self.options.memory
+        if self._client is not None:
+            count, limit = cluster.capacity(self._client)
+            return replace(self.options, workers=workers or count, memory=memory or int(limit * _SHARE_OF_FREE) or None)
+        workers = workers or getattr(self._pool, "_max_workers", None) or available_cores()
+        if memory is None and (free := free_memory()) is not None:
+            memory = max(0, int(_SHARE_OF_FREE * free) - (_PROCESS_BYTES * workers if self._wanted == "process" else 0))
+        return replace(self.options, workers=workers, memory=memory)
+
+    def _served(
+        self, coming: Iterator[Unit | Found], options: Options, running: dict[Future[list[Found]], tuple[Unit, int]]
+    ) -> Iterator[Found]:
+        """What comes of all units. `running`: those that are handed out, each with the number of times that it was alone with its worker."""
+        events: queue.SimpleQueue[Future[list[Found]] | Found] = queue.SimpleQueue()
+        # Units whose worker died; and the positions of tasks that were handed out and of which nothing has come.
+        suspects, awaited = collections.deque[tuple[Unit, int]](), set[int]()
+        following: Unit | Found | None = None
+        # A worker of a cluster has memory of its own, and begins the next unit at once.
+        most = options.workers * (1 if self._client is None or self.options.workers else 2)
+
+        def submit(unit: Unit, tries: int) -> None:
+            awaited.update(position for position, _ in unit.tasks)
+            try:
+                future = self._submit(unit, options.workers, events.put)
+            except BrokenExecutor as error:
+                future = Future()
+                future.set_exception(error)
+            except Exception:  # Dask's own, of a scheduler that is gone
+                if self._client is not None:
+                    cluster.check_alive(self._client)
+                raise
+            running[future] = unit, tries
+            future.add_done_callback(events.put)
+
+        while True:
+            while len(running) < most and not any(tries for _, tries in running.values()):
+                if suspects:
+                    # What killed a worker shows when it is alone.
+                    if not running:
+                        unit, tries = suspects.popleft()
+                        submit(unit, tries + 1)
+                    break
+                following = following or next(coming, None)
+                if isinstance(following, tuple):
+                    yield following
+                elif following is None or not self._fits(following, running, options.memory):
+                    break
+                else:
+                    submit(following, 0)
+                following = None
+            if not running:
+                return
+            try:
+                event = events.get(timeout=None if self._client is None else 1)
+            except queue.Empty:
+                cluster.check_alive(self._client)
+                continue
+            found: Iterable[Found] = [event] if isinstance(event, tuple) else ()
+            if not isinstance(event, tuple):
+                unit, tries = running.pop(event)
+                try:
+                    found = [(unit.tasks[i][0], measured) for i, measured in event.result()]
+                except cluster.SchedulerGone:
+                    raise
+                except Exception as error:
+                    left = [task for task in unit.tasks if task[0] in awaited]
+                    if not self._lost(error):
+                        text = str(error) if isinstance(error, StereoFrameworkError) else f"{type(error).__name__}: {error}"
+                        found = _all_failed(left, text)
+                    elif tries and len(left) > 1:
+                        suspects.extend((Unit([task]), 0) for task in left)
+                    elif tries < _TRIES:
+                        suspects.append((Unit(left), tries))
+                    else:
+                        told = f"its worker died {tries} times while it was alone with it (killed, or out of memory)"
+                        found = _all_failed(left, told)
+            for position, outcome in found:
+                awaited.discard(position)
+                yield position, outcome
+
+    def _fits(self, unit: Unit, running: dict[Future[list[Found]], tuple[Unit, int]], memory: int | None) -> bool:
+        together = sum(other.memory for other, _ in running.values()) if self._client is None else 0
+        return memory is None or unit.memory + together <= memory
+
+    def _lost(self, error: Exception) -> bool:
+        """Whether an error means that a worker died; then there are others for the next units."""
+        if self._client is not None:
+            cluster.check_alive(self._client)
+            return isinstance(error, CancelledError) or type(error).__name__ == "KilledWorker"
+        if not isinstance(error, BrokenExecutor):
+            return False
+        if self._wanted != "process":
+            raise StereoFrameworkError(
+                "the executor has lost its workers and cannot be used any more; results so far are kept"
+            ) from error
+        self._close(stop=True)
+        return True
+
+    def _submit(self, unit: Unit, workers: int, emit: Callable[[Found], None]) -> Future[list[Found]]:
+        """Hand a unit out; threads of this process tell of each run by `emit`, others of all at the end."""
+        if self._pool is None:
+            self._pool = self._made(workers)
+        if isinstance(self._pool, ThreadPoolExecutor):
+            return self._pool.submit(contextvars.copy_context().run, self._thread, unit, emit)
+        return self._pool.submit(work, *pack(unit, self.options.keep, self.options.parts), self._sent(unit.scene))
+
+    def _made(self, workers: int) -> Executor:
+        if self._client is not None:
+            pool: Executor = self._client.get_executor(pure=False)
+        elif self._wanted == "thread":
+            pool = ThreadPoolExecutor(workers, thread_name_prefix="sweep")
+        else:
+            spawning = multiprocessing.get_context("spawn")
+            there, here = spawning.Pipe(duplex=False)
+            pool = ProcessPoolExecutor(workers, spawning, initializer=_begin, initargs=(there,))
+            self._end.callback(there.close)
+            self._end.callback(here.close)
+        return pool
+
+    def _thread(self, unit: Unit, emit: Callable[[Found], None]) -> list[Found]:
+        with threads(1), stopped_by(self._stopped), contextlib.suppress(_Stopped):
+            for found in self._measured(unit):
+                emit(found)
+        return []
+
+    def _measured(self, unit: Unit) -> Iterator[Found]:
+        def watch(step: Step) -> None:
+            if stopped.is_set():
+                raise _Stopped
+            if self.options.watch:
+                self.options.watch(f"{unit.scene.name}: {step.stage.name}")
+
+        stopped = self._stopped
+        protocols = [task.protocols for _, task in unit.tasks]
+        keep, parts = self.options.keep, self.options.parts
+        for i, measured in measure(unit.pipelines, protocols, unit.scene, unit.search, keep=keep, parts=parts, watch=watch):
+            yield unit.tasks[i][0], measured
+
+    def _close(self, *, stop: bool = False) -> None:
+        """Send the workers home; with `stop` at once: processes end, threads after their present step. The caller's own stay."""
+        if stop:
+            self._stopped.set()
+            self._stopped = threading.Event()
+            self._end.close()
+        # What a scheduler that is gone was to do cannot be taken back.
+        if self._pool is not None and self._pool is not self._wanted and (self._client is None or cluster.is_alive(self._client)):
+            self._pool.shutdown(wait=not stop or self._wanted == "process")
+        if self._pool is not self._wanted:
+            self._pool = None
+        self._end.close()
+
+
+class _Stopped(BaseException):
+    """The sweep was interrupted; no failure of the runs."""
+
+
+def _begin(ended: multiprocessing.connection.Connection[Any, Any]) -> None:
+    """Prepare a worker process."""
+    # Interrupts are the parent's to handle, and without a parent there is nothing to do.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(ended,), daemon=True).start()
+
+
+def _end_with_parent(ended: multiprocessing.connection.Connection[Any, Any]) -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    multiprocessing.connection.wait([parent.sentinel, ended])
+    os._exit(1)
+
+
+def _all_failed(tasks: Sequence[tuple[int, Task]], error: str) -> list[Found]:
+    return [(position, failed(error)) for position, _ in tasks]
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def fitting(coming: Iterable[Unit], memory: int | None) -> Iterator[Unit | Found]:
     """Units that fit into memory: as they are, else run by run; those of no use are refused with the numbers."""
-    for unit in units:
+    for unit in coming:
         if _refused(unit, memory) is None:
             yield unit
             continue
-        for single in unit.single():
-            error = _refused(single, memory)
-            yield single if error is None else (single.tasks[0][0], failed(error))
+        for item in unit.tasks:
+            error = _refused(single := Unit([item]), memory)
+            yield single if error is None else (item[0], failed(error))
 
 
 def _refused(unit: Unit, memory: int | None) -> str | None:
@@ -87,245 +344,16 @@ def _refused(unit: Unit, memory: int | None) -> str | None:
         return blame(error).line
     if memory is None or need <= memory:
         return None
-    rows, columns = unit.scene.reference.shape[:2]
+    pipeline, (rows, columns) = unit.pipelines[0], unit.scene.reference.shape[:2]
+    tiled = in_tiles(pipeline, (rows, columns), unit.search, memory)
+    tiles = "" if tiled is None else f"{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}"
     return (
-        f"{unit.tasks[0][1].run.pipeline.name} needs about {_size(need)} for {columns}x{rows} pixels and "
-        f"{unit.search.levels} levels; {_size(memory)} are allowed (--memory); use fewer levels or smaller images{_advice(unit, memory)}"
-    )
-
-
-def _advice(unit: Unit, memory: int) -> str:
-    """Which tiles would fit, as a setting of the command line; empty where none do."""
-    tiled = in_tiles(unit.tasks[0][1].run.pipeline, unit.scene.reference.shape[:2], unit.search, memory)
-    return (
-        ""
-        if tiled is None
-        else f", or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'"
+        f"{pipeline.name} needs about {_size(need)} for {columns}x{rows} pixels and {unit.search.levels} levels; "
+        f"{_size(memory)} are allowed (--memory); use fewer levels or smaller images"
+        + f", or tiles: --set 'scheme=[{tiles}]'"
+        * bool(tiles)
     )
 
 
 def _size(count: int) -> str:
     return f"{count / 2**30:.1f} GiB" if count >= 2**30 / 2 else f"{count / 2**20:.3g} MiB"
-
-
-def serial(units: Iterable[Unit], options: Options) -> Iterator[Found]:
-    """Compute one unit after the other in this thread; kernels use as many threads as they are allowed."""
-    for unit in fitting(units, options.memory):
-        if isinstance(unit, Unit):
-            yield from _measured(unit, options, functools.partial(_tell, options.watch, unit))
-        else:
-            yield unit
-
-
-def _measured(unit: Unit, options: Options, watch: Callable[[Step], None]) -> Iterator[Found]:
-    protocols = [task.protocols for _, task in unit.tasks]
-    for i, measured in measure(
-        unit.pipelines, protocols, unit.scene, unit.search, keep=options.keep, parts=options.parts, watch=watch
-    ):
-        yield unit.tasks[i][0], measured
-
-
-def _tell(watch: Callable[[str], None] | None, unit: Unit, step: Step) -> None:
-    if watch:
-        watch(f"{unit.scene.name}: {step.stage.name}")
-
-
-# --- several at a time ------------------------------------------------------------------------------------------------
-
-
-class Team:
-    """Workers that units are submitted to.
-
-    `submit` returns a future of what came of the unit, each with its index in the unit; a team that can tell earlier calls `emit` for each
-    task instead, as it is done, with its position in the plan.
-    """
-
-    def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
-        """Hand a unit out."""
-        raise NotImplementedError
-
-    def replace(self) -> None:
-        """Get new workers after some were lost."""
-
-    def close(self, *, stop: bool) -> None:
-        """Send the workers home; with `stop` at once."""
-
-
-class ThreadTeam(Team):
-    """Threads of this process."""
-
-    def __init__(self, options: Options, pool: Executor | None = None):
-        self.options, self.stopped = options, threading.Event()
-        self.own = pool is None
-        self.pool = pool or ThreadPoolExecutor(options.workers, thread_name_prefix="sweep")
-
-    def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
-        """Hand a unit out."""
-        return self.pool.submit(contextvars.copy_context().run, self._compute, unit, emit)
-
-    def _compute(self, unit: Unit, emit: Callable[[Found], None]) -> list[Found]:
-        def watch(step: Step) -> None:
-            if self.stopped.is_set():
-                raise _Stopped
-            _tell(self.options.watch, unit, step)
-
-        with threads(1), stopped_by(self.stopped), contextlib.suppress(_Stopped):
-            for found in _measured(unit, self.options, watch):
-                emit(found)
-        return []
-
-    def close(self, *, stop: bool) -> None:
-        """Wait for the threads; with `stop` they end by themselves, after their present step."""
-        if stop:
-            self.stopped.set()
-        if self.own:
-            self.pool.shutdown(wait=not stop, cancel_futures=True)
-
-
-class _Stopped(BaseException):
-    """The sweep was interrupted; no failure of the runs."""
-
-
-class WorkerLost(Exception):
-    """The worker of a unit is gone."""
-
-
-class WorkersGone(StereoFrameworkError):
-    """There will be no workers any more; no failure of the runs."""
-
-
-class ExecutorTeam(Team):
-    """Workers of an executor that the caller made and will end; what they compute is sent to them and, a unit at a time, back.
-
-    Nobody knows which worker takes a unit and what lies there already, so that each unit brings its scene with it.
-    """
-
-    def __init__(self, options: Options, executor: Executor):
-        self.options, self.executor, self.sending = options, executor, Sending(options.data)
-
-    def submit(self, unit: Unit, emit: Callable[[Found], None]) -> Future[list[Found]]:
-        """Hand a unit out."""
-        return self.executor.submit(whole_work, *pack(unit, self.options.keep, self.options.parts), self.sending(unit.scene))
-
-    def replace(self) -> None:
-        """Nobody but the caller can."""
-        raise StereoFrameworkError("the executor has lost its workers and cannot be used any more; results so far are kept")
-
-
-def pooled(units: Iterable[Unit], team: Team, options: Options) -> Iterator[Found]:
-    """Let a team compute units; what comes of each task is yielded as it is there. The team is the caller's to close."""
-    desk = _Desk(fitting(units, options.memory), team, options)
-    try:
-        yield from desk.serve()
-    finally:
-        for future in desk.running:
-            future.cancel()
-
-
-class _Desk:
-    """Hands out units, takes results in, and knows which units lost their workers and how often."""
-
-    def __init__(self, coming: Iterator[Unit | Found], team: Team, options: Options):
-        self.coming, self.team, self.options = coming, team, options
-        self.events: queue.SimpleQueue[Future[list[Found]] | Found] = queue.SimpleQueue()
-        self.running: dict[Future[list[Found]], tuple[Unit, int]] = {}
-        # Units whose worker died, each with the number of times that it was alone with it.
-        self.suspects: collections.deque[tuple[Unit, int]] = collections.deque()
-        self.next: Unit | None = None
-        self.broken = False
-        # Positions of the tasks that were handed out and of which nothing has come yet.
-        self.awaited: set[int] = set()
-
-    def serve(self) -> Iterator[Found]:
-        """All results, as they are there."""
-        while True:
-            yield from self._hand_out()
-            if not self.running:
-                return
-            event = self.events.get()
-            if isinstance(event, tuple):
-                yield from self._new([event])
-            elif event in self.running:
-                yield from self._take_in(event)
-
-    def _hand_out(self) -> Iterator[Found]:
-        """Submit what there are workers and memory for; yields what is refused."""
-        while len(self.running) < self.options.workers + self.options.ahead and not any(
-            alone for _, alone in self.running.values()
-        ):
-            if self.broken or self.suspects:
-                # What killed a worker shows when it is alone.
-                if self.running:
-                    return
-                if self.broken:
-                    self.team.replace()
-                    self.broken = False
-            if self.suspects:
-                unit, tries = self.suspects.popleft()
-                self._submit(unit, tries + 1)
-                continue
-            if self.next is None:
-                item = next(self.coming, None)
-                if isinstance(item, tuple):
-                    yield item
-                    continue
-                self.next = item
-            if self.next is None or not self._fits(self.next):
-                return
-            unit, self.next = self.next, None
-            self._submit(unit, 0)
-
-    def _fits(self, unit: Unit) -> bool:
-        if self.options.memory is None or not self.options.together:
-            return True
-        return unit.memory + sum(other.memory for other, _ in self.running.values()) <= self.options.memory
-
-    def _submit(self, unit: Unit, tries: int) -> None:
-        try:
-            future = self.team.submit(unit, self.events.put)
-        except BrokenExecutor:
-            self.broken = True
-            self.suspects.append((unit, 0))
-            return
-        self.running[future] = unit, tries
-        self.awaited |= {position for position, _ in unit.tasks}
-        future.add_done_callback(self.events.put)
-
-    def _new(self, found: Iterable[Found]) -> Iterator[Found]:
-        """What has not come before: a worker that was lost may have told of some tasks that are computed again."""
-        for position, outcome in found:
-            if position in self.awaited:
-                self.awaited.remove(position)
-                yield position, outcome
-
-    def _take_in(self, future: Future[list[Found]]) -> Iterator[Found]:
-        unit, tries = self.running.pop(future)
-        try:
-            found = future.result()
-        except WorkersGone:
-            raise
-        except StereoFrameworkError as error:
-            yield from self._new(_all_failed(unit, str(error)))
-        except Exception as error:
-            if not isinstance(error, BrokenExecutor | WorkerLost):
-                yield from self._new(_all_failed(unit, f"{type(error).__name__}: {error}"))
-                return
-            self.broken |= isinstance(error, BrokenExecutor)
-            if left := [task for task in unit.tasks if task[0] in self.awaited]:
-                yield from self._again(Unit(left), tries)
-        else:
-            yield from self._new((unit.tasks[i][0], measured) for i, measured in found)
-
-    def _again(self, unit: Unit, tries: int) -> Iterator[Found]:
-        """What is left of a unit that has lost its worker: one after the other is suspected."""
-        if tries and len(unit.tasks) > 1:
-            self.suspects.extend((single, 0) for single in unit.single())
-        elif tries < _TRIES:
-            self.suspects.append((unit, tries))
-        else:
-            told = f"its worker died {tries} times while it was alone with it (killed, or out of memory)"
-            yield from self._new(_all_failed(unit, told))
-
-
-def _all_failed(unit: Unit, error: str) -> Iterator[Found]:
-    return ((position, failed(error)) for position, _ in unit.tasks)

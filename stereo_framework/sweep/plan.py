@@ -36,7 +36,7 @@ FEW = 8
 """So many scenes may stay loaded together; of more, each is loaded when its turn comes."""
 
 _WORTH = 4.0
-"""A unit computes again what others compute too only where the rest of it costs this many times as much."""
+"""A unit is cut off only where it costs this many times what the next one would compute again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,23 +199,9 @@ class Unit:
         """Bytes of volumes that there are at most at a time, about."""
         return peak_memory(self.pipelines, self.scene.reference.shape[:2], self.search.levels, search=self.search)
 
-    def single(self) -> list[Unit]:
-        """The same tasks, nothing shared."""
-        return [Unit([item]) for item in self.tasks]
-
-
-@dataclass(slots=True, eq=False)
-class _Branch:
-    """Tasks that begin alike: what they share costs `own`, all of them together `total`."""
-
-    own: float
-    total: float
-    tasks: list[tuple[int, Task]]
-    branches: Sequence[_Branch]
-
 
 def units(tasks: Sequence[tuple[int, Task]], workers: int) -> Iterator[Unit]:
-    """Tasks bundled for a number of workers.
+    """Tasks bundled for a number of workers: slices of the tasks of a scene and search range, sorted so that those that begin alike stand together.
 
     Parameters
     ----------
@@ -224,30 +210,23 @@ def units(tasks: Sequence[tuple[int, Task]], workers: int) -> Iterator[Unit]:
     workers : int
         With 1 worker units are as large as they may be.
     """
-    kinds = _Kinds()
     groups: dict[tuple[int, Search], list[tuple[int, Task]]] = {}
     for item in tasks:
         groups.setdefault((id(item[1].scene), item[1].search), []).append(item)
-    roots = [_branch([(item, kinds.path(item[1])) for item in group], 0, kinds) for group in groups.values()]
-    shares = _Shares(sum(root.total for root in roots), workers)
-    for root in roots:
-        yield from map(Unit, _split(root, 0.0, shares))
-
-
-class _Shares:
-    """What the next unit is to cost, a share of what is left."""
-
-    def __init__(self, total: float, workers: int):
-        self._left, self._units = total, _UNITS_PER_WORKER * workers if workers > 1 else 0
-
-    @property
-    def next(self) -> float:
-        """What the next unit is to cost."""
-        return min(max(self._left / self._units, _SMALLEST), _LARGEST) if self._units else _LARGEST
-
-    def cut(self, cost: float) -> None:
-        """A unit was cut off."""
-        self._left -= cost
+    kinds = _Kinds()
+    left = sum(_EVALUATION + own for group in groups.values() for _, own, _ in kinds.ordered(group))
+    for group in groups.values():
+        unit: list[tuple[int, Task]] = []
+        cost = 0.0
+        for item, own, shared in kinds.ordered(group):
+            share = min(max(left / (_UNITS_PER_WORKER * workers), _SMALLEST), _LARGEST) if workers > 1 else _LARGEST
+            if cost >= max(share, _WORTH * shared):
+                yield Unit(unit)
+                unit, left, cost = [], left - cost, 0.0
+            unit.append(item)
+            cost += _EVALUATION + own
+        left -= cost
+        yield Unit(unit)
 
 
 class _Kinds:
@@ -255,77 +234,35 @@ class _Kinds:
 
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}
-        # By the identity of what a step runs, which is kept alive here.
-        self.known: dict[tuple[int, int], tuple[tuple[int, int], Step]] = {}
-        self.costs: dict[int, float] = {}
+        # By the identity of what a step runs, which is kept alive here: kind, iterations and cost.
+        self.known: dict[tuple[int, int], tuple[tuple[int, int, float], Step]] = {}
 
-    def path(self, task: Task) -> tuple[tuple[int, int], ...]:
-        """(kind, number) of each step of a task. Runs of a script share their stages, which are looked up by identity."""
+    def path(self, task: Task) -> tuple[tuple[int, int, float], ...]:
+        """Of each step of a task kind, iterations and cost. Runs of a script share their stages, which are looked up by identity."""
         plan = task.run.pipeline.plan
         # What lies before a stage that looks across is computed for both sides.
         across = max((i for i, step in enumerate(plan) if "other" in step.data), default=0)
         about = [(step, 1 + (i < across)) for i, step in enumerate(plan)]
         return tuple([(self.known.get((id(step), sides)) or self._of(step, sides))[0] for step, sides in about])
 
-    def _of(self, step: Step, sides: int) -> tuple[tuple[int, int], Step]:
+    def _of(self, step: Step, sides: int) -> tuple[tuple[int, int, float], Step]:
         line, iterations = step.line
-        number = self.numbers.setdefault((step, sides), len(self.numbers))
-        kind = number if step.stage.resume is None else self.numbers.setdefault((line, sides, "line"), len(self.numbers))
+        resumed = step.stage.resume is not None
+        kind = self.numbers.setdefault((line if resumed else step, sides), len(self.numbers))
         local = step.stage.slot in ("preprocessing", "smoothness") or step.declares_halo
-        self.costs[number] = sides * (_ITERATION * iterations if step.stage.resume else _LOCAL if local else _GLOBAL)
-        self.known[id(step), sides] = found = (kind, number), step
+        cost = sides * (_ITERATION * iterations if resumed else _LOCAL if local else _GLOBAL)
+        self.known[id(step), sides] = found = (kind, iterations if resumed else 0, cost), step
         return found
 
-
-def _branch(items: list[tuple[tuple[int, Task], tuple[tuple[int, int], ...]]], depth: int, kinds: _Kinds) -> _Branch:
-    """The branch of some tasks that share the first `depth` steps of their paths.
-
-    Each item is a task and its path. The steps after `depth` that all paths share are the branch's own. Where the paths part, every next step
-    leads to a branch below this one. Next steps of one kind are the exception: they differ in their iterations alone, and the tree that runs
-    them continues the longer from the shorter. Apart, each would take as long as the longest; so they become one branch that is not split.
-    """
-    tasks, paths = [task for task, _ in items], [path for _, path in items]
-    end = depth
-    while all(len(path) > end and path[end] == paths[0][end] for path in paths):
-        end += 1
-    own = sum((kinds.costs[number] for _, number in paths[0][depth:end]), 0.0)
-    parting: dict[tuple[int, int] | None, list[Any]] = {}
-    for item in items:
-        parting.setdefault(item[1][end] if end < len(item[1]) else None, []).append(item)
-    finished = _EVALUATION * len(parting.get(None, ()))
-    if set(parting) == {None}:
-        return _Branch(own, own + finished, tasks, ())
-    alike: dict[int | None, list[_Branch]] = {}
-    for step, group in parting.items():
-        below = _branch(group, end, kinds) if step else _Branch(0.0, finished, [task for task, _ in group], ())
-        alike.setdefault(step and step[0], []).append(below)
-    branches = [
-        group[0] if len(group) == 1 else _Branch(0.0, sum(b.total for b in group), [t for b in group for t in b.tasks], ())
-        for group in alike.values()
-    ]
-    return _Branch(own, own + sum(b.total for b in branches), tasks, branches)
-
-
-def _split(branch: _Branch, before: float, shares: _Shares) -> Iterator[list[tuple[int, Task]]]:
-    """Tasks of units that cost about their shares; `before` is what all of the branch's tasks need besides."""
-    if before + branch.total <= shares.next or not branch.branches:
-        shares.cut(branch.total)
-        yield branch.tasks
-        return
-    shared = before + branch.own
-    waiting: list[tuple[int, Task]] = []
-    cost = 0.0
-    for child in branch.branches:
-        enough = max(shares.next - shared, _WORTH * shared)
-        if child.total > enough and child.branches:
-            yield from _split(child, shared, shares)
-            continue
-        waiting += child.tasks
-        cost += child.total
-        if cost >= enough:
-            shares.cut(cost)
-            yield waiting
-            waiting, cost = [], 0.0
-    if waiting:
-        shares.cut(cost)
-        yield waiting
+    def ordered(self, group: Sequence[tuple[int, Task]]) -> Iterator[tuple[tuple[int, Task], float, float]]:
+        """Tasks in an order in which those that begin alike follow each other, each with what it costs and what it has from the one before."""
+        before: tuple[tuple[int, int, float], ...] = ()
+        for item in sorted(group, key=lambda item: self.path(item[1])):
+            path, shared = self.path(item[1]), 0.0
+            for one, other in zip(path, before, strict=False):
+                # More iterations are continued from fewer.
+                shared += other[2] if one[0] == other[0] else 0.0
+                if one != other:
+                    break
+            yield item, sum(step[2] for step in path) - shared, shared
+            before = path

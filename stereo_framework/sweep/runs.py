@@ -22,8 +22,7 @@ from stereo_framework.io.pfm import is_whole
 from stereo_framework.kernels.counting import counted
 from stereo_framework.script import Script, load
 from stereo_framework.script.library import RESOLVED
-from stereo_framework.sweep.crew import Crew
-from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep.executors import Options, Workers
 from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.kept_parts import remove_kept
 from stereo_framework.sweep.kept_scenes import keep_scene
@@ -166,14 +165,14 @@ def execute(
     # Parts of one version of the code and of all plug-ins are no other's.
     plugins = tuple(dict.fromkeys(plugin for script in scripts for plugin in script.plugins))
     parts = None if out is None else out.absolute() / "parts" / code_digest(plugins + installed_plugins(), typed_stages())
-    crew = Crew(Options(workers or 0, memory, keep, None if data is None else str(data), watch, parts=parts), executor, dask)
+    crew = Workers(Options(workers or 0, memory, keep, None if data is None else str(data), watch, parts=parts), executor, dask)
     with contextlib.ExitStack() as stack:
         stack.enter_context(crew)
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
             for script in scripts:
                 write_script(store.folder, script)
-            store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)), [script.resolved for script in scripts])
+            store.plan(list(dict.fromkeys(key for task in tasks for key in task.keys)))
         owners = [task for task in tasks for _ in task.protocols]
         for place, result in stored_or_computed(store, tasks, crew, give_up=True):
             if parts is not None and result.error is None and owners[place].run.pipeline.in_slot("scheme"):
@@ -229,7 +228,7 @@ _ENOUGH = 3
 
 
 def stored_or_computed(
-    store: Store | None, tasks: Sequence[Task], crew: Crew, *, give_up: bool = False
+    store: Store | None, tasks: Sequence[Task], crew: Workers, *, give_up: bool = False
 ) -> Iterator[tuple[int, Result]]:
     """Results of tasks, as `execute` yields them: those that a store has, then the others, which are computed and added to it.
 

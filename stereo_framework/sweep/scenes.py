@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Scene
@@ -34,23 +34,13 @@ class SentScene:
     data : str or None
         Data root.
     pickled : bytes or None
-        The whole scene, where a name does not say it; empty where it is believed to be there already.
+        The whole scene, where a name does not say it.
     """
 
     digest: str
     name: str
     data: str | None
     pickled: bytes | None
-
-    @property
-    def without_arrays(self) -> SentScene:
-        """The same for who has the scene already."""
-        return self if self.pickled is None else replace(self, pickled=b"")
-
-    @property
-    def is_lacking(self) -> bool:
-        """Whether this process would need the arrays too."""
-        return self.pickled == b"" and self.digest not in _HERE
 
     def load(self) -> Scene:
         """The scene; one of the last few that were asked for is there already.
@@ -91,25 +81,3 @@ def send(scene: Scene, data: str | os.PathLike[str] | None) -> SentScene:
     except DataError:
         named = False
     return SentScene(digest, scene.name, root, None if named else pickle.dumps(scene))
-
-
-class Sending:
-    """Scenes as they are sent, made once for each of the last few.
-
-    Parameters
-    ----------
-    data : str or None
-        As of `send`.
-    """
-
-    def __init__(self, data: str | None):
-        self._data = data
-        self._sent: dict[int, tuple[Scene, SentScene]] = {}
-
-    def __call__(self, scene: Scene) -> SentScene:
-        """A scene as it is sent."""
-        if id(scene) not in self._sent:
-            self._sent[id(scene)] = scene, send(scene, self._data)
-            for old in list(self._sent)[:-_KEPT]:
-                del self._sent[old]
-        return self._sent[id(scene)][1]

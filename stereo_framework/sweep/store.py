@@ -1,19 +1,15 @@
-"""The results store: one SQLite file in the output folder, written by the parent process alone, one transaction a result."""
+"""The results store: one SQLite file in the output folder with one table, written by the parent process alone, one transaction a result."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import gc
-import itertools
 import json
 import math
 import os
 import re
 import sqlite3
-import time
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,32 +20,19 @@ from stereo_framework.sweep.result import Result
 
 FILE = "results.sqlite"
 LOCK = "writer.lock"
-SCHEMA_VERSION = 1
 
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE results (
-    key TEXT PRIMARY KEY,
-    id TEXT NOT NULL, scene TEXT NOT NULL, method TEXT NOT NULL, protocol TEXT NOT NULL, protocol_text TEXT NOT NULL,
-    parameters TEXT NOT NULL, axes TEXT NOT NULL, statistics TEXT NOT NULL, energy REAL, seconds TEXT NOT NULL,
-    warnings TEXT NOT NULL, error TEXT, script TEXT NOT NULL, map TEXT, environment TEXT NOT NULL, created REAL NOT NULL, sum INTEGER
-);
-CREATE TABLE plans (plan INTEGER PRIMARY KEY, script TEXT NOT NULL, created REAL NOT NULL);
-CREATE TABLE items (
-    plan INTEGER NOT NULL REFERENCES plans, position INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (plan, position)
-);
-"""
+_VERSION = 2
+"""Of the table, as SQLite's user_version."""
 
+_TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
+"""`place`: in the order of what was asked for last; null = asked for earlier, -1 = measured of a map made elsewhere. `row` is null as long as a result
+is to come. `details` are what hardly one of thousands of results is asked for."""
 
-_BESIDE = {"beside": "maps of others"}
-"""Stands where plans have their script: the results of this plan stand beside those of every other."""
-
-_IS_BESIDE = f"plans.script = '{json.dumps(_BESIDE)}'"
-LATEST = f"(SELECT plan FROM plans WHERE NOT {_IS_BESIDE} ORDER BY created DESC, plan DESC LIMIT 1)"
+_OUTSIDE = -1
 
 
 class Store(contextlib.ExitStack):
-    """Results of one output folder.
+    """Results of one output folder, by key.
 
     A plan lists the results that one script asks for, in order; results are shared between plans by content, so that a repeated or
     extended script computes only what is missing.
@@ -70,7 +53,6 @@ class Store(contextlib.ExitStack):
 
     def __init__(self, folder: Path, *, create: bool = False):
         self.folder, self._path = folder, folder / FILE
-        self._columns = f"{_SHOWN}, sum"
         nothing = DataError(f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them")
         if not create and not self._path.is_file():
             raise nothing
@@ -90,8 +72,8 @@ class Store(contextlib.ExitStack):
                     self._db = self.enter_context(opened_to_read(self._path))
                 usable = self._prepare(create=create)
             except (OSError, sqlite3.Error) as error:
-                hint = "; the folder cannot be written to" if create and not os.access(folder, os.W_OK) else _save_it(folder)
-                hint = "; choose another folder" if not folder.is_dir() else hint
+                full = create and not os.access(folder, os.W_OK)
+                hint = "; the folder cannot be written to" if full else "; choose another folder"
                 raise DataError(f"{self._path}: cannot be used as a results store: {error}{hint}") from error
             if not usable:
                 raise nothing
@@ -100,31 +82,20 @@ class Store(contextlib.ExitStack):
     def _prepare(self, *, create: bool) -> bool:
         """Check the file, or fill a new one; False if it is still empty and not ours to fill."""
         tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if not tables and not create:
-            return False
-        if not tables:
+        if not tables and create:
             with self._transaction("the store"):
-                for statement in _SCHEMA.strip().split(";\n"):
-                    self._db.execute(statement)
-                self._db.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(SCHEMA_VERSION),))
-            return True
-        if lacking := {"meta", "results", "plans", "items"} - tables:
-            if len(lacking) == 4:
-                raise DataError(f"{self._path}: an SQLite file, but no results store; choose another folder")
-            raise DataError(f"{self._path}: damaged: the table {min(lacking)} is missing{_save_it(self.folder)}")
-        found = self._db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-        if found is None or found[0] != str(SCHEMA_VERSION):
-            version = "none" if found is None else str(found[0])[:20]
+                self._db.execute(_TABLE)
+                self._db.execute(f"PRAGMA user_version = {_VERSION}")
+        if not tables:
+            return create
+        [version] = self._db.execute("PRAGMA user_version").fetchone()
+        if "results" not in tables:
+            raise DataError(f"{self._path}: an SQLite file, but no results store; choose another folder")
+        if version != _VERSION:
             raise DataError(
-                f"{self._path}: results of schema version {version}, this program reads version {SCHEMA_VERSION}; choose another folder"
+                f"{self._path}: results of version {version}, this program reads version {_VERSION}; choose another folder"
             )
-        there = {name for _, name, *_ in self._db.execute("PRAGMA table_info(results)")}
-        if "sum" not in there and create:
-            # Stores of earlier versions; their own results stay without.
-            self._db.execute("ALTER TABLE results ADD COLUMN sum INTEGER")
-        elif "sum" not in there:
-            self._columns = f"{_SHOWN}, NULL"
-        self._db.execute(f"SELECT results.created, {self._columns} FROM results LIMIT 0")
+        self._db.execute("SELECT key, place, row, details FROM results LIMIT 0")
         return True
 
     @contextlib.contextmanager
@@ -151,19 +122,18 @@ class Store(contextlib.ExitStack):
                 f"{self._path}: {what} cannot be written: {error}; earlier results are kept, and the same command continues"
             ) from error
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Read something.
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        """All rows that a query gives.
 
         Raises
         ------
         DataError
-            It is damaged.
+            The file is damaged.
         """
         try:
-            yield
-        except (sqlite3.Error, ValueError, RecursionError) as error:
-            raise DataError(f"{self._path}: cannot be read: {error}{_save_it(self.folder)}") from error
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise _damaged(self._path, error) from error
 
     def check_there(self) -> None:
         """Raise a DataError if the store is no longer in its folder: SQLite would go on writing to a file that nobody finds."""
@@ -172,36 +142,20 @@ class Store(contextlib.ExitStack):
                 f"{self.folder}: was removed or moved during the run; the results in it went with it, and those computed since are lost; the same command begins again"
             )
 
-    def plan(self, keys: Sequence[str], script: Any, *, grow: bool = False) -> None:
-        """Make `keys`, in this order, the results that the folder is about; the same plan twice is one, and can `grow`."""
-        text = json.dumps(script, sort_keys=True, default=str)
+    def plan(self, keys: Sequence[str], *, after: bool = False) -> None:
+        """Make `keys`, in this order, the results that the folder is about, or, with `after`, let them follow those that it is about already."""
         with self._transaction("the plan"):
-            known = self._db.execute("SELECT plan FROM plans WHERE script = ?", (text,)).fetchone()
-            if known:
-                if grow:
-                    before = self._db.execute("SELECT key FROM items WHERE plan = ? ORDER BY position", known)
-                    keys = list(dict.fromkeys([*(key for (key,) in before), *keys]))
-                self._db.execute("DELETE FROM items WHERE plan = ?", known)
-                self._db.execute("UPDATE plans SET created = ? WHERE plan = ?", (time.time(), *known))
-                number = known[0]
+            first = 0
+            if after:
+                [first] = self._db.execute("SELECT ifnull(max(place), -1) + 1 FROM results").fetchone()
             else:
-                number = self._db.execute("INSERT INTO plans (script, created) VALUES (?, ?)", (text, time.time())).lastrowid
-            self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", ((number, i, key) for i, key in enumerate(keys)))
-
-    def refuse_method(self, method: str) -> None:
-        """Raise a DataError if a method of the latest script has that name."""
-        query = f"SELECT 1 FROM items JOIN results USING (key) WHERE plan = {LATEST} AND method = ? LIMIT 1"
-        if self._db.execute(query, (method,)).fetchone():
-            raise DataError(f"{self.folder}: a method of the script that was run there is called {method!r}; choose another name")
-
-    def add_beside(self, results: Mapping[str, Result]) -> None:
-        """Write results, by key, that no script asks for: they stand beside those of every script. Of one method, scene and protocol the last counts."""
-        for key, result in results.items():
-            self.add(key, result)
-        new = {(r.scene, r.method, r.protocol_text) for r in results.values()}
-        query = f"SELECT key, scene, method, protocol_text FROM items JOIN results USING (key) JOIN plans USING (plan) WHERE {_IS_BESIDE}"
-        before = [key for key, *what in self._db.execute(f"{query} ORDER BY position") if tuple(what) not in new]
-        self.plan([*before, *results], _BESIDE)
+                self._db.execute("DELETE FROM results WHERE row IS NULL")
+                self._db.execute("UPDATE results SET place = NULL WHERE place >= 0")
+            there = "WHERE place IS NULL" if after else ""
+            self._db.executemany(
+                f"INSERT INTO results (key, place) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET place = excluded.place {there}",
+                ((key, place) for place, key in enumerate(keys, first)),
+            )
 
     def add(self, key: str, result: Result) -> None:
         """Write one result; an earlier one under the same key is replaced.
@@ -209,63 +163,63 @@ class Store(contextlib.ExitStack):
         Raises
         ------
         StereoFrameworkError
-            As of a transaction.
+            It cannot be written. Everything written before is kept.
         """
-        row = {name: getattr(result, name) for name in COLUMNS}
-        row |= {name: _dump(row[name]) for name in _JSON}
-        # SQLite has no NaN, and keeps every number as a float.
-        row["energy"] = None if result.energy is None or math.isnan(result.energy) else float(result.energy)
-        row |= {"map": result.map and result.map.relative_to(self.folder).as_posix(), "key": key}
-        row |= {"sum": _sum(row[name] for name in _WITH_KEY), "created": time.time()}
         with self._transaction("a result"):
-            self._insert(row)
+            self._put(key, result)
 
-    def _insert(self, row: Mapping[str, Any]) -> None:
-        columns, places = ", ".join(row), ", ".join("?" * len(row))
-        self._db.execute(f"INSERT OR REPLACE INTO results ({columns}) VALUES ({places})", tuple(row.values()))
+    def _put(self, key: str, result: Result) -> None:
+        row = {name: getattr(result, name) for name in _SHOWN}
+        row["map"] = result.map and result.map.relative_to(self.folder).as_posix()
+        texts = _dump(row), _dump({name: getattr(result, name) for name in _DETAILS})
+        self._db.execute(
+            "INSERT INTO results (key, row, details) VALUES (?, ?, ?)"
+            " ON CONFLICT (key) DO UPDATE SET row = excluded.row, details = excluded.details",
+            (key, *texts),
+        )
 
-    def restore(self, rows: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Write results as another store has them, and return the keys of those that make sense."""
-        kept = []
-        with self._transaction("what was saved"):
-            for row in rows:
-                with contextlib.suppress(ValueError, RecursionError):
-                    self._result([*(row[name] for name in _WITH_KEY), row.get("sum")])
-                    _mappings(row[name] for name in _UNREAD)
-                    _numbers(row["seconds"])
-                    self._insert(row)
-                    kept.append(row["key"])
-        return kept
+    def refuse_method(self, method: str) -> None:
+        """Raise a DataError if a method of the script that was run last has that name."""
+        if self._read("SELECT 1 FROM results WHERE place >= 0 AND json_extract(row, '$.method') = ? LIMIT 1", method):
+            raise DataError(f"{self.folder}: a method of the script that was run there is called {method!r}; choose another name")
+
+    def add_outside(self, results: Mapping[str, Result]) -> None:
+        """Write results of maps made elsewhere, by key: they stand beside those of every script. Of one method, scene and protocol the last counts."""
+        same = " AND ".join(f"json_extract(row, '$.{name}') = ?" for name in ("method", "scene", "protocol_text"))
+        with self._transaction("results"):
+            for one in results.values():
+                self._db.execute(
+                    f"UPDATE results SET place = NULL WHERE place = {_OUTSIDE} AND {same}",
+                    (one.method, one.scene, one.protocol_text),
+                )
+            for key, one in results.items():
+                self._put(key, one)
+                self._db.execute(f"UPDATE results SET place = {_OUTSIDE} WHERE key = ?", (key,))
 
     def complete(self) -> dict[str, Path | None]:
         """Keys of all results without an error, and the files of their maps."""
-        with self._reading():
-            rows = self._db.execute("SELECT key, map FROM results WHERE error IS NULL").fetchall()
-            return {key: _map(self.folder, name) for key, name in rows}
+        query = (
+            "SELECT key, json_extract(row, '$.map') FROM results WHERE row IS NOT NULL AND json_extract(row, '$.error') IS NULL"
+        )
+        with _read_from(self._path):
+            return {key: _map(self.folder, name) for key, name in self._read(query)}
 
     def get(self, key: str) -> Result | None:
         """The result under a key, None when there is none yet."""
-        with self._reading():
-            row = self._db.execute(f"SELECT {self._columns} FROM results WHERE key = ?", (key,)).fetchone()
-            return self._result(row) if row else None
+        found = self._read(f"SELECT {_COLUMNS} FROM results WHERE key = ? AND row IS NOT NULL", key)
+        return self._result(*found[0]) if found else None
 
     def results(self, *, every: bool = False) -> list[Result]:
-        """Results of the latest plan in its order and those beside it, or of all plans in the order of writing."""
-        query = f"SELECT {self._columns} FROM results ORDER BY rowid"
-        if not every:
-            query = f"""SELECT {self._columns} FROM items JOIN results USING (key) JOIN plans USING (plan)
-                WHERE plan = {LATEST} OR {_IS_BESIDE} ORDER BY {_IS_BESIDE}, position"""
-        with uncollected(), self._reading():
-            return [self._result(row) for row in self._db.execute(query)]
+        """Results that were asked for last, in their order, and those of maps made elsewhere; or all in the order in which they were first asked for."""
+        wanted = "row IS NOT NULL ORDER BY rowid" if every else f"{_ASKED} ORDER BY place < 0, place, rowid"
+        return [self._result(*row) for row in self._read(f"SELECT {_COLUMNS} FROM results WHERE {wanted}")]
 
     def missing(self) -> int:
-        """How many results of the latest plan are not there yet."""
-        query = f"SELECT count(*) FROM items LEFT JOIN results USING (key) WHERE plan = {LATEST} AND results.key IS NULL"
-        with self._reading():
-            return int(self._db.execute(query).fetchone()[0])
+        """How many results that were asked for are not there yet."""
+        return int(self._read("SELECT count(*) FROM results WHERE row IS NULL")[0][0])
 
     def lacking(self) -> str:
-        """What is to be said of the results of the latest plan that are not there yet; empty where none is missing."""
+        """What is to be said of the results that are not there yet; empty where none is missing."""
         missing = self.missing()
         if not missing:
             return ""
@@ -285,133 +239,66 @@ class Store(contextlib.ExitStack):
                 return "locked" in str(error)
         return False
 
-    def _result(self, row: Sequence[Any]) -> Result:
-        *fields, key, stored = row
-        if stored is not None and stored != _sum((*fields, key)):
-            raise ValueError(f"the result {str(key)[:40]!r} is not what was written")
-        values: dict[str, Any] = dict(zip(COLUMNS, fields, strict=True))
-        for name, text in zip(_TEXTS, fields, strict=False):
-            if not isinstance(text, str):
-                raise ValueError(f"{name}: {text!r} is no text")
-        values |= zip(_MAPPINGS, _mappings(values[name] for name in _MAPPINGS), strict=True)
-        # Many results have the same ones.
-        values["warnings"], values["environment"] = _texts(values["warnings"]), _shared_mapping(values["environment"])
-        values |= {name: _Unread(values[name], self._path, _numbers if name == "seconds" else _mapping) for name in _UNREAD}
-        kinds = set(map(type, values["statistics"].values()))
-        if type(None) in kinds:
-            # JSON has no NaN; an undefined statistic is stored as null.
-            values["statistics"] = {k: math.nan if v is None else v for k, v in values["statistics"].items()}
-        if not kinds <= {int, float, bool, type(None)}:
-            raise ValueError(f"statistics: {str(values['statistics'])[:40]!r}... are no numbers")
-        values["map"] = _map(self.folder, values["map"])
-        return Result(**values)
-
-
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Look for no cycles of objects meanwhile: among thousands of results there are none, and to look again and again takes a third of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
+    def _result(self, row: Any, details: Any) -> Result:
+        with _read_from(self._path):
+            values = _mapping(row)
+            values |= {"map": _map(self.folder, values["map"]), "warnings": tuple(values["warnings"])}
+            values["statistics"] = {name: math.nan if v is None else v for name, v in values["statistics"].items()}
+            texts = [*(values[name] for name in _TEXTS), *values["warnings"], *values["environment"].values()]
+            numbers = [*values["statistics"].values(), *values["seconds"].values()]
+            if not (all(isinstance(v, str) for v in texts) and all(isinstance(v, int | float) for v in numbers)):
+                raise ValueError(f"{str(row)[:40]!r}... is no result")
+            return Result(**(values | {name: _Detail(details, name, self._path) for name in _DETAILS}))
 
 
 _TEXTS = ("id", "scene", "method", "protocol", "protocol_text")
-COLUMNS = (
-    *_TEXTS,
-    *("parameters", "axes", "statistics", "energy", "seconds", "warnings"),
-    *("error", "script", "map", "environment"),
-)
-_WITH_KEY = (*COLUMNS, "key")
-_SHOWN = ", ".join(f"results.{name}" for name in _WITH_KEY)
-_MAPPINGS = ("axes", "statistics")
-_UNREAD = ("parameters", "seconds", "script")
-_JSON = ("parameters", "axes", "statistics", "seconds", "warnings", "script", "environment")
+_DETAILS = ("parameters", "script")
+_SHOWN = tuple(f.name for f in fields(Result) if f.name not in _DETAILS and f.name != "traceback" and not f.name.startswith("_"))
+_COLUMNS = "row, details"
+_ASKED = "place IS NOT NULL AND row IS NOT NULL"
 
 
-class _Unread(Mapping[str, Any]):
-    """A stored mapping that is read when it is first asked for: of thousands of results hardly one is asked for its script."""
+class _Detail(Mapping[str, Any]):
+    """A stored mapping that is read when it is first asked for."""
 
-    __slots__ = ("_path", "_reader", "_text")
+    __slots__ = ("_name", "_path", "_read")
 
-    def __init__(self, text: Any, path: Path, reader: Callable[[Any], dict[str, Any]]):
-        self._text, self._path, self._reader = text, path, reader
+    def __init__(self, text: Any, name: str, path: Path):
+        self._read, self._name, self._path = text, name, path
 
-    def _read(self) -> dict[str, Any]:
-        if not isinstance(self._text, dict):
-            try:
-                self._text = self._reader(self._text)
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{self._path}: a result cannot be read: {error}{_save_it(self._path.parent)}") from error
-        return self._text
+    def _mapping(self) -> Mapping[str, Any]:
+        if not isinstance(self._read, dict):
+            with _read_from(self._path):
+                self._read = dict(_mapping(self._read)[self._name])
+        return self._read
 
     def __getitem__(self, key: str) -> Any:
-        return self._read()[key]
+        return self._mapping()[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._read())
+        return iter(self._mapping())
 
     def __len__(self) -> int:
-        return len(self._read())
+        return len(self._mapping())
 
     def __repr__(self) -> str:
-        return repr(self._read())
+        return repr(self._mapping())
 
 
-def _loaded(text: str) -> Any:
-    """What a stored text of JSON holds; a ValueError for what no result holds and other code could not bear: endless digits, values deep in others."""
-    strings_out = _STRING.sub("", text) if text.count("[") + text.count("{") > _DEEP else ""
-    depths = itertools.accumulate(1 if sign in "[{" else -1 for sign in strings_out if sign in "[]{}")
-    if _ENDLESS.search(text) or max(depths, default=0) > _DEEP:
-        raise ValueError(f"{text[:40]!r}... is no result's")
-    return json.loads(text)
-
-
-_DEEP, _ENDLESS, _STRING = 50, re.compile(r"\d{300}"), re.compile(r'"(?:[^"\\]|\\.)*"')
+_ENDLESS, _DEEP = re.compile(r"\d{300}"), 50
 
 
 def _mapping(text: Any) -> dict[str, Any]:
-    """A stored mapping; a ValueError for anything else."""
-    found = _loaded(text) if isinstance(text, str) else text
-    if not isinstance(found, dict):
-        raise ValueError(f"{str(found)[:40]!r} is no mapping")
+    """What a stored text of JSON holds; a ValueError for what no result holds and other code could not bear: endless digits, values deep in others."""
+    found = None if not isinstance(text, str) or _ENDLESS.search(text) else json.loads(text)
+    if not isinstance(found, dict) or (text.count("[") + text.count("{") > _DEEP and _is_deep(found, _DEEP)):
+        raise ValueError(f"{str(text)[:40]!r} is no result's")
     return found
 
 
-def _numbers(text: Any) -> dict[str, float]:
-    """A stored mapping of numbers."""
-    found = _mapping(text)
-    if not all(isinstance(value, int | float) for value in found.values()):
-        raise ValueError(f"{str(found)[:40]!r} are no numbers")
-    return found
-
-
-def _mappings(texts: Iterable[Any]) -> list[dict[str, Any]]:
-    """Several at once, which takes half the time."""
-    texts = list(texts)
-    found = _loaded(f"[{','.join(map(str, texts))}]")
-    if len(found) != len(texts) or not all(isinstance(one, dict) for one in found):
-        raise ValueError(f"{str(found)[:40]!r} are not {len(texts)} mappings")
-    return found
-
-
-def _sum(values: Iterable[Any]) -> int:
-    """A check sum of what is stored of a result."""
-    return zlib.crc32("\0".join(map(str, values)).encode(errors="surrogatepass"))
-
-
-_shared_mapping = functools.lru_cache(64)(_mapping)
-
-
-@functools.lru_cache(256)
-def _texts(text: Any) -> tuple[str, ...]:
-    found = _loaded(text) if isinstance(text, str) else text
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise ValueError(f"{str(found)[:40]!r} is no list of texts")
-    return tuple(found)
+def _is_deep(value: Any, left: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not left or any(_is_deep(one, left - 1) for one in inner)
 
 
 def _map(folder: Path, name: Any) -> Path | None:
@@ -423,11 +310,33 @@ def _map(folder: Path, name: Any) -> Path | None:
     return folder / name
 
 
-def _save_it(folder: Path) -> str:
-    return f"; 'results {folder} --salvage NEW' saves what can be read to another folder"
+@contextlib.contextmanager
+def _read_from(path: Path) -> Iterator[None]:
+    """Tell in a line that what stands in a file is no result, whatever it is."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path}: damaged: {' '.join(str(error).split())[:200]}; choose another folder, or delete it and run again")
 
 
 def _dump(value: Any) -> str:
-    if isinstance(value, Mapping):
-        value = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in value.items()}
-    return json.dumps(value, default=str)
+    """JSON, which has no NaN: null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: plain(one) for name, one in value.items()}
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(plain(value), default=_scalar)
+
+
+def _scalar(value: Any) -> Any:
+    # Numbers of plug-ins may be numpy's, parameters may be anything.
+    try:
+        return value.item()
+    except (AttributeError, ValueError):
+        return str(value)

@@ -24,8 +24,7 @@ from stereo_framework.evaluation.protocol_average import average
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.io import check_own, write_bytes
 from stereo_framework.script import Run, Script, load
-from stereo_framework.sweep.crew import Crew
-from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep.executors import Options, Workers
 from stereo_framework.sweep.plan import Planner, Task
 from stereo_framework.sweep.runs import check_workers, scenes_of, stored_or_computed, write_script
 from stereo_framework.sweep.store import Store
@@ -226,7 +225,7 @@ class Tuner:
         self.out = None if out is None else Path(out)
         self.workers = workers
         options = Options(workers, memory, keep=False, data=None if data is None else str(data), watch=watch)
-        self._crew = Crew(options, executor, dask)
+        self._crew = Workers(options, executor, dask)
         self._planners = [Planner(scene, self.script.plugins) for scene in self.scenes]
         self._stack = contextlib.ExitStack()
         self._store: Store | None = None
@@ -281,6 +280,8 @@ class Tuner:
         known = self.study.finished
         yield from map(self._trial, known)
         told = {trial.number for trial in known}
+        if self._store is not None:
+            self._store.plan([key for trial in known for key in trial.user_attrs["about"]["keys"]])
         self._write_best()
         while self.timeout is None or time.monotonic() - began < self.timeout:
             batch = [_Making(trial, self.space.run(setting)) for trial, setting in self.study.next(self.trials, self.workers)]
@@ -288,7 +289,7 @@ class Tuner:
                 return
             self._make(batch)
             for one in batch:
-                about: dict[str, Any] = {"method": one.run.method, "axes": one.run.axes, "scenes": one.values}
+                about: dict[str, Any] = {"method": one.run.method, "axes": one.run.axes, "scenes": one.values, "keys": one.keys}
                 about |= {"error": one.error, "traceback": one.traceback}
                 self.study.tell(one.trial, one.value, about, failed=one.error is not None)
             self._write_best()
@@ -309,8 +310,9 @@ class Tuner:
                     one.error = str(error)
                     alive.remove(one)
             if self._store is not None:
-                script = self.script.resolved | {"tuned": self._name}
-                self._store.plan([key for task in tasks for key in task.keys], [script], grow=True)
+                self._store.plan(keys := [key for task in tasks for key in task.keys], after=True)
+                for one, key in zip(alive, keys, strict=True):
+                    one.keys.append(key)
             for i, result in stored_or_computed(self._store, tasks, self._crew):
                 alive[i].error, alive[i].traceback = result.error, result.traceback
                 alive[i].statistics.append(result.statistics)
@@ -335,7 +337,8 @@ class Tuner:
     def _trial(self, trial: FrozenTrial) -> Trial:
         state: Any = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}[trial.state.name]
         value = trial.value if state == "complete" else None
-        return Trial(number=trial.number, value=value, state=state, **trial.user_attrs["about"])
+        about = {name: what for name, what in trial.user_attrs["about"].items() if name != "keys"}
+        return Trial(number=trial.number, value=value, state=state, **about)
 
     def _best_script(self) -> dict[str, Any] | None:
         best = self.study.best
@@ -372,6 +375,7 @@ class _Making:
     run: Run
     statistics: list[Mapping[str, float]] = field(default_factory=list)
     values: dict[str, float] = field(default_factory=dict)
+    keys: list[str] = field(default_factory=list)
     value: float | None = None
     error: str | None = None
     traceback: str = ""

@@ -163,15 +163,10 @@ def pack(unit: Unit, keep: bool, parts: Path | None) -> tuple[tuple[str, ...], b
         ) from error
 
 
-def work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> Iterator[tuple[int, Outcome]]:
+def work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> list[tuple[int, Outcome]]:
     """Compute a unit in this process, each kernel in one thread."""
     for plugin in plugins:
         load_plugin(plugin)
     pipelines, protocols, search, keep, parts = pickle.loads(packed)
     with threads(1):
-        yield from measure(pipelines, protocols, sent.load(), search, keep=keep, parts=parts)
-
-
-def whole_work(plugins: Sequence[str], packed: bytes, sent: SentScene) -> list[tuple[int, Outcome]]:
-    """The same, all of it at its end, for executors that know no other way."""
-    return list(work(plugins, packed, sent))
+        return list(measure(pipelines, protocols, sent.load(), search, keep=keep, parts=parts))

@@ -129,7 +129,12 @@ def stored(**columns):
     def make(home):
         db = sqlite3.connect(home / "o/results.sqlite")
         for name, value in columns.items():
-            db.execute(f"UPDATE results SET {name} = ?, sum = NULL", (value,))
+            column = "details" if name == "parameters" else "row"
+            new = value if value.startswith("{") else json.dumps(value)
+            # As a text: SQLite itself refuses some of these values.
+            for number, text in db.execute(f"SELECT rowid, {column} FROM results").fetchall():
+                marked = json.dumps(json.loads(text) | {name: "@"}).replace('"@"', new)
+                db.execute(f"UPDATE results SET {column} = ? WHERE rowid = ?", (marked, number))
         db.commit()
         db.close()
 

@@ -172,7 +172,7 @@ def _result(method, scene, value, protocol="taxonomy2002", text="taxonomy2002: a
 def folder(tmp_path):
     def make(*results, name="out"):
         with Store(tmp_path / name, create=True) as store:
-            store.plan([str(i) for i in range(len(results))], {})
+            store.plan([str(i) for i in range(len(results))])
             for i, result in enumerate(results):
                 store.add(str(i), result)
         return tmp_path / name

@@ -243,7 +243,7 @@ def test_the_pages_of_a_long_table_are_all_of_it(folder):
 
 def _stored(folder, *found):
     with Store(folder, create=True) as store:
-        store.plan([str(i) for i in range(len(found))], [{}])
+        store.plan([str(i) for i in range(len(found))])
         for i, one in enumerate(found):
             store.add(str(i), one)
 

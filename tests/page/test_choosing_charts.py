@@ -107,7 +107,7 @@ def test_a_marked_setting_keeps_its_mark_when_names_become_shorter():
 def _store(folder, results):
     with Store(folder, create=True) as store:
         keys = [f"k{i}" for i in range(len(results))]
-        store.plan(keys, {})
+        store.plan(keys)
         for key, one in zip(keys, results, strict=True):
             store.add(key, one)
 

@@ -20,7 +20,7 @@ TRUNCATION = "matching_cost.truncation"
 def _stored(folder, results):
     with Store(folder, create=True) as store:
         keys = [str(i) for i in range(len(results))]
-        store.plan(keys, [{}])
+        store.plan(keys)
         for key, one in zip(keys, results, strict=True):
             store.add(key, one)
     return run_page(folder)

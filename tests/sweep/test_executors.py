@@ -4,7 +4,6 @@ import concurrent.futures
 import contextlib
 import importlib.util
 import multiprocessing
-import multiprocessing.connection
 import os
 import pickle
 import re
@@ -26,11 +25,10 @@ from stereo_framework.core.stage import stage
 from stereo_framework.datasets import random_planes
 from stereo_framework.engine import strips
 from stereo_framework.script import load
-from stereo_framework.sweep import Store, crew, scenes
-from stereo_framework.sweep.executors import ExecutorTeam, Options
-from stereo_framework.sweep.plan import Unit, plan
-from stereo_framework.sweep.runs import execute
-from stereo_framework.sweep.scenes import SentScene, send
+from stereo_framework.sweep import Store, executors, scenes
+from stereo_framework.sweep.executors import Options, Workers
+from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.scenes import send
 
 SWEEP = {
     "matching_cost": "absolute_difference",
@@ -198,32 +196,6 @@ def test_a_server_that_is_none_of_dasks_is_told_soon(kind):
     assert "\n" not in str(told.value)
 
 
-WAITING = """
-import pathlib, time
-from stereo_framework.core.stage import stage
-
-@stage("refinement", source="a test")
-def waiting(disparity, *, number: int = 0, door: str = ""):
-    for _ in range(3000 * (number == 2)):
-        if pathlib.Path(door).exists():
-            break
-        time.sleep(0.01)
-    return disparity
-"""
-
-
-def waiting(tmp_path):
-    """Three runs that belong together; the last one waits for the file ``door``, half a minute at most."""
-    (tmp_path / "waiting_stage.py").write_text(WAITING)
-    return {
-        "plugins": [str(tmp_path / "waiting_stage.py")],
-        "matching_cost": "absolute_difference",
-        "optimization": "winner_take_all",
-        "refinement": [{"use": "waiting", "door": str(tmp_path / "door")}],
-        "sweep": {"grid": {"refinement.waiting.number": [0, 1, 2]}},
-    }
-
-
 @dask
 @pytest.mark.parametrize("address", ["scheduler", "nothing://scheduler:8786", "tcp://"])
 def test_what_is_no_address_is_not_connected_to(address, monkeypatch):
@@ -231,43 +203,6 @@ def test_what_is_no_address_is_not_connected_to(address, monkeypatch):
     monkeypatch.setattr(distributed, "Client", None)
     with pytest.raises(DataError, match=f"--dask {address}: is no address, such as tcp://scheduler:8786: "):
         swept(dask=address)
-
-
-@dask
-@pytest.mark.parametrize("kind", ["process", "dask"])
-def test_results_come_while_others_of_their_unit_are_computed(kind, tmp_path, registry, request):
-    who = {"executor": "process"} if kind == "process" else {"dask": request.getfixturevalue("cluster")}
-    script = load(waiting(tmp_path))
-    coming = execute([script], plan(script, [own_scene()]), out=tmp_path / "out", workers=1, maps=True, **who)
-    for number in (0, 1):
-        place, result = next(coming)
-        assert (place, result.axes["refinement.waiting.number"], result.error) == (number, number, None)
-        assert result.disparity is not None
-    # What has come is stored, whatever becomes of this process.
-    with Store(tmp_path / "out") as store:
-        assert len(store.results()) == 2
-    assert not (tmp_path / "door").exists()
-    (tmp_path / "door").touch()
-    assert [(place, result.error) for place, result in coming] == [(2, None)]
-
-
-def test_the_arrays_of_a_scene_are_sent_once_a_process(monkeypatch, registry):
-    sent, real = [], multiprocessing.connection.Connection.send
-
-    def send(connection, message):
-        sent.append(message)
-        real(connection, message)
-
-    monkeypatch.setattr(multiprocessing.connection.Connection, "send", send)
-    grid = {"matching_cost.truncation": {"range": [1, 40, 1]}, "aggregation.box.size": [1, 3, 5, 7]}
-    results = stereo_framework.run(SWEEP | {"sweep": {"grid": grid}}, scenes=own_scene(), executor="process", workers=2)
-    assert not any(r.error for r in results)
-    whole = [message for message in sent if isinstance(message, SentScene)]
-    units = [message for message in sent if isinstance(message, tuple)]
-    assert len(units) > 4
-    # Nobody may have been left for the second one to do.
-    assert 1 <= len(whole) <= 2
-    assert not any(about.pickled for _, _, about in units)
 
 
 class Busy(concurrent.futures.Executor):
@@ -281,28 +216,16 @@ class Busy(concurrent.futures.Executor):
         return self.futures[-1]
 
 
-def test_what_an_executor_has_not_begun_can_be_taken_back(registry):
+def test_what_an_executor_has_not_begun_is_taken_back(registry):
     executor = Busy()
-    team = ExecutorTeam(Options(workers=2, memory=None, keep=False), executor)
-    found = [team.submit(Unit([item]), lambda found: None) for item in enumerate(plan(load(SWEEP), [own_scene()])[:2])]
-    assert all(future.cancel() for future in found)
-    assert [future.cancelled() for future in executor.futures] == [True, True]
-
-
-@dask
-def test_the_arrays_of_a_scene_are_sent_once_to_a_cluster(monkeypatch, registry, cluster):
-    import distributed
-
-    sent, real = [], distributed.Client.scatter
-
-    def scatter(client, data, **options):
-        sent.append((data.name, len(data.pickled), options["broadcast"]))
-        return real(client, data, **options)
-
-    monkeypatch.setattr(distributed.Client, "scatter", scatter)
-    results = stereo_framework.run(SWEEP, scenes=own_scene(), dask=cluster)
-    assert not any(r.error for r in results)
-    assert [(name, broadcast) for name, _, broadcast in sent] == [("mine", True)]
+    tasks = list(enumerate(plan(load(SWEEP), [own_scene()])))
+    with Workers(Options(workers=2, memory=None, keep=False), executor) as workers:
+        threading.Timer(0.2, lambda: executor.futures[0].set_exception(KeyError("gone"))).start()
+        computed = workers.compute(tasks)
+        assert next(computed)[1].error == "KeyError: 'gone'"
+        assert len(executor.futures) == 2
+        computed.close()
+    assert executor.futures[1].cancelled()
 
 
 def test_few_scenes_are_kept():
@@ -311,7 +234,6 @@ def test_few_scenes_are_kept():
         sent = send(scene, None)
         loaded = sent.load()
         assert sent.load() is loaded
-        assert not sent.without_arrays.is_lacking
     assert len(scenes._HERE) <= 4
 
 
@@ -332,23 +254,16 @@ def test_threads_of_a_worker_load_a_scene_once(monkeypatch):
 
 
 @pytest.mark.slow
-def test_that_kernels_are_compiled_elsewhere_is_told(tmp_path):
+def test_that_threads_compile_kernels_is_told(tmp_path):
     script = yaml.safe_dump(
         {"scenes": ["synthetic/planes"], "include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
     )
     (tmp_path / "window.yaml").write_text(script)
-    for options in (["--workers", "2"], ["--executor", "process"]):
-        command = [
-            sys.executable,
-            "-c",
-            "from stereo_framework.cli.main import main; main()",
-            "run",
-            tmp_path / "window.yaml",
-            *options,
-        ]
-        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / options[-1])}
-        said = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=True).stderr
-        assert said.count("compiling kernels: first use only") == 1, said
+    program = "from stereo_framework.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "run", tmp_path / "window.yaml", "--workers", "2"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    said = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=True).stderr
+    assert said.count("compiling kernels: first use only") == 1, said
 
 
 def dangerous(tmp_path, **parameters):
@@ -529,9 +444,9 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
 
 def test_by_default_most_of_the_free_memory_may_be_used(monkeypatch):
     monkeypatch.setattr(strips, "STRIP_ROWS", 4)
-    monkeypatch.setattr(crew, "free_memory", lambda: int(1.25 * 3 * VOLUME) + 4)
+    monkeypatch.setattr(executors, "free_memory", lambda: int(1.25 * 3 * VOLUME) + 4)
     assert all(r.error is None for r in stereo_framework.run(MIXED, scenes=own_scene(), workers=1))
-    monkeypatch.setattr(crew, "free_memory", lambda: int(1.25 * 3 * VOLUME) - 4)
+    monkeypatch.setattr(executors, "free_memory", lambda: int(1.25 * 3 * VOLUME) - 4)
     assert [bool(r.error) for r in stereo_framework.run(MIXED, scenes=own_scene(), workers=1)] == [False] * 2 + [True] * 2 + [
         False
     ] * 2

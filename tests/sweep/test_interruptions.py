@@ -112,14 +112,14 @@ def test_killed_at_twenty_moments(who, tmp_path, whole, request):
     assert child.returncode == 0, errors
     assert table(stored(out)) == whole
     with contextlib.closing(sqlite3.connect(out / "results.sqlite")) as db:
-        assert db.execute("SELECT count(*), count(DISTINCT id) FROM results").fetchone() == (360, 360)
+        assert db.execute("SELECT count(*), count(row) FROM results").fetchone() == (360, 360)
 
 
 def count(out):
     """How many results are stored, without reading them."""
     try:
         with contextlib.closing(sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True)) as db:
-            return db.execute("SELECT count(*) FROM results").fetchone()[0]
+            return db.execute("SELECT count(row) FROM results").fetchone()[0]
     except sqlite3.Error:
         return 0  # not there yet
 
@@ -148,9 +148,9 @@ def test_a_scheduler_that_dies_fails_no_run(tmp_path, whole):
         for one in others:
             one.kill()
             one.wait()
-    assert child.returncode == 2
+    assert child.returncode == 2, errors
     *progress, line = errors.splitlines()
-    assert line == f"error: --dask {address}: the scheduler is gone; results so far are kept, and the same command continues"
+    assert line == "error: --dask: the scheduler is gone; results so far are kept, and the same command continues"
     assert all("done" in said or "compiling" in said for said in progress), errors
     kept = stored(out)
     assert kept

@@ -101,7 +101,9 @@ def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
 def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
     first = stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path)
     monkeypatch.setattr(
-        sys.modules["stereo_framework.sweep.crew"], "serial", lambda *_: pytest.fail("a stored result was computed again")
+        sys.modules["stereo_framework.sweep.executors"],
+        "measure",
+        lambda *_, **__: pytest.fail("a stored result was computed again"),
     )
     assert _numbers(stereo_framework.run(SWEEP, scenes=_scene(), out=tmp_path, workers=1)) == _numbers(first)
 

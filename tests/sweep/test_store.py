@@ -30,7 +30,7 @@ def _result(method="box9", **changes):
 def test_what_goes_in_comes_out(tmp_path):
     stored = _result()
     with Store(tmp_path, create=True) as store:
-        store.plan(["a"], {"name": "s"})
+        store.plan(["a"])
         store.add("a", stored)
     with Store(tmp_path) as store:
         [found] = store.results()
@@ -49,18 +49,20 @@ def test_what_is_read_can_be_written_again(tmp_path):
     assert (found.script, found.parameters, found.seconds) == (stored.script, stored.parameters, stored.seconds)
 
 
-def test_a_mapping_without_a_check_sum_that_is_none_is_told_when_it_is_asked_for(tmp_path):
+def test_details_that_are_none_are_told_when_they_are_asked_for(tmp_path):
     with Store(tmp_path, create=True) as store:
         store.add("a", _result())
-        store._db.execute("UPDATE results SET parameters = '[1]', sum = NULL")
+        store._db.execute("UPDATE results SET details = '[1]'")
         found = store.get("a")
-        with pytest.raises(DataError, match=r"results\.sqlite: a result cannot be read: '\[1\]' is no mapping; .*--salvage NEW"):
+        with pytest.raises(
+            DataError, match=r"results\.sqlite: damaged: '\[1\]' is no result's; choose another folder, or delete it"
+        ):
             found.record()
 
 
 def test_results_come_in_the_order_of_the_plan_not_of_writing(tmp_path):
     with Store(tmp_path, create=True) as store:
-        store.plan(["a", "b", "c"], {})
+        store.plan(["a", "b", "c"])
         for key in ("c", "a"):
             store.add(key, _result(method=key))
         assert [r.method for r in store.results()] == ["a", "c"]
@@ -69,27 +71,28 @@ def test_results_come_in_the_order_of_the_plan_not_of_writing(tmp_path):
 
 def test_a_changed_script_does_not_mix_with_earlier_results(tmp_path):
     with Store(tmp_path, create=True) as store:
-        store.plan(["a", "b"], {"version": 1})
+        store.plan(["a", "b"])
         store.add("a", _result(method="a"))
         store.add("b", _result(method="b"))
-        store.plan(["b", "c"], {"version": 2})
+        store.plan(["b", "c"])
         assert [r.method for r in store.results()] == ["b"]
         assert {r.method for r in store.results(every=True)} == {"a", "b"}
         # The first script again: its own results, complete.
-        store.plan(["a", "b"], {"version": 1})
+        store.plan(["a", "b"])
         assert [r.method for r in store.results()] == ["a", "b"]
         assert store.missing() == 0
 
 
 def test_a_plan_grows(tmp_path):
     with Store(tmp_path, create=True) as store:
-        store.plan(["b"], {"tuned": 1}, grow=True)
-        store.plan(["other"], {"tuned": 2}, grow=True)
-        store.plan(["a", "b"], {"tuned": 1}, grow=True)
-        for key in ("a", "b", "other"):
+        store.plan(["other"])
+        store.plan(["b"])
+        store.plan(["a", "b"], after=True)
+        for key in ("a", "b"):
             store.add(key, _result(method=key))
         assert [r.method for r in store.results()] == ["b", "a"]
-        store.plan(["a"], {"tuned": 1})
+        assert store.missing() == 0
+        store.plan(["a"])
         assert [r.method for r in store.results()] == ["a"]
 
 
@@ -103,7 +106,7 @@ def test_a_store_that_another_is_just_making_has_no_results_yet(tmp_path):
 
 def test_the_same_key_is_replaced(tmp_path):
     with Store(tmp_path, create=True) as store:
-        store.plan(["a"], {})
+        store.plan(["a"])
         store.add("a", _result(error="out of memory"))
         store.add("a", _result())
         assert [r.error for r in store.results()] == [None]
@@ -131,12 +134,11 @@ def test_another_database(tmp_path):
 def test_another_schema_version(tmp_path):
     Store(tmp_path, create=True).close()
     with sqlite3.connect(tmp_path / "results.sqlite") as db:
-        db.execute("UPDATE meta SET value = '99'")
-        db.execute("ALTER TABLE results DROP COLUMN sum")
+        db.execute("PRAGMA user_version = 99")
     db.close()
     before = (tmp_path / "results.sqlite").read_bytes()
     for create in (False, True):
-        with pytest.raises(DataError, match="schema version 99, this program reads version 1"):
+        with pytest.raises(DataError, match="results of version 99, this program reads version 2"):
             Store(tmp_path, create=create)
     # What another version wrote stays as it is.
     assert (tmp_path / "results.sqlite").read_bytes() == before
@@ -144,7 +146,7 @@ def test_another_schema_version(tmp_path):
 
 def test_a_write_that_fails_keeps_what_was_there(tmp_path):
     with Store(tmp_path, create=True) as store:
-        store.plan(["a", "b"], {})
+        store.plan(["a", "b"])
         store.add("a", _result(method="a"))
         store._db.execute("PRAGMA query_only = ON")
         with pytest.raises(StereoFrameworkError, match=r"cannot be written.*earlier results are kept"):

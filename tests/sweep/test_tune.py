@@ -358,7 +358,9 @@ def test_interrupted_between_trials_that_were_made_together(tmp_path, monkeypatc
 
 def test_another_statistic_shares_the_results(tmp_path, monkeypatch):
     first = tune(ALL, BAD, noisy(), trials=16, out=tmp_path)
-    monkeypatch.setattr(sys.modules["stereo_framework.sweep.crew"], "serial", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(
+        sys.modules["stereo_framework.sweep.executors"], "measure", lambda *_, **__: pytest.fail("computed again")
+    )
     second = tune(ALL, "rms_error_all", noisy(), trials=16, out=tmp_path)
     assert {t.number for t in first.trials} == {t.number for t in second.trials}
     assert second.best.value == min(averages_from(tmp_path, "rms_error_all"))
@@ -373,12 +375,16 @@ def averages_from(out, statistic):
 
 def test_results_of_a_sweep_serve_a_search(tmp_path, monkeypatch):
     stereo_framework.run(SCRIPT, noisy(), out=tmp_path)
-    monkeypatch.setattr(sys.modules["stereo_framework.sweep.crew"], "serial", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(
+        sys.modules["stereo_framework.sweep.executors"], "measure", lambda *_, **__: pytest.fail("computed again")
+    )
     assert len(tune(SCRIPT, BAD, noisy(), trials=10, out=tmp_path).trials) == 10
 
 
 def test_the_folder_tells_of_the_search(tmp_path):
     scenes = ["synthetic/planes", "synthetic/slanted"]
+    # Those of an earlier call are told of too.
+    tune(SCRIPT, BAD, scenes, trials=3, out=tmp_path)
     tuned = tune(SCRIPT, BAD, scenes, trials=8, out=tmp_path)
     with Store(tmp_path) as store:
         listed = store.results()

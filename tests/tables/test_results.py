@@ -136,9 +136,9 @@ def test_without_pandas(monkeypatch):
 
 def test_a_stored_folder(tmp_path):
     with Store(tmp_path, create=True) as store:
-        store.plan(["a"], {"version": 1})
+        store.plan(["a"])
         store.add("a", FOUND[0])
-        store.plan(["b"], {"version": 2})
+        store.plan(["b"])
         store.add("b", FOUND[1])
     assert [r.axes for r in results(tmp_path)] == [FOUND[1].axes]
     assert len(results(str(tmp_path), every=True)) == 2

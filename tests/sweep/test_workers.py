@@ -2,14 +2,14 @@
 
 import concurrent.futures
 import itertools
+import multiprocessing
 
 import pytest
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.script import load
-from stereo_framework.sweep import crew
-from stereo_framework.sweep.crew import Crew
-from stereo_framework.sweep.executors import Options
+from stereo_framework.sweep import executors
+from stereo_framework.sweep.executors import Options, Workers
 from stereo_framework.sweep.plan import plan
 from stereo_framework.sweep.runs import scenes_of
 from stereo_framework.sweep.tune import Tuner, tune
@@ -29,27 +29,27 @@ def searched(**options):
 
 
 @pytest.fixture
-def teams(monkeypatch):
-    """The teams of processes that are made."""
-    made, real = [], crew.processes.ProcessTeam
+def pools(monkeypatch):
+    """The pools of processes that are made."""
+    made, real = [], executors.ProcessPoolExecutor
 
-    def process_team(options):
-        made.append(real(options))
+    def process_pool(*arguments, **options):
+        made.append(real(*arguments, **options))
         return made[-1]
 
-    monkeypatch.setattr(crew.processes, "ProcessTeam", process_team)
+    monkeypatch.setattr(executors, "ProcessPoolExecutor", process_pool)
     return made
 
 
 @pytest.mark.slow
-def test_a_search_is_the_same_whoever_computes(teams):
+def test_a_search_is_the_same_whoever_computes(pools):
     expected = searched()
     assert [state for *_, state, _ in expected] == ["complete"] * 4
     assert searched(executor="process") == expected
     # Two batches on two scenes.
-    assert len(teams) == 1
+    assert len(pools) == 1
     with pytest.raises(RuntimeError, match="after shutdown"):
-        teams[0].pool.submit(print)
+        pools[0].submit(print)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         assert searched(executor=pool) == expected
         assert pool.submit(int).result() == 0
@@ -81,18 +81,17 @@ def test_mistakes_are_told_before_anything_runs(options, said):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
-def test_work_that_is_left_in_the_middle_stops_the_workers(teams):
+def test_work_that_is_left_in_the_middle_stops_the_workers(pools):
     script = load(SCRIPT)
     tasks = list(enumerate(plan(script, scenes_of(script, None, None))))
-    with Crew(Options(2, None, keep=False), "process") as found:
+    with Workers(Options(2, None, keep=False), "process") as found:
         computed = found.compute(tasks)
         next(computed)
         computed.close()
-        assert not any(worker.process.is_alive() for worker in teams[0].workers)
-        with pytest.raises(RuntimeError, match="after shutdown"):
-            teams[0].pool.submit(print)
+        assert not multiprocessing.active_children()
+        with pytest.raises(RuntimeError, match="after shutdown|not usable anymore"):
+            pools[0].submit(print)
         # Others come for the next batch, and stay for the one after that.
         numbers = [number for number, _ in itertools.chain(found.compute(tasks[:3]), found.compute(tasks[3:]))]
         assert sorted(numbers) == list(range(12))
-        assert len(teams) == 2
+        assert len(pools) == 2
