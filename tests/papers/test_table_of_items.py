@@ -28,7 +28,7 @@ def test_every_file_is_there():
 
 def test_readme_counts_all_that_is_asked():
     rows = re.findall(
-        r"^\| `(\w+)` \|[^|]*\| (\d+|-) / (\d+) \| (\d+) / (\d+) \| (\d+) \| (\d+) / (\d+) \|$",
+        r"^\| `(\w+)` \|[^|]*\| (\d+|-) / (\d+) \| (\d+) / (\d+) \| (\d+) \| (\d+|-) / (\d+) \|$",
         (ROOT / "README.md").read_text(),
         re.MULTILINE,
     )
@@ -37,5 +37,5 @@ def test_readme_counts_all_that_is_asked():
         kinds = [claim.kind for claim in find_paper(name).claims.values()]
         assert tuple(map(int, (runs, printed, never, own))) == tuple(map(kinds.count, KINDS)), name
         assert int(in_print) <= int(printed)
-        assert int(passing) <= int(own)
+        assert passing == "-" or int(passing) <= int(own)
         assert hold == "-" or int(hold) <= int(runs)

@@ -17,7 +17,6 @@ UNITS = {
         "aggregation.box.size",
         "aggregation.min_filter.size",
         "aggregation.0.size",
-        "optimization.truncation",
         "optimization.control_window",
         "optimization.size",
     ],
