@@ -271,7 +271,10 @@ def names_page() -> str:
     rows = []
     for name in sorted(stereo_framework._HOMES, key=str.lower):
         value = getattr(stereo_framework, name)
-        rows.append([f"[`{name}`][{value.__module__}.{name}]", _about(value)])
+        if value.__module__.startswith("stereo_framework."):
+            rows.append([f"[`{name}`][{value.__module__}.{name}]", _about(value)])
+        else:  # a type of parameters, which has no page of its own
+            rows.append([f"`{name}`", describe(value)])
     said = "What `import stereo_framework` gives; names load on first use."
     parts = ["# stereo_framework\n", f"{said}\n", table(["name", "what it is"], rows)]
     for title, rooms in ROOMS.items():
