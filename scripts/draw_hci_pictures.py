@@ -10,10 +10,9 @@ from PIL import Image
 from stereo_framework import load_scene, run
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.figures.charts import CHART_FIGURES
 from stereo_framework.figures.hci_pictures import metrics_figure, subsets_figure
 from stereo_framework.figures.saving import save_figure, save_picture
-from stereo_framework.script.report import Chart
+from stereo_framework.papers.hci2015.charts import histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.tables.standings import standings
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
@@ -36,9 +35,14 @@ def main() -> None:
     for method in METHODS:
         script = {"include": method, "name": method, "evaluation": {"protocol": protocol}}
         results += run(script, scenes=list(SCENES), maps=True)
-    chart = Chart("choosing", method=SHOWN, title="Three synthetic scenes")
-    for kind, draw in CHART_FIGURES.items():
-        svg, _ = save_figure(draw(chart, standings(results, chart.measures)), out / kind, "")
+    found = standings(results)
+    charts = {
+        "stacked_bars": stacked_bars_figure(found, {}),
+        "radar": radar_figure(found),
+        "histogram": histogram_figure(found, SHOWN),
+    }
+    for name, figure in charts.items():
+        svg, _ = save_figure(figure, out / name, "")
         svg.unlink()
     # The scene with fine structures.
     scene = load_scene(SCENES[-1])

@@ -25,9 +25,7 @@ from stereo_framework.datasets import ready_made
 from stereo_framework.evaluation import hci
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.io import read_image, write_disparity, write_image
-from stereo_framework.page.report_files import write_report
 from stereo_framework.script import load, schema
-from stereo_framework.script.report import CHARTS, read_report
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -275,12 +273,6 @@ def test_the_examples_of_the_hci_page(tmp_path, monkeypatch, capsys):
     exec(example, {})
     assert float(capsys.readouterr().out) > 0
     assert {path.name for path in tmp_path.iterdir()} == {"subsets.png", "fattening.png"}
-    [script] = _blocks("docs/hci.md", "yaml")
-    Path("choice.yaml").write_text(script)
-    [charts] = read_report(load("choice.yaml").report).charts
-    written = write_report(run("choice.yaml"), load("choice.yaml").report, tmp_path)
-    assert [path.name for path in written[::2]] == [f"planes_{kind}.svg" for kind in charts.kinds]
-    assert charts.kinds == CHARTS
 
 
 def test_pictures_of_the_docs_are_there():

@@ -9,17 +9,11 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from stereo_framework.core.errors import ParameterError
 from stereo_framework.figures._drawing import FONT
 from stereo_framework.figures._shown import new_figure
-from stereo_framework.tables.standings import Standings
 from stereo_framework.tables.values import NOT_APPLICABLE
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -27,7 +21,6 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 
 _MARKERS = "os^DvPX*"
 _STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
-_MOST_LINES = len(_COLOURS) * len(_STYLES)
 SMALL = 7.0
 LARGE = 11.0
 CHARACTER = 0.07
@@ -35,18 +28,6 @@ CHARACTER = 0.07
 
 LINE = 0.2
 """Distance from one line of a legend to the next, in inches."""
-
-PARTS = (
-    *("#08519c", "#4292c6", "#9ecae1"),  # blues
-    *("#a63603", "#f16913", "#fdae6b"),  # oranges
-    *("#252525", "#737373", "#bdbdbd"),  # greys
-    *("#54278f", "#807dba", "#bcbddc"),  # purples
-)
-"""Colours of areas, in groups of three from dark to light for measures of one kind: the HCI metrics of edges are blue, those of planes orange, those of
-structures grey. The colour-blind can distinguish the hues, and the shades remain different in grey print."""
-
-NO_SCORE = "no score: as the worst"
-_MISSING: Mapping[str, Any] = {"color": "black", "marker": "x", "markersize": 8, "linestyle": "none"}
 
 
 def styles(series: Sequence[tuple[Any, ...]], *, joined: bool) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -75,37 +56,6 @@ def handle(style: Mapping[str, Any], name: str) -> Any:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=name, **style)
-
-
-def of_method(index: int) -> str:
-    """The id, in an SVG file, of the parts of a chart that show one method. Pages use it to hide or highlight them."""
-    return f"method-{index}"
-
-
-def mark_missing(
-    axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], gid: str | None = None
-) -> None:
-    """Draw a cross where a line passes through the place of a missing score."""
-    missing = np.isnan(values)
-    if missing.any():  # an empty line would spoil the layout
-        axes.plot(x[missing], y[missing], clip_on=False, zorder=4, gid=gid, **_MISSING)
-
-
-def method_lines(found: Standings, labels: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Any]]:
-    """The look of the line of each method, and the entries of the legend for these lines and for the crosses of missing scores.
-
-    Raises
-    ------
-    ParameterError
-        There are more methods than lines that can be told apart.
-    """
-    if len(found.methods) > _MOST_LINES:
-        raise ParameterError(
-            f"{len(found.methods)} methods and settings are more than the {_MOST_LINES} lines that can be told apart; choose some with where"
-        )
-    looks = list(styles([(method,) for method in found.methods], joined=True).values())
-    handles = [handle(look, labels.get(method, method)) for look, method in zip(looks, found.methods, strict=True)]
-    return looks, handles + ([handle(_MISSING, NO_SCORE)] if np.isnan(found.means).any() else [])
 
 
 def longest(texts: Iterable[str]) -> float:

@@ -117,23 +117,6 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Charts:
-    """Charts of the same scores, to change weights and choose methods in: ``charts.js`` moves, hides and sets off parts of their drawings.
-
-    Parameters
-    ----------
-    data : mapping
-        What they show, as plain data without NaN: what `choosing.choosing_blocks` makes and ``charts.js`` reads.
-    pictures : mapping of str to Picture
-        SVG by the kind of chart.
-    """
-
-    data: Mapping[str, Any]
-    pictures: Mapping[str, Picture]
-    kind: ClassVar[str] = "charts"
-
-
-@dataclass(frozen=True)
 class Statement:
     """A sentence with its verdict.
 
@@ -184,7 +167,7 @@ class Folded:
     kind: ClassVar[str] = "folded"
 
 
-Block = Text | PageTable | Picture | Charts | Scenes | Statement | Details | Folded
+Block = Text | PageTable | Picture | Scenes | Statement | Details | Folded
 
 
 @dataclass(frozen=True)
@@ -257,7 +240,6 @@ class Page:
             version=__version__,
             pictures=pictures,
             scenes=functools.partial(_scenes_data, key=pictures.key),
-            charts=self.has(Charts),
             colours=colours,
             largest_error=LARGEST_ERROR,
         )

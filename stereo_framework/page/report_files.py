@@ -1,4 +1,4 @@
-"""The files that the ``report`` of a script asks for: plots, tables and charts."""
+"""The files that the ``report`` of a script asks for: plots and tables."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
-from stereo_framework.figures.charts import CHART_FIGURES
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure
 from stereo_framework.io import output_folder, write_bytes
-from stereo_framework.script.report import Chart, PivotTable, Plot, read_report
+from stereo_framework.script.report import PivotTable, Plot, read_report
 from stereo_framework.sweep import Result
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.results import of_each_protocol
-from stereo_framework.tables.standings import standings
 from stereo_framework.tables.summaries import pivot
 
 
 def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path) -> list[Path]:
-    """Write the plots, tables and charts of a script's ``report``.
+    """Write the plots and tables of a script's ``report``.
 
     Parameters
     ----------
@@ -28,7 +26,7 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     report : mapping
         As a script has it: ``Script.report``.
     out : Path
-        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown, charts to ``out/charts`` as SVG and PNG. Where
+        Plots go to ``out/plots`` as SVG and PNG, tables to ``out/tables`` as CSV and Markdown. Where
         several protocols measured what is shown, each gets files of its own, ``NAME_PROTOCOL.svg``.
 
     Returns
@@ -49,7 +47,6 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     kinds: Sequence[tuple[str, Sequence[Any], Callable[[Any, list[Result], Path, str], list[Path]]]] = (
         ("plots", wanted.plots, _write_plot),
         ("tables", wanted.tables, _write_table),
-        ("charts", wanted.charts, _write_charts),
     )
     for folder, those, write in kinds:
         for one in those:
@@ -64,8 +61,8 @@ def write_report(results: Sequence[Result], report: Mapping[str, Any], out: Path
     return written
 
 
-def _statistics(one: Plot | PivotTable | Chart) -> Sequence[str]:
-    return one.y if isinstance(one, Plot) else one.value if isinstance(one, PivotTable) else one.measures
+def _statistics(one: Plot | PivotTable) -> Sequence[str]:
+    return one.y if isinstance(one, Plot) else one.value
 
 
 def _write_plot(plot: Plot, results: list[Result], folder: Path, ending: str) -> list[Path]:
@@ -78,12 +75,6 @@ def _write_table(table: PivotTable, results: list[Result], folder: Path, ending:
     for form, path in paths.items():
         write_bytes(path, to_text(found, form).encode())
     return list(paths.values())
-
-
-def _write_charts(chart: Chart, results: list[Result], folder: Path, ending: str) -> list[Path]:
-    found, about = standings(results, chart.measures), results[0].protocol_text
-    drawn = ((kind, CHART_FIGURES[kind](chart, found)) for kind in chart.kinds)
-    return [path for kind, figure in drawn for path in save_figure(figure, folder / f"{chart.name}_{kind}{ending}", about)]
 
 
 def write_reports(results: Sequence[Result], scripts: Sequence[Mapping[str, Any]], out: Path) -> list[Path]:

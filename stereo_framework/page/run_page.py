@@ -11,15 +11,11 @@ import yaml
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.io import PathLike, read_bytes
-from stereo_framework.page.choosing_charts import choosing_blocks, is_scored
 from stereo_framework.page.page import Block, Cell, Details, Folded, Page, PageTable, Picture, Section, Text
-from stereo_framework.page.report_files import reports
 from stereo_framework.page.standing import rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
-from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.kept_scenes import scene_of
 from stereo_framework.sweep.runs import read_scripts
@@ -27,7 +23,7 @@ from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.standings import Standings, standings
 from stereo_framework.tables.tables import best_cells, density, listing, show, shown_statistics
-from stereo_framework.tables.values import better, is_number
+from stereo_framework.tables.values import better, is_number, value
 from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit
 
 _MOST_METHODS = 40
@@ -84,8 +80,6 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     sections = [Section("Summary", summary)]
     if maps := _maps(folder, results, names, order, data):
         sections.append(Section("Maps", maps))
-    if choosing := _choosing(folder, results):
-        sections.append(Section("Choosing", choosing))
     if ranks := rank_blocks(folder, results, names):
         sections.append(Section("Ranks", ranks))
     if curves := roc_blocks(results):
@@ -130,7 +124,11 @@ def _drawing(path: Path) -> str:
 def _summary(results: Sequence[Result], names: Sequence[str], data: PathLike | None) -> tuple[list[Block], list[str]]:
     """Tables of methods by scenes for each measure, and the methods' names, the best first."""
     protocol = results[0].protocol
-    measures = [name for name in shown_statistics(results) if better(name) and any(is_scored(r, name) for r in results)]
+    measures = [
+        name
+        for name in shown_statistics(results)
+        if better(name) and any(is_number(v := value(r, name)) and math.isfinite(v) for r in results)
+    ]
     if not measures:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
@@ -215,17 +213,6 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     found = PageTable("", list(table.header), cells, keys=2)
     first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
-
-
-def _choosing(folder: Path, results: Sequence[Result]) -> list[Block]:
-    """Charts for choosing among several methods or settings: those that scripts ask for, else of the HCI metrics, where they were measured."""
-    scripts = reports(results, list(read_scripts(folder).values()))
-    if asked := [(own, chart) for own, report in scripts for chart in read_report(report).charts]:
-        return [block for own, chart in asked for block in choosing_blocks(own, chart)]
-    measured = {name for r in results for name in r.statistics}
-    return (
-        choosing_blocks(results) if not measured.isdisjoint(HCI_METRICS) and len({setting_name(r) for r in results}) > 1 else []
-    )
 
 
 def _maps(

@@ -1,14 +1,14 @@
-"""The key ``report`` of a script: plots, tables and charts that are made of its results."""
+"""The key ``report`` of a script: plots and tables that are made of its results."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from stereo_framework.core.errors import close_names, nearest, short
-from stereo_framework.core.parameters import Checked, NonNegative, spelled
+from stereo_framework.core.parameters import Checked, spelled
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, metric_of, spelled_out
 from stereo_framework.io import name_fault
 from stereo_framework.script.places import Faults, Node, from_python
@@ -16,7 +16,7 @@ from stereo_framework.script.reading import expect_mapping, is_number, must_be, 
 from stereo_framework.script.result_names import ABOUT_RUNS, STATISTIC, key_fault, key_schema, statistic_fault
 
 FILE_NAME = r"^\w[\w.-]{0,99}$"
-"""Names of plots, tables and charts: they become those of files."""
+"""Names of plots and tables: they become those of files."""
 
 
 # --- what may stand under the keys ------------------------------------------------------------------------------------
@@ -28,10 +28,6 @@ def _statistic_or_group_fault(name: str) -> str | None:
     if metric_of(name) is None and close_names(name, GROUPS):
         return f"no such statistic or group {name!r}; {nearest(name, GROUPS, kind='groups')}"
     return statistic_fault(name)
-
-
-def _chart_fault(name: str) -> str | None:
-    return None if name in CHARTS else f"no such chart {name!r}; {nearest(name, CHARTS, kind='charts')}"
 
 
 def _name(fault: Callable[[str], str | None], example: str, schema: Callable[[dict[str, Any]], dict[str, Any]]) -> Checked:
@@ -71,10 +67,6 @@ def _words(value: Any) -> Any:
     return value
 
 
-def _words_or_nothing(value: Any) -> Any:
-    return value if value is None else _words(value)
-
-
 _STATISTIC = {
     "type": "string",
     "pattern": rf"^((total_)?bad[0-9].*|({'|'.join([*ABOUT_RUNS, *METRICS])})([._].*)?|{'|'.join(GROUPS)})$",
@@ -92,8 +84,6 @@ Statistics = Annotated[
     tuple[Annotated[str, _name(_statistic_or_group_fault, "bad_pixels_nonocc", lambda own: _STATISTIC)], ...],
     _some("bad_pixels_nonocc"),
 ]
-Kind = Literal["stacked_bars", "radar", "parallel_coordinates", "correlation", "histogram"]
-Kinds = Annotated[tuple[Annotated[Kind, _name(_chart_fault, "stacked_bars", lambda own: own)], ...], _some("stacked_bars")]
 _Scalar = Annotated[Any, must_be("a value or a list of values", lambda value: not isinstance(value, dict | list))]
 Where = Annotated[
     Mapping[
@@ -102,16 +92,8 @@ Where = Annotated[
     ],
     _mapping("{scene: [tsukuba, venus]}"),
 ]
-Weights = Annotated[
-    Mapping[str, Annotated[NonNegative, must_be("a number >= 0", lambda value: is_number(value) and value >= 0)]],
-    _mapping("{hci_fuzziness: 2}", propertyNames=_STATISTIC),
-]
 Title = Annotated[str, Checked(_words, lambda own: _WORDS)]
 Labels = Annotated[Mapping[str, Title], _mapping("{absolute_difference: AD}")]
-TitleOrNothing = Annotated[str | None, Checked(_words_or_nothing, lambda own: {"type": ["string", "number", "null"]})]
-
-CHARTS: tuple[str, ...] = get_args(Kind)
-_HCI = spelled_out(["hci"])
 
 
 @dataclass(frozen=True)
@@ -176,41 +158,8 @@ class PivotTable:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """Charts for choosing among methods by several measures.
-
-    Parameters
-    ----------
-    name : str
-        Beginning of the names of its files.
-    kinds : tuple of str
-        Of `CHARTS`.
-    measures : tuple of str
-        Statistics; groups are spelled out.
-    where : mapping of str to tuple
-        Only results that have one of these values.
-    weights : mapping of str to float
-        Of the stacked bars: >= 0 by statistic or group, 1 where nothing is given.
-    method : str or None
-        Whose scores the histograms mark, as the charts name it.
-    title : str
-    labels : mapping of str to str
-        Other words for methods and measures.
-    """
-
-    name: str
-    kinds: Kinds = CHARTS  # type: ignore[assignment]
-    measures: Statistics = _HCI
-    where: Where = field(default_factory=dict)
-    weights: Weights = field(default_factory=dict)
-    method: TitleOrNothing = None
-    title: Title = ""
-    labels: Labels = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Report:
-    """Plots, tables and charts of the results.
+    """Plots and tables of the results.
 
     Parameters
     ----------
@@ -218,16 +167,13 @@ class Report:
         Plots by name, written to OUT/plots as SVG and PNG.
     tables : mapping
         Pivot tables by name, written to OUT/tables as CSV and Markdown.
-    charts : mapping
-        Charts for choosing among methods, by name, written to OUT/charts as SVG and PNG.
     """
 
     plots: tuple[Plot, ...] = ()
     tables: tuple[PivotTable, ...] = ()
-    charts: tuple[Chart, ...] = ()
 
 
-PARTS: Mapping[str, type] = {"plots": Plot, "tables": PivotTable, "charts": Chart}
+PARTS: Mapping[str, type] = {"plots": Plot, "tables": PivotTable}
 
 
 def read_report(report: Mapping[str, Any]) -> Report:
@@ -247,24 +193,10 @@ def read_report(report: Mapping[str, Any]) -> Report:
 def parse_report(node: Node, faults: Faults) -> Report:
     """Check the key ``report``. Where something is reported to `faults`, the result is not to be used."""
     given = expect_mapping(node, PARTS, faults)
-    kinds: dict[str, Callable[[str, Node, Faults], Any]] = {"plots": _plot, "tables": _table, "charts": _chart}
+    kinds: dict[str, Callable[[str, Node, Faults], Any]] = {"plots": _plot, "tables": _table}
     return Report(
         **{kind: tuple(make(name, one, faults) for name, one in _named(given.get(kind), faults)) for kind, make in kinds.items()}
     )
-
-
-def spelled_weights(weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights by statistic: that of a group is each of its statistics', unless one has its own.
-
-    Examples
-    --------
-    >>> found = spelled_weights({"hci_offset": 3, "hci": 2})
-    >>> found["hci_offset"], found["hci_fuzziness"], len(found)
-    (3, 2, 9)
-    """
-    members = {name: spelled_out([name]) for name in weights}
-    found = {one: weights[name] for name, ones in members.items() if name not in ones for one in ones}
-    return found | {name: weights[name] for name, ones in members.items() if name in ones}
 
 
 def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
@@ -281,9 +213,9 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
 
 
 def _read(kind: type, node: Node, faults: Faults, *needed: str) -> dict[str, Any]:
-    """The right values of a plot, table or chart; those that it needs are there in any case, statistics of groups spelled out."""
+    """The right values of a plot or table; those that it needs are there in any case, statistics of groups spelled out."""
     found = dict.fromkeys(needed, ()) | read(kind, node, faults, without=("name",))
-    return found | {key: spelled_out(found[key]) for key in ("y", "value", "measures") if key in found}
+    return found | {key: spelled_out(found[key]) for key in ("y", "value") if key in found}
 
 
 def _plot(name: str, node: Node, faults: Faults) -> Plot:
@@ -300,21 +232,6 @@ def _table(name: str, node: Node, faults: Faults) -> PivotTable:
     found = _read(PivotTable, node, faults, "rows", "columns", "value")
     _tell_apart(node, faults, found, "value", ("rows", "columns"), "columns")
     return PivotTable(name, **found)
-
-
-def _chart(name: str, node: Node, faults: Faults) -> Chart:
-    read = _read(Chart, node, faults)
-    found = Chart(name, **read | {"kinds": tuple(dict.fromkeys(read.get("kinds", CHARTS)))})
-    for key in found.weights:
-        if not set(spelled_out([key])) & set(found.measures):
-            at = node.entries["weights"].keys[key]
-            faults.add(at, f"weight of {key!r}: not among the measures; {nearest(key, found.measures)}")
-    given = spelled_weights(found.weights)
-    if given and not any(given.get(measure, 1) for measure in found.measures):
-        faults.add(node.entries["weights"].place, "all weights are 0: nothing decides; give one above 0")
-    if found.method is not None and "histogram" not in found.kinds:
-        faults.add(node.entries["method"].place, "histograms mark a method, and none is among the kinds")
-    return found
 
 
 def _tell_apart(node: Node, faults: Faults, found: dict[str, Any], values: str, parts: Sequence[str], default: str) -> None:

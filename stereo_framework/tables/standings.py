@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import ParameterError, few, nearest
+from stereo_framework.core.errors import ParameterError, few
 from stereo_framework.evaluation.metrics import spelled_out
-from stereo_framework.script.report import spelled_weights
 from stereo_framework.tables.average_rows import protocol_of
-from stereo_framework.tables.ranking import competition_ranks, r_squared
+from stereo_framework.tables.ranking import competition_ranks
 from stereo_framework.tables.values import better, check_name, is_number, one_protocol, value
 from stereo_framework.tables.words import setting_names, short_names
 
@@ -99,16 +98,6 @@ class Standings:
         lower = np.where(np.isfinite(self.scores), self.scores * signs, np.inf)
         return _over_scenes(competition_ranks(lower.reshape(len(lower), -1)).reshape(lower.shape), self.scored)
 
-    @functools.cached_property
-    def correlations(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """How far two measures agree, as `r_squared` gives it: r^2 of linear fits, and the number of pairs of scene and method that have both scores."""
-        return r_squared(self.scores.reshape(-1, len(self.measures)))
-
-    def totals(self, weights: Sequence[float]) -> NDArray[np.float64]:
-        """Weighted means of the normalized scores: float64, (methods,), 0..1, lower is better."""
-        shares = np.asarray(weights, np.float64)
-        return self.normalized @ (shares / shares.sum())
-
     @property
     def all_lower(self) -> bool:
         """Whether lower is better in every measure."""
@@ -121,10 +110,6 @@ class Standings:
         scenes = f"{len(short)} scenes ({', '.join(short)})" if 1 < len(short) <= 4 else f"{len(short)} scenes"
         over = f"{how} {scenes}" if len(short) > 1 else f"scene {short[0]}"
         return "; ".join(filter(None, (over, *remarks, *self.notes, f"protocol {self.protocol}")))
-
-    def best(self, count: int, weights: Sequence[float]) -> list[int]:
-        """Indices of the best methods by `totals`, the best one first; methods with equal totals keep their order."""
-        return [int(i) for i in np.argsort(self.totals(weights), kind="stable")[:count]]
 
 
 def standings(
@@ -176,26 +161,6 @@ def standings(
         )
     notes = _missing(methods, scenes, names, scores) + _uncovered(table, names)
     return Standings(methods, scenes, names, scores, results[0].protocol, tuple(notes))
-
-
-def weights_of(measures: Sequence[str], weights: Mapping[str, float] | None) -> tuple[float, ...]:
-    """The weight of each measure: that given for its name, otherwise that given for its group, otherwise 1.
-
-    Raises
-    ------
-    ParameterError
-        A weight is given for something else, is negative or not finite, or no weight is above 0.
-    """
-    for name, weight in (weights or {}).items():
-        if not is_number(weight) or not 0 <= weight < np.inf:
-            raise ParameterError(f"weight of {name!r}: {weight!r} is not a number >= 0")
-        if not set(spelled_out([name])) & set(measures):
-            raise ParameterError(f"weight of {name!r}: not among the measures; {nearest(name, measures)}")
-    given = spelled_weights(weights or {})
-    found = tuple(float(given.get(name, 1.0)) for name in measures)
-    if not sum(found):
-        raise ParameterError("all weights are 0: nothing decides; give one above 0")
-    return found
 
 
 def _over_scenes(values: NDArray, scored: NDArray[np.bool_]) -> NDArray[np.float64]:

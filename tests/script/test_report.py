@@ -10,7 +10,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.script import load, schema
-from stereo_framework.script.report import CHARTS, Chart, PivotTable, Plot, read_report
+from stereo_framework.script.report import PivotTable, Plot, read_report
 from stereo_framework.script.result_names import statistic_fault
 
 PLOT = "{x: scene, y: energy}"
@@ -73,32 +73,15 @@ def test_right_plots(validator, plot):
 
 
 def test_groups_of_statistics_are_spelled_out():
-    report = {"plots": {"p": {"x": "scene", "y": ["hci", "hci_offset"], "panels": "statistic"}}, "charts": {"c": {}}}
+    report = {"plots": {"p": {"x": "scene", "y": ["hci", "hci_offset"], "panels": "statistic"}}}
     found = read_report(report)
     assert found.plots[0].y == tuple(HCI_METRICS)
-    assert found.charts == (Chart("c", CHARTS, tuple(HCI_METRICS)),)
-
-
-@pytest.mark.parametrize(
-    "chart",
-    [
-        {},
-        {"kinds": "radar", "measures": ["rms_error_all", "hci", "energy"], "where": {"scene": "tsukuba"}},
-        {"kinds": ["stacked_bars", "histogram"], "weights": {"hci": 2, "hci_offset": 0}, "method": "ssd", "title": "t"},
-        {"method": None, "labels": {"hci_offset": "planes"}},
-    ],
-)
-def test_right_charts(validator, chart):
-    script = {"include": "window", "report": {"charts": {"c": chart}}}
-    validator.validate(script)
-    assert load(load(script).resolved).report == script["report"]
-    assert read_report(script["report"]).charts[0].name == "c"
 
 
 @pytest.mark.parametrize(
     ("report", "fault"),
     [
-        ("3", r"2:9: report: 3 is not a mapping; legal keys: charts, plots, tables"),
+        ("3", r"2:9: report: 3 is not a mapping; legal keys: plots, tables"),
         ("{plot: {}}", r"2:10: report: .*'plot'.*did you mean 'plots'\?"),
         ("{plots: [1]}", r"2:17: report\.plots: \[1\] is not a mapping of names"),
         (f"{{plots: {{a/b: {PLOT}}}}}", r"2:18: report\.plots: 'a/b' cannot be the name of a file"),
@@ -140,20 +123,6 @@ def test_right_charts(validator, chart):
             "{tables: {a: {rows: scene, value: energy}}}",
             r"2:22: report\.tables\.a: columns missing; it needs rows, columns, value",
         ),
-        ("{charts: {a: {kinds: radr}}}", r"2:30: report\.charts\.a\.kinds: .*'radr'.*did you mean 'radar'\?"),
-        ("{charts: {a: {kind: radar}}}", r"2:23: report\.charts\.a: .*'kind'.*did you mean 'kinds'\?"),
-        (
-            "{charts: {a: {measures: hcj}}}",
-            r"2:33: .*'hcj'.*did you mean 'hci'\?",
-        ),
-        ("{charts: {a: {weights: [1]}}}", r"2:32: .*\[1\] is not a mapping, as in {hci_fuzziness: 2}"),
-        ("{charts: {a: {weights: {hci_offset: -1}}}}", r"2:45: .*-1 is not a number >= 0"),
-        (
-            "{charts: {a: {weights: {hci_ofset: 1}}}}",
-            r"2:33: .*'hci_ofset': not among the measures; .*did you mean 'hci_offset'\?",
-        ),
-        ("{charts: {a: {weights: {hci: 0}}}}", r"2:32: .*all weights are 0: nothing decides.*"),
-        ("{charts: {a: {kinds: radar, method: b}}}", r"2:45: .*histograms mark a method, and none is among the kinds"),
         ("{tables: {a: {rows: scene, columns: scene, value: energy}}}", r"2:22: .*'scene' stands twice in rows, columns"),
     ],
 )
@@ -179,9 +148,6 @@ def test_faults(tmp_path, monkeypatch, validator, report, fault):
         {"plots": {"a": {"x": "scene", "y": "energy", "x_scale": "lag"}}},
         {"plots": {"a": {"x": "scene", "y": "energy", "panels": ["seed", "method", "search.step"]}}},
         {"tables": {"a": {"rows": "scene", "value": "energy"}}},
-        {"charts": {"a": {"kinds": "radr"}}},
-        {"charts": {"a": {"measures": []}}},
-        {"charts": {"a": {"weights": {"hci": -1}}}},
     ],
 )
 def test_the_schema_refuses_what_load_refuses(validator, report):

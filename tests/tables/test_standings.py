@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
-from stereo_framework.tables.standings import standings, weights_of
+from stereo_framework.tables.standings import standings
 
 A, B = SCENES
 FAT, OFF, FRAG = "hci_foreground_fattening", "hci_offset", "hci_fragmentation"
@@ -32,9 +32,6 @@ def test_means_ranks_and_shares_of_the_worst():
     np.testing.assert_allclose(found.means, table.mean(axis=1))
     np.testing.assert_allclose(found.normalized, table.mean(axis=1) / table.mean(axis=1).max(axis=0))
     np.testing.assert_allclose(found.ranks, rankdata(table, axis=0, method="min").mean(axis=1))
-    weights = np.arange(9.0)
-    np.testing.assert_allclose(found.totals(weights), np.average(found.normalized, axis=1, weights=weights))
-    assert found.best(7, weights) == list(np.argsort(found.totals(weights), kind="stable"))
     assert found.notes == ()
 
 
@@ -178,17 +175,3 @@ def test_settings_of_several_methods():
 def test_mistakes(results, measures, message):
     with pytest.raises(ParameterError, match=message):
         standings(results, measures)
-
-
-def test_weights():
-    assert weights_of([FAT, OFF], None) == (1, 1)
-    assert weights_of([FAT, OFF, "rms_error_all"], {OFF: 3, "hci": 2}) == (2, 3, 1)
-    for weights, message in (
-        ({OFF: -1}, "weight of 'hci_offset': -1 is not a number >= 0"),
-        ({OFF: math.inf}, "inf is not a number >= 0"),
-        ({OFF: True}, "True is not a number >= 0"),
-        ({"hci_ofset": 1}, "weight of 'hci_ofset': not among the measures; .*did you mean 'hci_offset'"),
-        ({"hci": 0}, "all weights are 0"),
-    ):
-        with pytest.raises(ParameterError, match=message):
-            weights_of([FAT, OFF], weights)

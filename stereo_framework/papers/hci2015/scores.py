@@ -12,9 +12,9 @@ from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.figures.scatter import scatter_figure
 from stereo_framework.io import read_disparity
-from stereo_framework.page.choosing_charts import choosing_blocks
-from stereo_framework.page.page import Cell, Charts, PageTable, Picture, Text, mark_best
+from stereo_framework.page.page import Block, Cell, PageTable, Picture, Text, mark_best
 from stereo_framework.papers.comparison import unjudged
+from stereo_framework.papers.hci2015.charts import histogram_figure, radar_figure, stacked_bars_figure
 from stereo_framework.papers.hci2015.claims import CLAIMS, COLUMNS, THREE, Scores
 from stereo_framework.papers.hci2015.runs import FOLDER, dense, fits, results, scores_on
 from stereo_framework.papers.paper import Context, Outcome, results_details
@@ -97,13 +97,28 @@ def _text_values(context: Context, name: str, scene: str, keys: Mapping[str, str
 
 
 def charts(context: Context) -> Outcome:
-    """Stacked bars, radar charts, parallel coordinates and histograms of the dense methods' scores."""
+    """Stacked bars, radar charts and histograms of the dense methods' scores."""
     found = dense(results(context))
-    blocks = choosing_blocks(found)
+    blocks: list[Block] = []
     files: dict[str, str | bytes] = {}
-    for block in blocks:
-        if isinstance(block, Charts):
-            files |= {f"{kind}.svg": figure.content for kind, figure in block.pictures.items()}
+    if found:
+        of = standings(
+            found, [name for name in HCI_METRICS if any(not math.isnan(r.statistics.get(name, math.nan)) for r in found)]
+        )
+        fine = {name: 3.0 for name, metric in HCI_METRICS.items() if metric.symbol.startswith("F_")}
+        for name, figure, words in (
+            ("stacked_bars", stacked_bars_figure(of, {}), "Weighted scores, all weights alike"),
+            ("stacked_bars_structures", stacked_bars_figure(of, fine), "Weighted scores, fine structures counting three times"),
+            ("radar", radar_figure(of), "Profiles: the further in, the better"),
+            ("histograms", histogram_figure(of, of.methods[0]), f"All scores, and those of {of.methods[0]} among them"),
+        ):
+            files[f"{name}.svg"] = text = svg_text(figure)
+            blocks.append(Picture(text, words, words))
+        blocks.append(
+            Text(
+                "Each score is a share of the worst method's among these: 0 is perfect. A score that is missing counts as the worst."
+            )
+        )
     statements = [CLAIMS["weights_change_ranks"].asked(_means(found)), CLAIMS["fine_structures_differ"].asked()]
     return Outcome(blocks, files=files, statements=statements)
 

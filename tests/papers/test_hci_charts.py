@@ -1,0 +1,115 @@
+"""The charts of the HCI paper: what is drawn is what was measured, and it can be read."""
+
+import math
+
+import numpy as np
+import pytest
+from figure_parts import check_layout, legends
+from made_results import HCI, SCENES, result, scored
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.evaluation.hci import HCI_METRICS
+from stereo_framework.figures.saving import save_figure
+from stereo_framework.papers.hci2015.charts import COLOURS, NO_SCORE, histogram_figure, radar_figure, stacked_bars_figure
+from stereo_framework.tables.standings import standings
+
+A, B = SCENES
+FAT, FRAG = "hci_foreground_fattening", "hci_fragmentation"
+
+
+@pytest.fixture
+def results():
+    """Five methods; one lacks a score, one has a long name."""
+    random = np.random.default_rng(1)
+    names = ("ssd", "dp $x$", "bp", "a method with a long name (aggregation.box.size=9)", "holes")
+    found = {n: {s: {m: v * random.uniform(0.1, 1) for m, v in HCI.items()} for s in SCENES} for n in names}
+    found["holes"][A][FRAG] = math.nan
+    return scored(found)
+
+
+def _drawn(figure):
+    FigureCanvasAgg(figure).draw()
+    check_layout(figure)
+    return figure
+
+
+def _footnote(figure):
+    return figure.texts[-1].get_text().replace("\n", " ")
+
+
+def test_stacked_bars(results):
+    found = standings(results)
+    figure = _drawn(stacked_bars_figure(found, {FAT: 3, "hci_porosity": 0}))
+    [axes] = figure.axes
+    weights = np.array([3 if m == FAT else 0 if m == "hci_porosity" else 1 for m in HCI])
+    totals = found.normalized @ weights / weights.sum()
+    order = np.argsort(totals, kind="stable")
+    assert [text.get_text() for text in axes.get_yticklabels()] == [found.methods[i] for i in order]
+    for place, i in enumerate(order):
+        own = [p for p in axes.patches if round(p.get_y() + p.get_height() / 2) == place]
+        np.testing.assert_allclose([p.get_width() for p in own], found.normalized[i] * weights / sum(weights))
+        np.testing.assert_allclose([p.get_x() for p in own], np.cumsum([0, *(p.get_width() for p in own)])[:-1])
+        assert [to_hex(p.get_facecolor()) for p in own] == list(COLOURS)
+        assert [bool(p.get_hatch()) for p in own] == [found.methods[i] == "holes" and m == FRAG for m in HCI]
+    assert [text.get_text().strip() for text in axes.texts] == [f"{totals[i]:.2f}" for i in order]
+    words = [f"{m.title} ({m.symbol})" for m in HCI_METRICS.values()]
+    words[0], words[6] = f"{words[0]} × 3", f"{words[6]} × 0"
+    assert legends(figure) == [*words, NO_SCORE]
+    assert f"missing scores count as the worst: holes ({FRAG}); protocol p" in _footnote(figure)
+
+
+def test_radar(results):
+    found = standings(results)
+    figure = _drawn(radar_figure(found))
+    for axes, values, top in zip(figure.axes, (found.ranks, found.normalized), (5, 1), strict=True):
+        lines = [line for line in axes.lines if line.get_marker() != "x"]
+        for line, row in zip(lines, values, strict=True):
+            np.testing.assert_allclose(line.get_ydata(), [*row, row[0]])
+        [cross] = [line for line in axes.lines if line.get_marker() == "x"]
+        assert cross.get_ydata().tolist() == [values[4, list(HCI).index(FRAG)]]
+        assert axes.get_ylim() == (0, top)
+        assert [text.get_text() for text in axes.get_xticklabels()] == [m.symbol for m in HCI_METRICS.values()]
+    assert legends(figure) == [*found.methods, NO_SCORE]
+
+
+def test_lines_that_cannot_be_told_apart_are_refused():
+    many = scored({f"m{i}": {A: {}} for i in range(29)})
+    with pytest.raises(ParameterError, match="29 methods are more than the 28 lines"):
+        radar_figure(standings(many))
+    _drawn(radar_figure(standings(many[:28])))
+
+
+def test_histograms(results):
+    found = standings(results)
+    figure = _drawn(histogram_figure(found, "bp"))
+    own = found.methods.index("bp")
+    for j, axes in enumerate(figure.axes):
+        column = found.scores[..., j]
+        assert sum(patch.get_height() for patch in axes.patches) == np.isfinite(column).sum()
+        for patch in axes.patches:
+            low, high = patch.get_x(), patch.get_x() + patch.get_width()
+            inside = ((column > low) & (column < high)).sum()  # no score lies on an edge but the largest
+            assert patch.get_height() in (inside, inside + 1)
+        marks = [line.get_xdata()[0] for line in axes.lines]
+        np.testing.assert_allclose(marks, [*column[own], found.means[own, j]])
+    assert figure.legends[0].get_title().get_text() == "bp"
+    assert figure.axes[4].get_xlabel() == "pixels"
+
+
+def test_any_measures_and_few_methods():
+    """Other measures, one of them better high; a single method on a single scene."""
+    pairs = [(m, s) for m in ("one", "two") for s in SCENES]
+    found = [result(s, {}, {"bad_pixels_all": 3.0, "density_all": 90.0, "rms_error_all": 1.0}, method=m) for m, s in pairs]
+    for results in (found, found[:1]):
+        of = standings(results, ["density_all", "bad_pixels_all", "rms_error_all"])
+        for figure in (stacked_bars_figure(of, {}), radar_figure(of), histogram_figure(of, "one")):
+            _drawn(figure)
+
+
+def test_the_same_files_every_time(tmp_path, results):
+    found = standings(results)
+    for draw in (lambda: stacked_bars_figure(found, {}), lambda: radar_figure(found)):
+        first, second = (save_figure(draw(), tmp_path / name / "p", "") for name in "ab")
+        assert [a.read_bytes() == b.read_bytes() for a, b in zip(first, second, strict=True)] == [True, True]
