@@ -34,7 +34,7 @@ FOLLOWED = [page for page in PAGES if page.parent.name != "methods" and page.ste
 
 NOT_HERE = {
     r"^match --example": "README's first command, which .ci/run runs",
-    r"^scenes fetch \w": "downloads",
+    r"^scenes --fetch \w": "downloads",
     r"^reproduce \w+( --quick)?$": "takes minutes to an hour",
     r"chain/ablation": "takes an hour",
     r"--dask": "needs a cluster",

@@ -8,8 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json, ProtocolSpec, Scale, Unknown, protocol_spec
-from stereo_framework.cli._own_pair import DisparityRange, Left, PairMask, Right, Truth, TruthScale, own_pair
+from stereo_framework.cli._options import (
+    Data,
+    Json,
+    ProtocolSpec,
+    Scale,
+    Truth,
+    TruthMask,
+    TruthScale,
+    Unknown,
+    protocol_spec,
+    truth_alone,
+)
 from stereo_framework.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -25,12 +35,9 @@ FILE = "results.sqlite"
 def compare(
     maps: list[Path],
     scene: str | None = None,
-    left: Left = None,
-    right: Right = None,
-    disparity_range: DisparityRange = None,
     truth: Truth = None,
     truth_scale: TruthScale = None,
-    mask: PairMask = None,
+    mask: TruthMask = None,
     protocol: ProtocolSpec = None,
     threshold: float = 1.0,
     other_view: list[Path] | None = None,
@@ -73,10 +80,11 @@ def compare(
     from stereo_framework.cli._without_truth import print_judged, record, with_reference
     from stereo_framework.datasets import find_scenes, load_scene
 
-    pair = own_pair(left, right, disparity_range, {"--truth": truth, "--mask": mask}, truth_scale)
-    if (pair is None) == (scene is None):
-        raise ParameterError("compare needs the scene that the maps belong to: --scene, or --left and --right")
-    scenes = [pair] if pair else [load_scene(name, data=data) for name in find_scenes(str(scene), data=data)]
+    spec = protocol_spec(protocol)
+    alone = truth_alone(truth, truth_scale, mask, spec)
+    if (alone is None) == (scene is None):
+        raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
+    scenes = [alone[0]] if alone else [load_scene(name, data=data) for name in find_scenes(str(scene), data=data)]
     if without_truth:
         scenes = [replace(one, truths={}) for one in scenes]
     if reference is not None and any(one.truth is not None for one in scenes):
@@ -86,7 +94,7 @@ def compare(
         raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
     if other_view and len(other_view) != len(maps):
         raise ParameterError(f"--other-view: {len(other_view)} given for {len(maps)} maps; give one for each map, in order")
-    how: dict[str, Any] = {"protocol": protocol_spec(protocol), "scale": scale, "unknown": unknown}
+    how: dict[str, Any] = {"protocol": alone[1] if alone else spec, "scale": scale, "unknown": unknown}
     results: list[Result] = []
     judged: dict[str, Judged] = {}
     for one in scenes:
@@ -105,7 +113,7 @@ def compare(
             [r.record() | ({"without_truth": record(judged[r.scene])} if r.scene in judged else {}) for r in results]
         )
     else:
-        _output.print_results(results, columns.split(",") if columns else (), protocol=protocol is not None, data=data)
+        _output.print_results(results, columns.split(",") if columns else (), data=data)
         for told in judged.values():
             print_judged(told)
         if out is not None:

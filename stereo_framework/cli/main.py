@@ -27,23 +27,18 @@ from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
 from stereo_framework.cli._options import MaxPixels, Traceback
-from stereo_framework.cli.boundary import boundary
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
 from stereo_framework.cli.evaluate import evaluate
-from stereo_framework.cli.export import export
 from stereo_framework.cli.import_ import import_
 from stereo_framework.cli.match import match
-from stereo_framework.cli.metrics import metrics
-from stereo_framework.cli.new_stage import new_stage
 from stereo_framework.cli.rank import rank
 from stereo_framework.cli.report import report
 from stereo_framework.cli.reproduce import reproduce
 from stereo_framework.cli.results import results
 from stereo_framework.cli.run import run
 from stereo_framework.cli.scenes import scenes
-from stereo_framework.cli.schema import schema
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
 from stereo_framework.core import limits
@@ -53,7 +48,6 @@ from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarn
 app = typer.Typer(
     name="stereo-framework",
     help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
-    no_args_is_help=True,
     # Plain help: importing rich would double the time of --help.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -208,16 +202,19 @@ class _Verbs(TyperGroup):
 
 
 @app.callback(cls=_Verbs, invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def _root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+) -> None:
     if version:
         print(f"stereo-framework {__version__}")
-        raise typer.Exit
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 _MATCH = (match, choose)
 _MEASURE = (run, tune, evaluate, compare)
-_LOOK_AT_RESULTS = (results, rank, boundary, metrics, report, export, reproduce)
-_PREPARE = (scenes, stages, new_stage, check, schema, import_)
+_LOOK_AT_RESULTS = (results, rank, report, reproduce)
+_PREPARE = (scenes, stages, check, import_)
 for _verb in (*_MATCH, *_MEASURE, *_LOOK_AT_RESULTS, *_PREPARE):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].replace("\n    ", "\n\n    ")
     app.command(_verb.__name__.rstrip("_").replace("_", "-"), cls=_Command, help=_about)(_exits(_verb))

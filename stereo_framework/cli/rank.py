@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stereo_framework.cli import _output
+from stereo_framework.cli._boundary import rank_by_boundary
 from stereo_framework.cli._options import Data, Json
 from stereo_framework.cli._without_truth import rank_without_truth
 from stereo_framework.core.errors import DataError, ParameterError, few
@@ -36,6 +37,11 @@ def rank(
     bootstrap: Annotated[int | None, typer.Option(metavar="N")] = None,
     seed: int = 0,
     drop_incomplete: bool = False,
+    boundary: bool = False,
+    error_rate: float | None = None,
+    density: float | None = None,
+    weight: Annotated[list[str] | None, typer.Option(metavar="SCENE=W")] = None,
+    out: Path | None = None,
     without_truth: bool = False,
     scene: str | None = None,
     reference: Path | None = None,
@@ -48,6 +54,7 @@ def rank(
 
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
 
+    Example: stereo-framework rank results/roc --boundary --error-rate 0.02 --out results/boundary
     Example: stereo-framework rank --without-truth a.pfm b.pfm c.pfm --scene tsukuba
 
     Parameters
@@ -76,6 +83,17 @@ def rank(
         Of the drawing of scenes.
     drop_incomplete
         Leave methods without a score in some column out instead of refusing.
+    boundary
+        Compare methods by error rate against sparsity instead, from results of the protocol kostliva2007: efficiencies, improvements, the feasibility
+        boundary. Measures of confidence that are stored with maps are drawn too: each as the method without its least sure estimates.
+    error_rate
+        With --boundary, a wish: at most this error rate; answers with the densest known setting.
+    density
+        With --boundary, a wish: at least this density (0..1); answers with the most accurate setting.
+    weight
+        With --boundary, weight of a scene in the mean; repeatable, others have 1.
+    out
+        With --boundary, folder for plots (SVG, PNG) and the answer as a script.
     without_truth
         Rank disparity maps, or those that a results folder keeps, by their distance to a reference map, scene by scene.
     scene
@@ -83,6 +101,12 @@ def rank(
     reference
         Without truth: your own reference map of that scene; where it is NaN it is not to be relied upon.
     """
+    if boundary:
+        wishes: dict[str, Any] = {"weight": weight or [], "error_rate": error_rate, "density": density, "out": out}
+        return rank_by_boundary(tables, protocol=protocol, drop_incomplete=drop_incomplete, data=data, json=json, **wishes)
+    for option, given in (("--error-rate", error_rate), ("--density", density), ("--weight", weight), ("--out", out)):
+        if given is not None:
+            raise ParameterError(f"{option} goes with --boundary")
     if without_truth:
         return rank_without_truth(tables, scene, reference, data, json=json)
     if reference is not None or scene is not None:

@@ -10,7 +10,7 @@ import typer
 
 from stereo_framework.cli import _output
 from stereo_framework.cli._interrupts import interruptible, status, word
-from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, Settings, Traceback, WholeProtocol, size
+from stereo_framework.cli._options import Dask, Data, ExecutorName, Memory, Plugins, ProtocolSpec, Settings, Traceback, size
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.progress import Progress
 
@@ -32,7 +32,7 @@ def tune(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS")] = None,
     settings: Settings = None,
     plugin: Plugins = None,
-    protocol: WholeProtocol = False,
+    protocol: ProtocolSpec = None,
     without_truth: bool = False,
     reference: Path | None = None,
     data: Data = None,
@@ -48,7 +48,7 @@ def tune(
     script
         Script whose sweep is searched: a file, or the name of a shipped one.
     statistic
-        What is to be as low, or as high, as it can be; 'metrics' lists them.
+        What is to be as low, or as high, as it can be; 'stages measures' lists them.
     scene
         Scene, data set or pattern ('middlebury2006/*') to try on instead of the script's; repeatable.
     trials
@@ -79,6 +79,8 @@ def tune(
         from stereo_framework.evaluation.protocols import WITHOUT_TRUTH
 
         statistic, settings = "reference_distance", [*(settings or []), f"evaluation.protocol={WITHOUT_TRUTH}"]
+    if protocol is not None:
+        settings = [*(settings or []), f"evaluation.protocol={protocol}"]
     searched = load(script, overrides=settings or [], tuning=True, plugins=plugin or [])
     count = 0
     with Tuner(
@@ -113,7 +115,7 @@ def tune(
         _output.print_json(vars(tuned) | {"protocol": tuned.protocol.name} | records)
     else:
         whose = "our reference map" if reference is None else "your own reference map"
-        _print(tuned, out, protocol, f"distances are to {whose}; {NOTE}" if without_truth else "")
+        _print(tuned, out, f"distances are to {whose}; {NOTE}" if without_truth else "")
     for trial in tuned.trials:
         if trial.error:
             print(f"error: trial {trial.number} ({_said(trial.axes)}): {trial.error}", file=sys.stderr)
@@ -125,7 +127,7 @@ def tune(
     return 1 if any(trial.error for trial in tuned.trials) else 0
 
 
-def _print(tuned: Tuned, out: Path | None, protocol: bool, note: str) -> None:
+def _print(tuned: Tuned, out: Path | None, note: str) -> None:
     import yaml
 
     from stereo_framework.sweep.tune import BEST
@@ -142,7 +144,7 @@ def _print(tuned: Tuned, out: Path | None, protocol: bool, note: str) -> None:
     _output.say(f"best of {tried}{settings}: trial {best.number}, {best.method}, {_said(best.axes)}")
     rows = [[scene, show(value)] for scene, value in best.scenes.items()]
     _output.print_table(["scene", tuned.statistic], [*rows, ["average", show(best.value)]])
-    _output.say(_output.said_protocol(str(tuned.protocol), protocol), note)
+    _output.say(_output.said_protocol(str(tuned.protocol)), note)
     if tuned.importance:
         _output.say(f"share in the best tenth: {', '.join(f'{name} {share:.0%}' for name, share in tuned.importance.items())}")
     if out is None:
