@@ -153,7 +153,8 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         kind, *given = get_args(one.annotation) if get_origin(one.annotation) is Annotated else [one.annotation]
         usual = typer.Argument() if one.default is one.empty else typer.Option(f"--{one.name.replace('_', '-')}")
         info = copy.copy(given[0]) if given else usual
-        info.help = info.help or texts[one.name]
+        # Python leaves docstrings out where it is asked to (-OO).
+        info.help = info.help or texts.get(one.name, "")
         info.autocompletion = COMPLETED.get((verb.__name__, one.name))
         found.append(one.replace(annotation=Annotated[kind, info]))
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
@@ -230,4 +231,10 @@ def main() -> None:
     """Entry point of the console script."""
     # Names of files may hold what the terminal's encoding does not.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    app(prog_name="stereo-framework")
+    try:
+        app(prog_name="stereo-framework")
+    except SystemExit as ended:
+        # Before a verb has begun typer ends without a word.
+        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+            print("interrupted", file=sys.stderr)
+        raise
