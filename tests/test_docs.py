@@ -174,7 +174,7 @@ def test_the_command_at_the_head_of_a_script_is_one(script):
 
 def test_readme_is_a_front_page():
     lines = (ROOT / "README.md").read_text().splitlines()
-    assert len(lines) < 120
+    assert len(lines) <= 90
     assert sum(line.startswith("![") for line in lines) == 1
 
 

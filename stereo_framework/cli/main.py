@@ -26,7 +26,7 @@ from stereo_framework import __version__
 from stereo_framework.cli._completion import COMPLETED
 from stereo_framework.cli._interrupts import interruptible, word
 from stereo_framework.cli._interrupts import status as status_of
-from stereo_framework.cli._options import MaxPixels, Traceback
+from stereo_framework.cli._options import MaxPixels, Plugins, Traceback
 from stereo_framework.cli.check import check
 from stereo_framework.cli.choose import choose
 from stereo_framework.cli.compare import compare
@@ -65,6 +65,10 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         try:
             _check_numbers(options)
             with interruptible(), _warnings_in_one_line(), limits.pixels(options.pop("max_pixels")):
+                for name in (options.pop("plugin") if "plugin" not in own else None) or ():
+                    from stereo_framework.core.stage import load_plugin
+
+                    load_plugin(name)
                 status = verb(*arguments, **options) or 0
         except StereoFrameworkError as error:
             status = _told(str(error), wanted, 2)
@@ -154,6 +158,8 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         found.append(one.replace(annotation=Annotated[kind, info]))
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
     found.append(keyword("max_pixels", default=None, annotation=MaxPixels))
+    if "plugin" not in signature.parameters:
+        found.append(keyword("plugin", default=None, annotation=Plugins))
     if "traceback" not in signature.parameters:
         found.append(keyword("traceback", default=False, annotation=Traceback))
     return signature.replace(parameters=found)
