@@ -13,7 +13,7 @@ from stereo_framework.evaluation.truth_free import Standing, standings
 from stereo_framework.own_pair.matching import DEFAULT, own_search
 from stereo_framework.own_pair.search_range import doubts, looked_at
 from stereo_framework.own_pair.sparse import SparseMatches
-from stereo_framework.script import Run, load
+from stereo_framework.script import Setting, load
 from stereo_framework.sweep.reference import Reference, reference
 from stereo_framework.tables.words import name_of
 
@@ -165,7 +165,7 @@ class Chosen:
     judged : Judged
     maps : mapping of str to ndarray, float32, (rows, columns)
         The maps of all methods that were tried; pixels, NaN = no estimate. Empty if the pair is doubtful.
-    runs : mapping of str to Run
+    runs : mapping of str to Setting
     seconds : mapping of str to float
         Seconds that matching took.
     failed : mapping of str to str
@@ -176,7 +176,7 @@ class Chosen:
 
     judged: Judged
     maps: Mapping[str, Disparity]
-    runs: Mapping[str, Run]
+    runs: Mapping[str, Setting]
     seconds: Mapping[str, float]
     failed: Mapping[str, str]
     left_out: tuple[str, ...]
@@ -232,7 +232,7 @@ def choose(
     begun = time.monotonic()
     search, sparse, estimated = looked_at(scene, watch or (lambda doing: None))
     scene = replace(scene, search=search)
-    found = [run for script in methods or [_CANDIDATES] for run in load(script).runs]
+    found = [run for script in methods or [_CANDIDATES] for run in load(script).settings]
     runs = {name_of(run.method.removesuffix("_settings"), run.axes): run for run in found}
     if len(runs) < 2:
         raise ParameterError(f"{', '.join(runs)}: one method; a choice needs two or more; {nearest('', runs)}")

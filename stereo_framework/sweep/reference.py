@@ -117,5 +117,5 @@ def _own(scene: Scene, search: Search | None) -> Reference:
 
 
 def _map(script: str, scene: Scene, search: Search | None, smoothed: bool) -> Disparity:
-    [run] = load(script, overrides=_NOISE if smoothed else []).runs
+    [run] = load(script, overrides=_NOISE if smoothed else []).settings
     return run.pipeline.matched(scene, search).disparity

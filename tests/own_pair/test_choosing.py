@@ -45,7 +45,7 @@ def test_noisy_pairs_are_smoothed(scene):
 def test_choose(chosen):
     assert chosen.name == chosen.judged.best == "sgbm"
     assert chosen.judged.answer.startswith("sgbm is better: ")
-    assert load(chosen.script).runs[0].pipeline == chosen.runs["sgbm"].pipeline
+    assert load(chosen.script).settings[0].pipeline == chosen.runs["sgbm"].pipeline
     assert chosen.seconds.keys() == {"sgbm", "window"}
     assert not chosen.judged.kin
 
@@ -66,7 +66,7 @@ def test_a_choice_needs_two(scene):
 
 
 def test_kin():
-    kin = {name: is_kin(load(name).runs[0].parameters) for name in ("sgm", "fine", "fast", "sgbm", "census", "so")}
+    kin = {name: is_kin(load(name).settings[0].parameters) for name in ("sgm", "fine", "fast", "sgbm", "census", "so")}
     assert kin == {"sgm": True, "fine": True, "fast": True, "sgbm": False, "census": False, "so": False}
 
 
