@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from stereo_framework import results
 from stereo_framework.sweep import Result
+from stereo_framework.tables.results import stored
 
 SCENES = ("teddy", "cones", "Aloe", "Pipes", "Adirondack")
 PLOT = Path(__file__).parents[1] / "docs" / "images" / "confidence.svg"
@@ -93,7 +93,7 @@ def main() -> None:
     if arguments.points:
         Image.fromarray(np.hstack([from_the_side(path) for path in arguments.folders])).save(POINTS, quality=80, optimize=True)
         return
-    found = [r for folder in arguments.folders for r in results(folder) if r.error is None]
+    found = [r for folder in arguments.folders for r in stored(folder) if r.error is None]
     names, methods = measures(found), list(dict.fromkeys(r.method for r in found))
     scenes = list(dict.fromkeys(r.scene for r in found))
     table = ratios(found, names, methods)

@@ -35,6 +35,7 @@ _HOMES = {
     "load_scene": "datasets",
     "match": "own_pair.matching",
     "plot": "figures.notebook",
+    "rank": "tables.ranking.frames",
     "results": "tables.results",
     "run": "sweep",
     "show": "figures.notebook",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load
     from stereo_framework.sweep import run
+    from stereo_framework.tables.ranking.frames import rank
     from stereo_framework.tables.results import results
 
 
@@ -83,7 +85,6 @@ _SHOWN = {
     "engine.step": ("Step",),
     "evaluation._protocol": ("Protocol",),
     "sweep.result": ("Result", "ResultList"),
-    "tables.results": ("Results",),
 }
 """What notebooks show with pictures or as a table, instead of by its words."""
 

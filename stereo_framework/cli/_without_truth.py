@@ -113,7 +113,7 @@ def _maps(
     from stereo_framework.own_pair.choosing import is_kin, is_known
     from stereo_framework.sweep.kept_scenes import scene_of
     from stereo_framework.sweep.submission import measure_map
-    from stereo_framework.tables.results import results
+    from stereo_framework.tables.results import stored
     from stereo_framework.tables.words import setting_name
 
     check_places(given)
@@ -124,7 +124,7 @@ def _maps(
     found: dict[str, dict[str, Disparity]] = {}
     kin, unknown = set(), set()
     for folder in (path for path in given if path.is_dir()):
-        for result in results(folder):
+        for result in stored(folder):
             disparity = result.disparity if result.error is None and (scene is None or result.scene in known) else None
             if disparity is not None:
                 if result.scene not in known:

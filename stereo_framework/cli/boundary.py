@@ -55,7 +55,7 @@ def boundary(
     from stereo_framework.datasets import load_scene
     from stereo_framework.tables.boundary import boundary as collect
     from stereo_framework.tables.boundary import script_of
-    from stereo_framework.tables.results import results as stored
+    from stereo_framework.tables.results import stored
 
     if error_rate is not None and density is not None:
         raise ParameterError("--error-rate and --density are two wishes; give one")

@@ -117,7 +117,7 @@ def _maps_of(places: list[Path], scene: Scene, *, several: bool) -> dict[str, Pa
     """The maps of a scene by name: files, those in folders, and those of the methods of results folders."""
     from stereo_framework.cli.evaluate import map_names
     from stereo_framework.io.map_files import map_of
-    from stereo_framework.tables.results import results
+    from stereo_framework.tables.results import stored
     from stereo_framework.tables.words import setting_name
 
     names = map_names(places)
@@ -125,7 +125,7 @@ def _maps_of(places: list[Path], scene: Scene, *, several: bool) -> dict[str, Pa
     for place in places:
         own = {names[place]: place}
         if (place / FILE).is_file():
-            own = {setting_name(r): r.map for r in results(place) if r.scene == scene.name and r.map is not None}
+            own = {setting_name(r): r.map for r in stored(place) if r.scene == scene.name and r.map is not None}
         elif place.is_dir():
             try:
                 own = {names[place]: map_of(str(place), scene.name)}

@@ -37,13 +37,13 @@ def export(
     from stereo_framework.io import output_folder
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.export import FORMATS, export_maps
-    from stereo_framework.tables.results import results
+    from stereo_framework.tables.results import stored
     from stereo_framework.tables.words import setting_name
 
     if format not in FORMATS:
         raise ParameterError(f"--format {format}: no such benchmark; {nearest(format, FORMATS)}")
     settings: dict[str, list[Result]] = {}
-    for result in results(folder):
+    for result in stored(folder):
         settings.setdefault(setting_name(result), []).append(result)
     for name in method or []:
         if name not in settings:

@@ -18,7 +18,6 @@ from stereo_framework.core.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
-    from stereo_framework.tables.results import Results
     from stereo_framework.tables.tables import Table
 
 _ENDINGS = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".parquet": "parquet"}
@@ -85,12 +84,12 @@ def results(
         Write the plots, tables and charts of the script's 'report' to the folder again.
     """
     from stereo_framework.sweep import Store
-    from stereo_framework.tables.results import Results
+    from stereo_framework.tables.results import ordered
+    from stereo_framework.tables.results import where as chosen
 
     kind = format_of(format, output, csv, json)
     with Store(folder) as store:
-        found, lacking = Results(store.results(every=every)), store.lacking()
-    found = found.where(*(where or []))
+        found, lacking = chosen(store.results(every=every), where or []), store.lacking()
     if plots:
         if kind != "table" or output or sort or columns or group or rows or value or best or top:
             raise ParameterError("--plots goes with --where and --all only; what is drawn stands in the script's 'report'")
@@ -105,7 +104,7 @@ def results(
         part, told = _page(page, 0 if whole else limit, counts)
         with _target(None if kind == "parquet" else output):
             if table is None:
-                print_all(found.sort(*_names(sort)), _names(columns), kind, output, protocol=protocol, part=part)
+                print_all(ordered(found, _names(sort)), _names(columns), kind, output, protocol=protocol, part=part)
                 if kind == "table":
                     print(f"{len(found)} results")
             else:
@@ -161,7 +160,7 @@ def _names(text: str | None) -> list[str]:
 
 
 def _summary(
-    found: Results,
+    found: Sequence[Result],
     group: str | None,
     rows: str | None,
     columns: str | None,
@@ -215,12 +214,13 @@ def print_all(
     part: slice = slice(None),
 ) -> None:
     """Results: all they hold for machines; for people a table a protocol, of a `part` of its rows, with its average over the scenes."""
+    from stereo_framework.sweep.result import frame
     from stereo_framework.tables.average_rows import average_rows
     from stereo_framework.tables.formats import to_text, write_parquet
-    from stereo_framework.tables.tables import listing, tidy, to_csv
+    from stereo_framework.tables.tables import listing, to_csv
 
     if kind == "parquet" and output is not None:
-        write_parquet(output, *tidy(found))
+        write_parquet(output, frame(found))
     elif kind == "csv":
         print(to_csv(found), end="")
     elif kind == "json":
@@ -236,6 +236,7 @@ def print_all(
 
 def _print_table(table: Table, kind: str, output: Path | None, texts: Collection[str], protocol: bool) -> None:
     """A table that sums results up; `texts` are the protocols among its notes."""
+    from stereo_framework.sweep.result import as_frame
     from stereo_framework.tables.formats import to_text, write_parquet
 
     if kind in ("markdown", "latex"):
@@ -251,13 +252,13 @@ def _print_table(table: Table, kind: str, output: Path | None, texts: Collection
     elif kind == "json":
         _output.print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
     elif output is not None:
-        write_parquet(output, table.header, table.rows)
+        write_parquet(output, as_frame(table.header, table.rows))
     # These formats have no place for what must be known to read the numbers.
     for line in (table.title, *table.notes):
         print(line, file=sys.stderr)
 
 
-def _write_plots(found: Results, folder: Path) -> None:
+def _write_plots(found: Sequence[Result], folder: Path) -> None:
     from stereo_framework.page.report_files import write_reports
     from stereo_framework.sweep.runs import read_scripts
 

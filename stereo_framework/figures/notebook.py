@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import html as escaping
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,11 @@ from stereo_framework.figures.colours import disparity_colours, eight_bits
 from stereo_framework.figures.disparity_figures import overview_figure
 from stereo_framework.figures.picture_files import shown_range
 from stereo_framework.figures.plots import plot_figure
+from stereo_framework.io import PathLike
 from stereo_framework.io.images import encode_jpeg, encode_png
 from stereo_framework.script.report import Plot
 from stereo_framework.sweep.result import Result, ResultList
-from stereo_framework.tables.results import Results
+from stereo_framework.tables.results import stored
 from stereo_framework.tables.tables import Table, listing, shown_statistics
 from stereo_framework.tables.terminal import protocol_line
 
@@ -113,7 +115,7 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
 
 
 def plot(
-    results: Iterable[Result],
+    results: PathLike | Iterable[Result],
     x: str | Sequence[str],
     y: str | Sequence[str] | None = None,
     series: str | Sequence[str] = (),
@@ -125,8 +127,8 @@ def plot(
 
     Parameters
     ----------
-    results : iterable of Result
-        What `run` or `results` return.
+    results : path-like, or iterable of Result
+        The folder of a run, or what `run` returned.
     x : str or sequence of str
         The horizontal axis: a parameter, an axis of the sweep, ``scene`` or ``method``.
     y : str or sequence of str, optional
@@ -147,7 +149,7 @@ def plot(
     ParameterError
         No result has what is to be shown, or they are of several protocols.
     """
-    found = list(results)
+    found = stored(results) if isinstance(results, str | os.PathLike) else list(results)
     horizontal, vertical, curves, own = map(_some, (x, y or shown_statistics(found)[:1], series, panels))
     return plot_figure(Plot("plot", horizontal, vertical, curves, own, **options), found)
 
@@ -235,7 +237,6 @@ def _(result: Result) -> str:
     return _titled(f"{result.scene}, {result.method}", facts, f"{pictures}<div>{body}</div>{_protocol(result)}", warnings)
 
 
-@html.register(Results)
 @html.register(ResultList)
 def _(results: Sequence[Result]) -> str:
     parts = []

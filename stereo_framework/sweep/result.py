@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.scene import Disparity
+
+if TYPE_CHECKING:
+    import pandas
 
 EVALUATION = "evaluation"
 """What the measuring of a map is called among the seconds of a result."""
@@ -135,7 +139,12 @@ class Result:
 
 
 class ResultList(list[Result]):
-    """What `run` returns: a list of results that a notebook shows as a table; `results` asks it more."""
+    """What `run` returns: a list of results that a notebook shows as a table."""
+
+    @property
+    def frame(self) -> pandas.DataFrame:
+        """The results as a pandas DataFrame, a row each; see `results`."""
+        return frame(self)
 
     def __repr__(self) -> str:
         return counted(self)
@@ -146,3 +155,44 @@ def counted(results: Sequence[Result]) -> str:
     numbers = (len(results), "result"), (len({r.method for r in results}), "method"), (len({r.scene for r in results}), "scene")
     some, methods, scenes = (f"{number} {thing}{'s' * (number != 1)}" for number, thing in numbers)
     return f"{some} of {methods} on {scenes}"
+
+
+def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows with all parameters and statistics of all results. None stands for null, for not applicable and for NaN."""
+    parameters = list(dict.fromkeys(name for r in results for name in r.parameters))
+    statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
+    rows = []
+    for r in results:
+        numbers = [None if v is None or math.isnan(v) else v for v in map(r.statistics.get, statistics)]
+        row = [r.id, r.scene, r.method, r.protocol, *map(r.parameters.get, parameters), *numbers]
+        rows.append([*row, r.energy, r.matching_seconds, r.error])
+    return ["id", "scene", "method", "protocol", *parameters, *statistics, "energy", "seconds", "error"], rows
+
+
+def frame(results: Sequence[Result]) -> pandas.DataFrame:
+    """Results as a DataFrame.
+
+    Parameters
+    ----------
+    results : sequence of Result
+
+    Returns
+    -------
+    DataFrame
+        A row for each result: id, scene, method, protocol, all parameters by dotted name, all statistics, energy, seconds, error. A parameter that a
+        method does not have, and a statistic that was not measured, is missing. A column that mixes numbers with other things is one of texts.
+    """
+    return as_frame(*tidy(results))
+
+
+def as_frame(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> pandas.DataFrame:
+    """Rows as a DataFrame whose columns files can hold: one that mixes numbers with other things becomes one of texts."""
+    import pandas
+
+    return pandas.DataFrame({name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}, columns=list(header))
+
+
+def _one_type(values: list[Any]) -> list[Any]:
+    values = [None if v == "" else v for v in values]
+    kinds = {"number" if isinstance(v, int | float) and not isinstance(v, bool) else type(v) for v in values if v is not None}
+    return [v if v is None else str(v) for v in values] if len(kinds) > 1 else values

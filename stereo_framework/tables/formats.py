@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,43 +90,18 @@ _WRITERS: Mapping[str, Callable[[Table], str]] = {
 }
 
 
-def frame(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> pandas.DataFrame:
-    """Rows as a DataFrame. A column that mixes numbers with other things becomes one of texts, so that files can hold it.
+def write_parquet(path: Path, table: pandas.DataFrame) -> None:
+    """Write a table as a parquet file.
 
     Raises
     ------
     MissingExtraError
-        pandas is not installed.
-    """
-    pandas = _extra("pandas")
-    columns = {name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}
-    return pandas.DataFrame(columns, columns=list(header))
-
-
-def _one_type(values: list[Any]) -> list[Any]:
-    values = [None if v == "" else v for v in values]
-    kinds = {"number" if is_number(v) or isinstance(v, float) else type(v) for v in values if v is not None}
-    return [v if v is None else str(v) for v in values] if len(kinds) > 1 else values
-
-
-def write_parquet(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Write rows as a parquet file.
-
-    Raises
-    ------
-    MissingExtraError
-        pandas or pyarrow is not installed.
+        pyarrow is not installed.
     DataError
         The file cannot be written.
     """
-    _extra("pyarrow")
+    if importlib.util.find_spec("pyarrow") is None:
+        raise MissingExtraError(f"pyarrow is not installed: {brings('tables')}")
     buffer = io.BytesIO()
-    frame(header, rows).to_parquet(buffer, index=False, engine="pyarrow")
+    table.to_parquet(buffer, index=False, engine="pyarrow")
     write_bytes(path, buffer.getvalue())
-
-
-def _extra(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise MissingExtraError(f"{module} is not installed: {brings('tables')}") from None

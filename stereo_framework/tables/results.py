@@ -1,11 +1,10 @@
-"""Stored results, which can be filtered, sorted and exported."""
+"""Stored results, filtered and sorted."""
 
 from __future__ import annotations
 
 import operator
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,7 @@ from stereo_framework.io import PathLike
 from stereo_framework.script.places import Faults
 from stereo_framework.script.yaml_loader import parse
 from stereo_framework.sweep import Result, Store
-from stereo_framework.sweep.result import counted
-from stereo_framework.tables.formats import frame
-from stereo_framework.tables.tables import tidy
+from stereo_framework.sweep.result import ResultList, frame
 from stereo_framework.tables.values import check_name, is_number, show, sort_rows, value
 
 if TYPE_CHECKING:
@@ -31,20 +28,21 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def results(found: PathLike | Iterable[Result], *, every: bool = False) -> Results:
-    """The results that a run stored in its output folder, or those that it returned.
+def results(folder: PathLike, *, every: bool = False) -> pandas.DataFrame:
+    """The results that a run stored in its output folder, as a pandas DataFrame.
 
     Parameters
     ----------
-    found : path-like, or results
-        The folder that was given to the run as ``out``, or what `run` returned.
+    folder : path-like
+        The folder that was given to the run as ``out``.
     every : bool
         Include the results of earlier scripts in this folder, not only those of the latest one.
 
     Returns
     -------
-    Results
-        In the order of the script.
+    DataFrame
+        A row for each result, in the order of the script: id, scene, method, protocol, all parameters by dotted name, all statistics, energy, seconds,
+        error. What `run` returns has the same as its ``frame``.
 
     Raises
     ------
@@ -57,90 +55,51 @@ def results(found: PathLike | Iterable[Result], *, every: bool = False) -> Resul
     >>> script = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 9]}}}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = stereo_framework.run(script, scenes="synthetic/planes", out=folder)
-    ...     found = stereo_framework.results(folder)
-    >>> len(found), found.where("aggregation.box.size > 3", scene="planes")[0].parameters["aggregation.box.size"]
-    (2, 9)
-    >>> found.sort("-aggregation.box.size").to_pandas()[["scene", "aggregation.box.size"]].values.tolist()
-    [['synthetic/planes', 9], ['synthetic/planes', 3]]
+    ...     frame = stereo_framework.results(folder)
+    >>> frame[["scene", "aggregation.box.size"]].values.tolist()
+    [['synthetic/planes', 3], ['synthetic/planes', 9]]
     """
-    if not isinstance(found, str | os.PathLike):
-        return Results(tuple(found))
-    with Store(Path(found)) as store:
-        return Results(store.results(every=every))
+    return frame(stored(folder, every=every))
 
 
-@dataclass(frozen=True)
-class Results(Sequence[Result]):
-    """A sequence of results.
+def stored(folder: PathLike, *, every: bool = False) -> ResultList:
+    """The results in an output folder, as `results` describes them, with their maps."""
+    with Store(Path(folder)) as store:
+        return ResultList(store.results(every=every))
+
+
+def where(results: Sequence[Result], conditions: Iterable[str]) -> ResultList:
+    """The results that meet all conditions.
 
     Parameters
     ----------
-    items : sequence of Result
+    results : sequence of Result
+    conditions : iterable of str
+        ``KEY=VALUE``, ``KEY!=VALUE`` or, for numbers, with ``<``, ``<=``, ``>``, ``>=``. Keys are ``scene`` (the full name or its
+        last part), ``method``, ``protocol``, parameters, axes, slots and statistics; values as scripts write them.
+
+    Raises
+    ------
+    ParameterError
+        A text is not a condition, no result has a key, or no result has this value under it.
     """
+    found = results
+    for condition in map(_Condition.of, conditions):
+        found = condition.select(found, results)
+    return ResultList(found)
 
-    items: Sequence[Result]
 
-    def __repr__(self) -> str:
-        return f"Results({counted(self.items)})"
+def ordered(results: Sequence[Result], keys: Sequence[str]) -> ResultList:
+    """The results in the order of statistics or parameters, smallest first; ``-KEY`` sorts largest first. Results without a value come last.
 
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self.items)
-
-    def __getitem__(self, index: Any) -> Any:
-        """A result or, for a slice, `Results`."""
-        return Results(self.items[index]) if isinstance(index, slice) else self.items[index]
-
-    def where(self, *conditions: str, **equal: Any) -> Results:
-        """The results that meet all conditions.
-
-        Parameters
-        ----------
-        *conditions : str
-            ``KEY=VALUE``, ``KEY!=VALUE`` or, for numbers, with ``<``, ``<=``, ``>``, ``>=``. Keys are ``scene`` (the full name or its
-            last part), ``method``, ``protocol``, parameters, axes, slots and statistics; values as scripts write them.
-        **equal
-            A value for each key, or a list of allowed values; dotted keys are given as ``**{"matching_cost.truncation": 20}``.
-
-        Returns
-        -------
-        Results
-
-        Raises
-        ------
-        ParameterError
-            A text is not a condition, no result has a key, or no result has this value under it.
-        """
-        found: Sequence[Result] = self.items
-        several = (list, tuple, set)
-        given = (_Condition(k, "=", tuple(v) if isinstance(v, several) else (v,)) for k, v in equal.items())
-        for condition in (*map(_Condition.of, conditions), *given):
-            found = condition.select(found, self.items)
-        return Results(found)
-
-    def sort(self, *keys: str) -> Results:
-        """The results in the order of statistics or parameters, smallest first; ``-KEY`` sorts largest first. Results without a value come last.
-
-        Raises
-        ------
-        ParameterError
-            No result has a key.
-        """
-        for key in keys:
-            check_name(key.removeprefix("-"), self.items)
-        return Results(sort_rows(self.items, keys, value))
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """One row for each result: id, scene, method, protocol, all parameters, all statistics, energy, seconds, error.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed (the extra ``tables``).
-        """
-        return frame(*tidy(self.items))
+    Raises
+    ------
+    ParameterError
+        No result has a key.
+    """
+    for key in keys:
+        check_name(key.removeprefix("-"), results)
+    return ResultList(sort_rows(results, keys, value))
 
 
 def of_each_protocol(
@@ -159,7 +118,10 @@ def of_each_protocol(
         There are no such results.
     """
     protocols: dict[str, list[Result]] = {}
-    for r in Results(results).where(**{key: list(values) for key, values in where.items()}):
+    chosen = results
+    for key, values in where.items():
+        chosen = _Condition(key, "=", tuple(values)).select(chosen, results)
+    for r in chosen:
         protocols.setdefault(r.protocol_text, []).append(r)
     found = [same for same in protocols.values() if any(is_number(value(r, name)) for r in same for name in statistics)]
     if not found:

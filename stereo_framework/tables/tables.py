@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.evaluation.metrics import spelled_out
+from stereo_framework.sweep.result import tidy
 from stereo_framework.tables.values import (
     NOT_APPLICABLE,
     better,
@@ -192,18 +193,6 @@ def sort_table(table: Table, keys: Sequence[str]) -> Table:
     order = sort_rows(range(len(table.rows)), keys, lambda i, name: table.rows[i][table.header.index(name)])
     best = frozenset((order.index(i), j) for i, j in table.best)
     return replace(table, rows=tuple(table.rows[i] for i in order), best=best)
-
-
-def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows with all parameters and statistics of all results. None stands for null, for not applicable and for NaN."""
-    parameters = list(dict.fromkeys(name for r in results for name in r.parameters))
-    statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
-    rows = []
-    for r in results:
-        numbers = [v if is_number(v) else None for v in map(r.statistics.get, statistics)]
-        row = [r.id, r.scene, r.method, r.protocol, *map(r.parameters.get, parameters), *numbers]
-        rows.append([*row, r.energy, value(r, "seconds"), r.error])
-    return ["id", "scene", "method", "protocol", *parameters, *statistics, "energy", "seconds", "error"], rows
 
 
 def to_csv(results: Sequence[Result]) -> str:

@@ -27,7 +27,7 @@ from stereo_framework.page.run_page import run_page
 from stereo_framework.refinement import equiangular, left_right_check, parabola
 from stereo_framework.tables.average_rows import average_rows
 from stereo_framework.tables.formats import to_text
-from stereo_framework.tables.results import results
+from stereo_framework.tables.results import stored
 from stereo_framework.tables.summaries import best, pivot
 from stereo_framework.tables.tables import listing
 
@@ -349,7 +349,7 @@ def test_the_page_and_the_table_give_one_mean(tmp_path, data):
     weights = [load_scene(name, data=data).weight for name in names]
     assert weights[0] != weights[1]
     run("first_look", scenes=list(names), out=tmp_path, data=data)
-    own = results(tmp_path)
+    own = stored(tmp_path)
     [average] = average_rows(own, data)
     values = [r.statistics["bad_pixels_nonocc"] for r in own]
     assert average.statistics["bad_pixels_nonocc"] == pytest.approx(np.average(values, weights=weights))

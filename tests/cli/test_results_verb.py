@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def frame(folder):
-    return results(folder).to_pandas()
+    return results(folder)
 
 
 def _one_line(result, *parts):

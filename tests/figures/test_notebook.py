@@ -20,7 +20,7 @@ from stereo_framework.evaluation import resolve
 from stereo_framework.figures.notebook import html
 from stereo_framework.figures.saving import rendered
 from stereo_framework.matching_cost import absolute_difference, census
-from stereo_framework.tables.results import Results
+from stereo_framework.sweep.result import ResultList
 
 ROWS, COLUMNS = 24, 32
 IMAGE = np.random.default_rng(0).integers(0, 255, (ROWS, COLUMNS, 3), np.uint8)
@@ -77,7 +77,7 @@ def test_words_are_short(match, results):
     assert repr(weighted) == "Pipeline(census(weight=0.5) > absolute_difference > box(size=5) > winner_take_all)"
     assert repr(results[0]).startswith("Result(made & own, boxes, aggregation.box.size=3: bad_pixels_")
     assert repr(results) == "2 results of 1 method on 1 scene"
-    assert repr(Results(results)) == "Results(2 results of 1 method on 1 scene)"
+    assert repr(ResultList(results)) == "2 results of 1 method on 1 scene"
     assert repr(result("a", {}, {}, error="stage box failed")).endswith("stage box failed)")
     assert repr(resolve("taxonomy2002")) == "Protocol('taxonomy2002': bad (percent) = error > 1 px; ...)"
 
@@ -103,7 +103,7 @@ def test_a_match_shows_its_maps(match):
 
 
 def test_results_and_methods_show_tables(results):
-    for several in (results, Results(results)):
+    for several in (results, ResultList(results)):
         header, *rows = _Parts(html(several)).rows
         assert header[:4] == ["scene", "method", "aggregation.box.size", "bad_pixels_nonocc"]
         assert [row[:3] for row in rows] == [["made & own", "boxes", "3"], ["made & own", "boxes", "5"]]
@@ -113,9 +113,9 @@ def test_results_and_methods_show_tables(results):
     assert "<b>size=5</b>, iterations=1" in html(Pipeline(["census", step(box, size=5), "winner_take_all"]))
     assert ["size", "5", "a whole number >= 1", "pixels"] in _Parts(html(step(box, size=5))).rows
     assert ["border", "None"] in _Parts(html(resolve("taxonomy2002"))).rows
-    many = Results([result("a", {"size": i}, {"bad_pixels": float(i)}) for i in range(60)])
+    many = ResultList([result("a", {"size": i}, {"bad_pixels": float(i)}) for i in range(60)])
     assert "and 10 more" in html(many)
-    assert html(Results([])) == "<p>no results</p>"
+    assert html(ResultList([])) == "<p>no results</p>"
 
 
 def test_show_puts_pictures_side_by_side(match, results):
@@ -143,7 +143,7 @@ def test_plots(match, results):
     figure = plot(results, "aggregation.box.size", "bad_pixels_nonocc")
     [line] = figure.axes[0].get_lines()
     assert list(line.get_ydata()) == [r.statistics["bad_pixels_nonocc"] for r in results]
-    assert plot(Results(results), "aggregation.box.size").axes[0].get_ylabel() == "bad_pixels_nonocc (%)"
+    assert plot(results, "aggregation.box.size").axes[0].get_ylabel() == "bad_pixels_nonocc (%)"
     with pytest.raises(ParameterError, match="did you mean 'aggregation.box.size'"):
         plot(results, "scene", series="aggregation.box.siz")
 

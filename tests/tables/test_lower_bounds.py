@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from stereo_framework import results, run
+from stereo_framework import run
 from stereo_framework.cli.main import app
+from stereo_framework.tables.results import stored, where
 from stereo_framework.tables.tables import listing
 from stereo_framework.tables.values import better
 
@@ -36,7 +37,7 @@ def folder(tmp_path_factory):
 
 
 def test_results_have_the_bound_and_the_gap(folder):
-    first, second, rows = results(folder)
+    first, second, rows = stored(folder)
     for one in (first, second):
         assert one.statistics["lower_bound"] <= min(r.energy for r in (first, second, rows))
         assert one.statistics["gap"] == pytest.approx(
@@ -47,13 +48,13 @@ def test_results_have_the_bound_and_the_gap(folder):
 
 
 def test_tables_show_them_where_there_are_some(folder):
-    found = results(folder)
+    found = stored(folder)
     table = listing(found)
     assert table.header[-4:] == ("energy", "lower_bound", "gap", "seconds")
     energy, bound, gap = (np.array([row[table.header.index(name)] for row in table.rows]) for name in table.header[-4:-1])
     assert energy.tolist() == [r.energy for r in found]
     assert [cell is None for cell in bound] == [cell is None for cell in gap] == [False, False, True]
-    assert not {"energy", "lower_bound", "gap"} & set(listing(found.where(method="rows")).header)
+    assert not {"energy", "lower_bound", "gap"} & set(listing(where(found, ["method=rows"])).header)
     assert [better(name) for name in ("energy", "lower_bound", "gap")] == ["lower", "higher", "lower"]
 
 

@@ -2,17 +2,18 @@
 
 import math
 
+import pandas
 import pytest
 from made_results import SCENES, result, sweep
 
-from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
-from stereo_framework.sweep import Store
-from stereo_framework.sweep.result import ResultList
-from stereo_framework.tables import formats
-from stereo_framework.tables.results import Results, results
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.sweep import Store, run
+from stereo_framework.sweep.result import ResultList, as_frame
+from stereo_framework.tables.ranking.frames import rank
+from stereo_framework.tables.results import ordered, results, stored, where
 
 TRUNCATION, INTERVAL, BAD = "matching_cost.truncation", "matching_cost.interval", "bad_pixels_nonocc"
-FOUND = Results(
+FOUND = ResultList(
     [
         result(
             r.scene,
@@ -53,15 +54,7 @@ def _values(found, key=TRUNCATION):
     ],
 )
 def test_conditions(condition, kept):
-    assert _values(FOUND.where(condition)) == kept
-
-
-def test_keywords():
-    found = FOUND.where(scene="tsukuba", **{TRUNCATION: [1, None], INTERVAL: True})
-    assert [(r.scene, r.axes[TRUNCATION]) for r in found] == [(SCENES[0], 1), (SCENES[0], None)]
-    # 1 is not true.
-    with pytest.raises(ParameterError, match=f"{INTERVAL}: no result has '1'; there are: false, true"):
-        FOUND.where(**{INTERVAL: 1})
+    assert _values(where(FOUND, [condition])) == kept
 
 
 @pytest.mark.parametrize(
@@ -77,40 +70,28 @@ def test_keywords():
 )
 def test_wrong_conditions(condition, message):
     with pytest.raises(ParameterError, match=message):
-        FOUND.where(condition)
+        where(FOUND, [condition])
 
 
 def test_nothing_is_found_without_a_mistake():
-    assert len(FOUND.where("scene=venus").where("scene=venus")) == 6
-    assert len(FOUND.where("scene=venus", scene="tsukuba")) == 0
-    assert len(Results([]).where("scene=venus")) == 0
+    assert len(where(where(FOUND, ["scene=venus"]), ["scene=venus"])) == 6
+    assert where(FOUND, ["scene=venus", "scene=tsukuba"]) == []
+    assert where([], ["scene=venus"]) == []
 
 
 def test_sorting():
-    assert _values(FOUND.sort(f"-{TRUNCATION}", INTERVAL)) == [5, 5, 1, 1, None, None]
-    assert _values(FOUND.sort(f"-{TRUNCATION}", INTERVAL), INTERVAL) == [False, True] * 3
-    assert _values(FOUND.sort(BAD)) == [1, 1, 5, 5, None, None]
-    unknown = Results([result(SCENES[0], {TRUNCATION: t}, {BAD: v}) for t, v in ((1, math.nan), (2, 5.0), (3, 7.0))])
-    assert _values(unknown.sort(BAD)) == [2, 3, 1]
-    assert _values(unknown.sort(f"-{BAD}")) == [3, 2, 1]
+    assert _values(ordered(FOUND, [f"-{TRUNCATION}", INTERVAL])) == [5, 5, 1, 1, None, None]
+    assert _values(ordered(FOUND, [f"-{TRUNCATION}", INTERVAL]), INTERVAL) == [False, True] * 3
+    assert _values(ordered(FOUND, [BAD])) == [1, 1, 5, 5, None, None]
+    unknown = ResultList([result(SCENES[0], {TRUNCATION: t}, {BAD: v}) for t, v in ((1, math.nan), (2, 5.0), (3, 7.0))])
+    assert _values(ordered(unknown, [BAD])) == [2, 3, 1]
+    assert _values(ordered(unknown, [f"-{BAD}"])) == [3, 2, 1]
     with pytest.raises(ParameterError, match=f"did you mean '{BAD}'"):
-        FOUND.sort("bad_pixel_nonocc")
+        ordered(FOUND, ["bad_pixel_nonocc"])
 
 
-def test_a_sequence():
-    assert FOUND[0].scene == SCENES[0]
-    assert isinstance(FOUND[2:4], Results)
-    assert len(FOUND[2:4]) == 2
-
-
-def test_what_run_returns_is_asked_as_what_was_stored():
-    listed = results(ResultList(FOUND))
-    assert list(listed) == list(FOUND)
-    assert listed.to_pandas().equals(FOUND.to_pandas())
-
-
-def test_to_pandas():
-    frame = FOUND.to_pandas()
+def test_the_frame():
+    frame = FOUND.frame
     assert list(frame.columns) == [
         *("id", "scene", "method", "protocol", TRUNCATION, INTERVAL, "matching_cost.use", "optimization.use"),
         *(BAD, "energy", "seconds", "error"),
@@ -122,16 +103,10 @@ def test_to_pandas():
 
 
 def test_columns_of_several_kinds_become_texts():
-    frame = formats.frame(["a", "b"], [[1, True], ["x", 2], [None, None]])
+    frame = as_frame(["a", "b"], [[1, True], ["x", 2], [None, None]])
     assert frame.a.tolist()[:2] == ["1", "x"]
     assert frame.b.tolist()[:2] == ["True", "2"]
     assert frame.a.isna().tolist() == [False, False, True]
-
-
-def test_without_pandas(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"pandas is not installed: pip install '\.\[tables\]' in the folder"):
-        FOUND.to_pandas()
 
 
 def test_a_stored_folder(tmp_path):
@@ -140,7 +115,36 @@ def test_a_stored_folder(tmp_path):
         store.add("a", FOUND[0])
         store.plan(["b"])
         store.add("b", FOUND[1])
-    assert [r.axes for r in results(tmp_path)] == [FOUND[1].axes]
+    assert [r.axes for r in stored(tmp_path)] == [FOUND[1].axes]
     assert len(results(str(tmp_path), every=True)) == 2
     with pytest.raises(DataError, match="no results there"):
         results(tmp_path / "none")
+
+
+def test_a_frame_of_a_run_and_of_its_folder(tmp_path):
+    script = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 9]}}}
+    found = run(script, scenes="synthetic/planes", out=tmp_path)
+    pandas.testing.assert_frame_equal(results(tmp_path), found.frame)
+    assert found.frame["bad_pixels_all"].tolist() == [r.statistics["bad_pixels_all"] for r in found]
+
+
+def test_ranks_of_a_frame():
+    scores = {"x": [1.0, 4.0, 9.0], "y": [2.0, 3.0, 9.0], "z": [3.0, math.nan, 8.0]}
+    rows = [(s, m, v, 100 - v) for m, own in scores.items() for s, v in zip("abc", own, strict=True)]
+    frame = pandas.DataFrame(rows, columns=["scene", "method", BAD, "density_all"])
+    found = rank(frame, BAD)
+    # Scene c: z is first, and x and y share the second place; z's missing score is the last.
+    assert found["average_rank"].to_dict() == pytest.approx({"x": 5 / 3, "y": 5 / 3, "z": 7 / 3})
+    assert found[BAD].isna().tolist() == [False, False, True]
+    assert found.loc["x", BAD] == pytest.approx(14 / 3)
+    # Higher densities are better.
+    assert rank(frame, "density_all")["average_rank"].to_dict() == pytest.approx({"x": 5 / 3, "y": 5 / 3, "z": 7 / 3})
+    for arguments, message in (
+        (("bad_pixels_nonoc",), f"'bad_pixels_nonoc': no result has it; .*did you mean '{BAD}'"),
+        ((), "by what"),
+        (("scene",), "'scene': neither lower nor higher"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            rank(frame, *arguments)
+    with pytest.raises(ParameterError, match="a: two results of method=x; name what tells them apart"):
+        rank(pandas.concat([frame, frame]), BAD)

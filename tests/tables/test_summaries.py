@@ -7,7 +7,7 @@ import pytest
 from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.tables.results import Results
+from stereo_framework.sweep.result import ResultList
 from stereo_framework.tables.summaries import best, group, pivot
 
 TRUNCATION, BOX = "matching_cost.truncation", "aggregation.box.size"
@@ -26,7 +26,7 @@ def random_results():
 
 
 def test_group_is_what_pandas_groups(random_results):
-    frame = Results(random_results).to_pandas()
+    frame = ResultList(random_results).frame
     for keys in ([TRUNCATION], ["scene", BOX], ["matching_cost.use"]):
         table = group(random_results, keys, [BAD, MATCHED])
         assert table.header == (*keys, "results", BAD, MATCHED)
@@ -38,7 +38,7 @@ def test_group_is_what_pandas_groups(random_results):
 
 
 def test_pivot_is_what_pandas_pivots(random_results):
-    frame = Results(random_results).to_pandas()
+    frame = ResultList(random_results).frame
     table = pivot(random_results, [TRUNCATION], ["scene", "matching_cost"], [BAD])
     assert table.header == (TRUNCATION, "tsukuba, a", "tsukuba, b", "venus, a", "venus, b")
     expected = frame.pivot_table(BAD, TRUNCATION, ["scene", "matching_cost.use"])
@@ -58,7 +58,7 @@ def test_pivot_is_what_pandas_pivots(random_results):
 
 
 def test_best_is_what_pandas_finds(random_results):
-    frame = Results(random_results).to_pandas()
+    frame = ResultList(random_results).frame
     keys = ["matching_cost.use", TRUNCATION, BOX]
     for statistic, ascending in ((BAD, True), (MATCHED, False)):
         table = best(random_results, statistic, top=2)

@@ -7,8 +7,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from stereo_framework import results, run
+from stereo_framework import run
 from stereo_framework.cli.main import app
+from stereo_framework.tables.results import ordered, stored, where
 from stereo_framework.tables.summaries import best, group, pivot
 from stereo_framework.tables.tables import listing, to_csv
 
@@ -25,21 +26,25 @@ SCRIPT = {
 
 
 @pytest.fixture
-def stored(tiny, tmp_path):
+def made(tiny, tmp_path):
     run(SCRIPT, out=tmp_path)
-    return results(tmp_path), tmp_path
+    return stored(tmp_path), tmp_path
 
 
-def test_energy_is_missing(stored):
-    found, _ = stored
-    whole = found.where(method="whole")
+def test_energy_is_missing(made):
+    found, _ = made
+    whole = where(found, ["method=whole"])
     assert [r.energy for r in whole] == [None, None]
     assert all(r.error is None and r.record()["energy"] is None for r in whole)
     assert [row["energy"] == "" for row in csv.DictReader(io.StringIO(to_csv(found)))] == [False, True] * 2
-    assert found.to_pandas()["energy"].isna().tolist() == [False, True] * 2
+    assert found.frame["energy"].isna().tolist() == [False, True] * 2
     assert [row[2] for row in listing(found, ["energy"]).texts()][1::2] == ["-", "-"]
-    assert [r.method for r in found.sort("energy")] == [r.method for r in found.sort("-energy")] == ["volume"] * 2 + ["whole"] * 2
-    assert {r.method for r in found.where("energy < 1e12")} == {"volume"}
+    assert (
+        [r.method for r in ordered(found, ["energy"])]
+        == [r.method for r in ordered(found, ["-energy"])]
+        == ["volume"] * 2 + ["whole"] * 2
+    )
+    assert {r.method for r in where(found, ["energy < 1e12"])} == {"volume"}
     grouped = group(found, ["method"], ["energy", "bad_pixels_all"])
     assert [row[2] is None for row in grouped.rows] == [False, True]
     assert grouped.notes[0] == "not given: energy of whole, which has none"
@@ -48,8 +53,8 @@ def test_energy_is_missing(stored):
     assert "not given: energy, which no result has" in group(whole, ["method"], ["energy"]).notes
 
 
-def test_reports_are_written_all_the_same(stored):
-    _, folder = stored
+def test_reports_are_written_all_the_same(made):
+    _, folder = made
     runner = CliRunner()
     for verb in (["results", folder, "--plots"], ["report", folder], ["rank", folder, "--columns", "bad_pixels_all"]):
         done = runner.invoke(app, [str(word) for word in verb])
