@@ -9,6 +9,7 @@ import argparse
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,31 @@ SCENES = [
 SAME = [{"middlebury2005/Art", "middlebury-v3/trainingQ/ArtL"}, {"middlebury-v3/trainingQ/Motorcycle", "motorcycle/motorcycle"}]
 """Pairs of one scene: none of them is judged by what was learned from the other."""
 
+SWEPT = {
+    "name": "tuned",
+    "methods": {
+        "sgbm": {
+            "include": "sgbm",
+            "refinement": ["fill_occlusions"],
+            "sweep": {
+                "grid": {"matcher.mode": ["sgbm", "hh"], "matcher.window": [1, 3, 5, 9], "matcher.large_change": [96, 288, 800]}
+            },
+        },
+        "sgm": {"include": "sgm", "sweep": {"grid": {"optimization.p1": [5, 20], "optimization.p2": [25, 50, 100, 200]}}},
+        "fine": {
+            "include": "fine",
+            "sweep": {"zip": {"optimization.p1": [40, 60, 85, 120, 170], "optimization.p2": [160, 240, 340, 480, 680]}},
+        },
+    },
+}
+"""What is tuned without truth."""
+
+DEFAULTS = {
+    "sgbm": "sgbm (matcher.mode=sgbm, matcher.window=3, matcher.large_change=288)",
+    "sgm": "sgm (optimization.p1=20.0, optimization.p2=100.0)",
+    "fine": "fine (optimization.p1=85.0, optimization.p2=340.0)",
+}
+
 TRUE = {"base": "taxonomy2002", "measures": ["bad_pixels"], "regions": ["nonocc"], "prediction": "none", "border": 0}
 POWERS, NOMINAL, GAIN, BAD = (0.5, 0.75, 1.0), 0.9, 0.9, 3.0
 Numbers = NDArray[np.float64]
@@ -48,18 +74,18 @@ class Measured:
     shares: dict[str, Numbers]
 
 
-def measured(out: Path) -> list[Measured]:
+def measured(script: str | dict[str, Any], out: Path, folder: str) -> list[Measured]:
     """The maps of all scenes, from what is kept in the folder as far as it is there."""
-    run("truth_free/candidates", scenes=SCENES, maps=True, out=out / "sweep")
+    run(script, scenes=SCENES, maps=True, out=out / folder)
     by_scene: dict[str, dict[str, Disparity]] = {}
-    for r in results(out / "sweep"):
+    for r in results(out / folder):
         assert r.disparity is not None, f"{r.scene}, {setting_name(r)}: {r.error}"
         by_scene.setdefault(r.scene, {})[setting_name(r)] = r.disparity
-    return [_measured(name, maps, out) for name, maps in by_scene.items()]
+    return [_measured(name, maps, out, folder) for name, maps in by_scene.items()]
 
 
-def _measured(name: str, maps: dict[str, Disparity], out: Path) -> Measured:
-    kept = out / "measured" / f"{name.replace('/', '-')}.npz"
+def _measured(name: str, maps: dict[str, Disparity], out: Path, folder: str) -> Measured:
+    kept = out / f"{folder}_measured" / f"{name.replace('/', '-')}.npz"
     if not kept.is_file():
         scene, file = load_scene(name), out / "references" / f"{name.replace('/', '-')}.pfm"
         if not file.is_file():
@@ -257,13 +283,16 @@ def main() -> None:
     """Compute maps, measure them, and print all tables as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
-    scenes = measured(parser.parse_args().out)
+    out = parser.parse_args().out
+    scenes = measured("truth_free/candidates", out, "sweep")
     print("## Leave one scene out\n")
     print_choices(left_out(scenes))
     print("## Leave one kind out\n")
     print_choices(left_out(scenes, kind=True))
     print("## A user's own maps\n")
     print_pairs(scenes)
+    print("## Tuned without truth\n")
+    print_tuned(measured(SWEPT, out, "tuned"))
     print("## The rule of all scenes\n")
     default = int(np.mean([m.errors for m in scenes], axis=0).argmin())
     for name, rule in (
@@ -271,6 +300,45 @@ def main() -> None:
         ("own", learned([all_pairs(m) for m in scenes], known=False)),
     ):
         print(name, rule)
+
+
+def print_tuned(scenes: list[Measured]) -> None:
+    """What the setting nearest to the reference gives, beside the default, the setting that is best on the other scenes, and the best."""
+    rows = []
+    for method, default in DEFAULTS.items():
+        errors, distances = (
+            np.array([[v for n, v in zip(m.names, getattr(m, what), strict=True) if n.startswith(method)] for m in scenes])
+            for what in ("errors", "distances")
+        )
+        at = [n for n in scenes[0].names if n.startswith(method)].index(default)
+        constant = [np.mean([e for e, o in zip(errors, scenes, strict=True) if not _same(o, m)], axis=0).argmin() for m in scenes]
+        found = np.stack(
+            [
+                errors[:, at],
+                *(errors[np.arange(len(scenes)), i] for i in (constant, distances.argmin(axis=1), errors.argmin(axis=1))),
+            ]
+        )
+        lost = found[2] - found[1]
+        rows.append(
+            [
+                method,
+                errors.shape[1],
+                *map(float, found.mean(axis=1)),
+                f"{int((lost < 0).sum())}, {int((lost > 0).sum())}",
+                float(lost.max()),
+            ]
+        )
+    header = [
+        "method",
+        "settings",
+        "default %",
+        "best of other scenes %",
+        "tuned %",
+        "best %",
+        "scenes tuned better, worse than the third column",
+        "at worst by",
+    ]
+    table(header, rows)
 
 
 def print_pairs(scenes: list[Measured]) -> None:
