@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stereo_framework.cli import _output
-from stereo_framework.cli._options import Data, Json
-from stereo_framework.cli._without_truth import rank_without_truth
+from stereo_framework.cli._options import Json
 from stereo_framework.core.errors import DataError, ParameterError, few
 
 if TYPE_CHECKING:
@@ -36,10 +35,6 @@ def rank(
     bootstrap: Annotated[int | None, typer.Option(metavar="N")] = None,
     seed: int = 0,
     drop_incomplete: bool = False,
-    without_truth: bool = False,
-    scene: str | None = None,
-    reference: Path | None = None,
-    data: Data = None,
     json: Json = False,
 ) -> int:
     """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
@@ -47,8 +42,6 @@ def rank(
     Example: stereo-framework rank results/first --groups --leave-one-out
 
     Example: stereo-framework rank table.csv --lower '*' --bootstrap 1000
-
-    Example: stereo-framework rank --without-truth a.pfm b.pfm c.pfm --scene tsukuba
 
     Parameters
     ----------
@@ -76,19 +69,7 @@ def rank(
         Of the drawing of scenes.
     drop_incomplete
         Leave methods without a score in some column out instead of refusing.
-    without_truth
-        Rank disparity maps, or those that a results folder keeps, by their distance to a reference map, scene by scene.
-    scene
-        Without truth: the scene that maps given as files belong to.
-    reference
-        Without truth: your own reference map of that scene; where it is NaN it is not to be relied upon.
     """
-    if without_truth:
-        return rank_without_truth(tables, scene, reference, data, json=json)
-    if reference is not None or scene is not None:
-        raise ParameterError(
-            f"{'--scene' if reference is None else '--reference'} is for a ranking without truth; add --without-truth"
-        )
     from stereo_framework.tables import ranking
     from stereo_framework.tables.score_tables import read_scores
 
